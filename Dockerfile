@@ -3,7 +3,7 @@ FROM python:3.13-slim AS made
 COPY pyproject.toml hatch_build.py README.md LICENSE /source/
 COPY src /source/src
 RUN python -m venv /opt/discreet/python \
- && /opt/discreet/python/bin/pip install --no-cache-dir '/source[sql,excel]'
+ && /opt/discreet/python/bin/pip install --no-cache-dir '/source[sql,excel,server]'
 
 FROM python:3.13-slim
 COPY --from=made /opt/discreet/python /opt/discreet/python

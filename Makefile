@@ -11,7 +11,7 @@ TESTS := -m pytest -n 2 -m "not slow"
 # What also runs with kernels as plain Python; tests of the compiler itself say how each of their programs runs.
 PLAIN := tests/kernels tests/exact/test_mine.py --ignore tests/kernels/test_jit.py
 
-.PHONY: demo demo-study test quick clients coverage matrix hooks news release lint bench evidence docs soak lock install clean help
+.PHONY: demo demo-study test quick clients coverage matrix hooks news release container lint bench evidence docs soak lock install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint   ruff and mypy      make docs   the documentation      make lock   renew what make test installs"
 	@echo "make coverage   what tests reach      make matrix   every Python, and the lowest versions of what we need"
 	@echo "make news   put the fragments in changes/ together      make release   make wheel and sdist, and check them"
+	@echo "make container   build the image and try it, where Docker is"
 	@echo "make bench  speed against other miners, and of releases     make evidence   what mechanisms find, beside their papers"
 
 $(MADE): Makefile
@@ -36,9 +37,10 @@ $(BASE): $(MADE) pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# What tests need: the files of requirements.lock, by their hashes, where that was made for this Python.
+# What tests need: the files of requirements.lock, by their hashes, where that was made for this Python; and the lab, which has
+# a distribution of its own.
 # PyFIM has to be compiled: where that fails, comparisons with it are skipped.
-$(FULL): $(MADE) pyproject.toml requirements.lock requirements-compiled.lock
+$(FULL): $(MADE) pyproject.toml lab/pyproject.toml requirements.lock requirements-compiled.lock
 	@PYTHON=$(PYTHON) sh tests/system.sh
 	$(BIN)/python tests/lock.py install
 	@$(BIN)/python tests/lock.py compile || echo "PyFIM cannot be compiled here; its tests are skipped."
@@ -66,7 +68,7 @@ clients:
 
 # Which tests these are is said in tests/quick.txt and nowhere else.
 quick: install
-	$(BIN)/python -m pytest -n 2 @tests/quick.txt
+	$(BIN)/python -m pytest -n 2 -m "not slow" @tests/quick.txt
 
 # As `make test` runs them; the floor is in pyproject.toml. Programs that may write no file, or whose system calls fail, cannot
 # be watched: tests of them fail here (status 1), and `make test` says whether they pass.
@@ -94,6 +96,9 @@ release: install clients
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python tests/shipping.py
 
+container:
+	@sh tests/container.sh
+
 soak: install clients
 	$(BIN)/python -m pytest -m slow
 
@@ -118,6 +123,7 @@ bench: install
 evidence: install
 	$(BIN)/python -m benchmarks.evidence
 	$(BIN)/python -m benchmarks.local
+	$(BIN)/python -m benchmarks.screening
 	$(BIN)/python -m benchmarks.poisoning
 
 docs: install

@@ -3,6 +3,8 @@
 Links in the README are relative, which a forge and an editor follow. On the page of an index they would lead nowhere.
 So they become absolute, by the address of the repository in `pyproject.toml`; while there is none, only their words
 stay. The addresses of the project come from the same place.
+
+And what a wheel brings along beside the package: the documents of its version, for `discreet.plugins.documents`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)")
@@ -38,6 +41,21 @@ def addresses(address: str) -> dict[str, str]:
         "Changes": f"{address}/blob/main/CHANGELOG.md",
         "Issues": f"{address}/issues",
     }
+
+
+def documents(root: Path) -> dict[str, str]:
+    """Return the pages that a wheel brings along, and where it has them: those written by hand, without pictures."""
+    pages = (page for page in sorted((root / "docs").rglob("*.md")) if "_build" not in page.parts)
+    return {str(page): f"discreet/documents/{page.relative_to(root / 'docs').as_posix()}" for page in pages}
+
+
+class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts the documents of its version into a wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the pages; an editable installation has those of its checkout."""
+        if version == "standard":
+            build_data["force_include"] |= documents(Path(self.root))
 
 
 class CustomMetadataHook(MetadataHookInterface):

@@ -82,7 +82,6 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
     from discreet.collector.core import added
     from discreet.collector.report_files import add_up_files, files_of, save_reports, sums_of_files
     from discreet.local.oracle_steps.choice import make
-    from discreet.local.oracle_steps.packing import pack
     from discreet.local.study.conversation import Ask, Who
     from discreet.local.study.questions import CandidateList, Which
 
@@ -101,7 +100,7 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
         nonlocal counts
         for columns, held in blocks(oracle, reports, items):
             counts += held
-            yield pack(oracle, columns)
+            yield oracle.codec.pack(columns)
 
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
     save_reports(folder, ask, packed())
@@ -110,7 +109,7 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
     (_, aggregate), _ = sums_of_files(folder, ask, partial(added, oracle=oracle))
     adding = time.perf_counter() - begun
     begun = time.perf_counter()
-    supports = oracle.decoded(aggregate)
+    supports = oracle.adder.decode(aggregate)
     decoding = time.perf_counter() - begun
     begun = time.perf_counter()
     add_up_files(folder, ask)
@@ -172,12 +171,12 @@ def peer(items: int = 1_000) -> dict[str, str]:
     ours = items * 10**7 / fresh_seeds(items, 10**7)
     table = plain.expecting(10**7)
     made = [columns for columns, _ in blocks(table, 10**7, items)]
-    aggregate = table.empty()
-    table.add(aggregate, made[0], 0)
+    aggregate = table.adder.start()
+    table.adder.add(aggregate, made[0], 0)
     begun = time.perf_counter()
     for columns in made:
-        table.add(aggregate, columns)
-    table.decoded(aggregate)
+        table.adder.add(aggregate, columns)
+    table.adder.decode(aggregate)
     published = items * 10**7 / (time.perf_counter() - begun)
     return {
         "items": f"{items:,}",

@@ -28,7 +28,6 @@ from discreet.collector.serving import collector_in
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch, hashed
 from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.packing import pack
 
 BARE = """
 import sqlite3, sys, uvicorn
@@ -79,7 +78,7 @@ def reports(collector: StudyCollector, plan: StudyPlan, many: int) -> tuple[byte
     answered = Answered(
         offsets=np.arange(some + 1), held=np.arange(some, dtype=np.int32) % ITEMS, people=np.arange(some)
     )
-    words = pack(ask.oracle, ask.oracle.reports(answered, 1))
+    words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
     return bytes.fromhex(record.id), np.tile(words, (-(-many // some), 1))[:many]
 
 
@@ -225,7 +224,7 @@ def closing(people: int, oracle: str) -> None:
     answered = Answered(
         offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % ITEMS, people=np.arange(people)
     )
-    words = pack(ask.oracle, ask.oracle.reports(answered, 1))
+    words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
     add_up(ask, lambda: [words[:100]])
     blocks = [words[at : at + 1024] for at in range(0, people, 1024)]
     for screen in (False, True):

@@ -68,27 +68,27 @@ def variances(largest: int) -> Iterator[list[str]]:
 
 def adding(oracle: Any, items: int) -> float:
     """Return nanoseconds per report."""
-    columns, aggregate = oracle.reports(answered(items), 7), oracle.empty()
-    oracle.add(aggregate, {name: column[:10] for name, column in columns.items()})
-    return best(lambda: oracle.add(aggregate, columns)) / REPORTS * 1e9
+    columns, aggregate = oracle.reports(answered(items), 7), oracle.adder.start()
+    oracle.adder.add(aggregate, {name: column[:10] for name, column in columns.items()})
+    return best(lambda: oracle.adder.add(aggregate, columns)) / REPORTS * 1e9
 
 
 def reading(oracle: Any, items: int) -> float:
     """Return seconds for reading an aggregate."""
-    aggregate = oracle.empty()
-    oracle.add(aggregate, oracle.reports(answered(items), 7))
+    aggregate = oracle.adder.start()
+    oracle.adder.add(aggregate, oracle.reports(answered(items), 7))
     begun = time.perf_counter()
-    oracle.decoded(aggregate)
+    oracle.adder.decode(aggregate)
     return time.perf_counter() - begun
 
 
 def transformed(oracle: Any) -> float:
     """Return seconds for the transform of `hr`."""
-    from discreet.kernels.supports import transform
+    from discreet.kernels.supports import apply_hadamard
 
     sums = np.zeros(oracle.rows, np.int64)
     begun = time.perf_counter()
-    transform(sums)
+    apply_hadamard(sums)
     return time.perf_counter() - begun
 
 

@@ -25,7 +25,7 @@ POINTS = [(20_000, 4), (100_000, 2), (100_000, 4), (500_000, 2), (500_000, 4)]
 def retail() -> Any:
     """Return the receipts of OnlineRetail."""
     import discreet
-    from discreet.lab.data.datasets import path
+    from discreet_lab.data.datasets import path
 
     return discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
 

@@ -32,7 +32,7 @@ Cell = tuple[str, dict[str, Any]]
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     return load(name)
 
@@ -51,7 +51,7 @@ def _truth(name: str, how: str, number: int, lengths: Any) -> frozenset[frozense
 def measure(cell: Cell) -> tuple[float, float]:
     """Return the mean and the deviation of a cell: false negatives for top-K, F-score for a threshold."""
     from discreet.exact.metrics import f_score, false_negative_rate
-    from discreet.lab.run.trial import trial
+    from discreet.planning.trial import trial
 
     name, asked = cell
     question = dict(asked)

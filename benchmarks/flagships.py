@@ -37,7 +37,7 @@ MARKS = ("<!-- speed: begin -->", "<!-- speed: end -->")
 def tables() -> Iterator[str]:
     """Yield one row a goal: reached, or the gap."""
     import discreet
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     rows = []
     for name in SETS:

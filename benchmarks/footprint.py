@@ -26,7 +26,7 @@ print(len(baskets), len(patterns), read, total - read, csr, peak)
 
 _MAKE = """
 import sys
-from discreet.lab.data import datasets
+from discreet_lab.data import datasets
 baskets = datasets.load("kosarak_100k", people=990_002, seed=1)
 labels = baskets.vocabulary.labels.to_numpy()[baskets.codes].astype(str)
 with open(sys.argv[1], "w") as file:
@@ -39,7 +39,7 @@ _MEMORY = """
 import gc, sys
 from pathlib import Path
 import discreet
-from discreet.lab.data import datasets
+from discreet_lab.data import datasets
 
 def status(name):
     return 1024 * int(Path("/proc/self/status").read_text().split(name + ":")[1].split()[0])

@@ -66,7 +66,6 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
     With `elsewhere`, only what every machine rounds alike.
     """
     from discreet.local.oracle_steps.on_card import using
-    from discreet.local.oracle_steps.packing import pack, unpack
     from discreet.local.oracle_steps.published import SeedTable
 
     many, items = max(100, int(3e5 * scale)), max(50, int(2e4 * scale))
@@ -79,11 +78,11 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         def run(card: Any) -> str:
             if card is None:
                 columns = oracle.reports(answered, SEED)
-                aggregate = oracle.empty()
-                oracle.add(aggregate, columns)
+                aggregate = oracle.adder.start()
+                oracle.adder.add(aggregate, columns)
                 cells = oracle.cells(columns)
                 alike = oracle if name != "blh" else oracle_of("olh", items, pad=4)
-                return digest(pack(alike, columns), aggregate, np.zeros(0, np.int64) if cells is None else cells)
+                return digest(alike.codec.pack(columns), aggregate, np.zeros(0, np.int64) if cells is None else cells)
             from discreet.gpu.rounds import CardRound
 
             running = CardRound(card, oracle)
@@ -125,8 +124,8 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         table = np.random.default_rng(SEED).integers(200, 400, (1024, 4))
         table[:, 0] += np.arange(len(table)) % 40  # so that something stands out
         with using("cpu" if card is None else "gpu"):
-            found = SeedTable(table=table, symbols=items, own=0.5)
-            return digest(found.frequencies(), found._solved(np.arange(8), np.ones(8) / 50, np.zeros(8)))
+            found = SeedTable(table=table, symbols=items, own_chance=0.5)
+            return digest(found.frequencies(), found._solve(np.arange(8), np.ones(8) / 50, np.zeros(8)))
 
     def counted(card: Any) -> str:
         """Count reports of any window."""
@@ -137,13 +136,11 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
     def refused(card: Any) -> str:
         """Add up words of which some are no reports."""
-        from discreet.local.oracle_steps.packing import good
-
         oracle = oracle_of("olh", items, seeds=1024)
         words = np.random.default_rng(SEED).integers(0, [[1030, oracle.buckets + 1]], (many, 2)).astype(np.uint32)
         if card is None:
-            right, aggregate = good(oracle, words), oracle.empty()
-            oracle.add(aggregate, unpack(oracle, words[right]))
+            right, aggregate = oracle.codec.find_good_rows(words), oracle.adder.start()
+            oracle.adder.add(aggregate, oracle.codec.unpack(words[right]))
             return digest(aggregate, np.array(len(words) - right.sum(), np.int64))
         from discreet.gpu.rounds import add_words
 
@@ -286,7 +283,7 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     for again in ("first", "again"):
         begun = time.perf_counter()
         with using("gpu"):
-            supports = oracle.decoded(sums.aggregate)
+            supports = oracle.adder.decode(sums.aggregate)
         took = time.perf_counter() - begun
         yield f"decoded, {again}: {oracle.seeds:,} seeds, {items:,} items", f"{took:.3f} s"
     truth = counts / many

@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _data(label: str) -> Any:
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     name, people = DATA[label]
     return load(name, people=people)
@@ -64,7 +64,7 @@ def _truth(label: str, top: int, longest: int | None) -> Any:
 
 def protocols(figure: int) -> Mapping[str, Any]:
     """Return what a figure compares."""
-    from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
+    from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
 
     return FIGURE_3 if figure == 3 else FIGURE_4
 

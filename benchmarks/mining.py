@@ -99,7 +99,7 @@ def compare(name: str, percent: str, folder: Path) -> dict[str, Any]:
     import fim
 
     import discreet
-    from discreet.lab.data import datasets
+    from discreet_lab.data import datasets
 
     path = folder / f"{name}.dat"
     with lzma.open(datasets.path(name)) as packed:

@@ -48,7 +48,7 @@ def ours(name: str) -> float:
 
 def bare() -> float:
     """Return evaluations per second of a loop that does only the arithmetic, on one core times the cores."""
-    from discreet.kernels.devices import hashed
+    from discreet.kernels.devices import hash_item
     from discreet.kernels.jit import kernel, threads
 
     @kernel
@@ -57,7 +57,7 @@ def bare() -> float:
         for row in range(reports):
             first, second, low = np.uint32(2 * row + 1), np.uint32(row), np.uint32(row * 7)
             for at in range(len(items)):
-                total += np.uint32(np.uint32(hashed(items[at], first, second) - low) < np.uint32(1 << 30))
+                total += np.uint32(np.uint32(hash_item(items[at], first, second) - low) < np.uint32(1 << 30))
         return int(total)
 
     items = np.arange(CANDIDATES, dtype=np.uint32)
@@ -162,7 +162,7 @@ def evaluations() -> Iterator[list[str]]:
 
 STUDY = """
 import sys, time
-from discreet.lab.data.datasets import load
+from discreet_lab.data.datasets import load
 from discreet.local.study.simulate import simulate
 name, people, speed, protocol = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3], sys.argv[4]
 begun = time.perf_counter(); baskets = load(name, people=people); reading = time.perf_counter() - begun

@@ -5,7 +5,7 @@
 
 A forecast is given the number of people and items, the supports of the items and twenty typical sizes of baskets (or
 only their mean), and nothing else of the data. What comes out is measured on the data with seeded noise:
-`lab.run.trial` for a curator, `simulate` for devices, three runs each.
+`planning.trial` for a curator, `simulate` for devices, three runs each.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def compared(name: str) -> Iterator[list[str]]:
     import numpy as np
 
     from discreet import plan
-    from discreet.lab.data.datasets import load
     from discreet.registry import everything
+    from discreet_lab.data.datasets import load
 
     baskets = load(name)
     public: dict[str, Any] = {
@@ -107,7 +107,7 @@ def _found(
     baskets: Any, side: str, name: str, question: dict[str, Any], seed: int
 ) -> tuple[list[tuple[int, ...]], float]:
     from discreet import simulate
-    from discreet.lab.run.trial import trial
+    from discreet.planning.trial import trial
     from discreet.planning.trying import interval_of
 
     if side == "curator":

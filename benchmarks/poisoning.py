@@ -3,7 +3,7 @@
     python -m benchmarks.poisoning                  print the tables
     python -m benchmarks.poisoning --write FILE     put the tables into FILE, between its two marks
 
-Every report is made, of honest people from the seed and of liars as `discreet.lab.measure.liars` crafts them; seeds are
+Every report is made, of honest people from the seed and of liars as `discreet_lab.measure.liars` crafts them; seeds are
 0 to 2. What the defences cost is drawn without reports (`speed="aggregated"`), seeds 0 to 4. All can be made again to
 the digit. It takes about half an hour of one core.
 """
@@ -45,9 +45,9 @@ class Measured(NamedTuple):
 def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> Measured:
     """Run one protocol under one attack."""
     from discreet.exact.metrics import cumulative_rank
-    from discreet.lab.measure.liars import Liars, attacked, targets
     from discreet.local.study.conversation import Wanted
     from discreet.registry import protocol
+    from discreet_lab.measure.liars import Liars, attacked, targets
 
     plan = protocol(name, {"robust": defended})
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
@@ -62,7 +62,7 @@ def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, d
 def attacks(data: str) -> Iterator[str]:
     """Yield the tables of one data set."""
     from discreet import mine
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     baskets = load(data)
     truth = mine(baskets, top=TOP)
@@ -109,8 +109,8 @@ def costs() -> Iterator[str]:
     """Yield what `robust` costs where nobody lies."""
     from discreet import mine, simulate
     from discreet.exact.metrics import cumulative_rank
-    from discreet.lab.data.datasets import load
     from discreet.registry import protocol
+    from discreet_lab.data.datasets import load
 
     yield "### What `robust` costs where nobody lies\n"
     rows, all_off = [], dict[str, list[float]]((name, []) for name in CHOOSING)

@@ -26,7 +26,7 @@ MARKS = ("<!-- private: begin -->", "<!-- private: end -->")
 def rows(name: str, fraction: float, folder: Path) -> Iterator[list[str]]:
     """Measure one data set."""
     import discreet
-    from discreet.lab.data import datasets
+    from discreet_lab.data import datasets
 
     path = folder / f"{name}.dat"
     with lzma.open(datasets.path(name)) as packed:

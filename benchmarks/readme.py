@@ -14,10 +14,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from discreet.lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.pages.figures import write_chart
-from discreet.lab.papers import experiment
-from discreet.lab.run.runner import kept
+from discreet_lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet_lab.pages.figures import write_chart
+from discreet_lab.papers import experiment
+from discreet_lab.run.runner import kept
 
 from .mining import write_between
 

@@ -25,12 +25,12 @@ CAPS = (1, 4, 16, None)
 def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: str) -> tuple[float, float]:
     """Return the share of the true pairs that releases miss, and the standard error of it."""
     from discreet.privacy.sampling.sources import SimulationSource
-    from discreet.publish import prepare
+    from discreet.publish import Question, cases_of
     from discreet.publish.run import carry_out
 
     asked = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
-    (job,) = prepare(baskets, **asked).values()
-    found = [carry_out(job, SimulationSource(seed)).patterns for seed in range(RUNS)]
+    case = cases_of(Question(**asked), baskets)[""]
+    found = [carry_out(case, SimulationSource(seed)).patterns for seed in range(RUNS)]
     shares = [1 - len(true & {pattern.items for pattern in one}) / TOP for one in found]
     return float(np.mean(shares)), float(np.std(shares) / np.sqrt(RUNS))
 
@@ -38,7 +38,7 @@ def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: s
 def table() -> Iterator[str]:
     """Yield the rows, as Markdown."""
     import discreet
-    from discreet.lab.data.datasets import path
+    from discreet_lab.data.datasets import path
 
     baskets = discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
     alone = discreet.Baskets(baskets.offsets, baskets.codes, baskets.vocabulary)

@@ -88,7 +88,7 @@ class Measured(NamedTuple):
 
 def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
     """Return what is compared on a data set, by name."""
-    from discreet.lab.comparators.relation_protocols import compared
+    from discreet_lab.comparators.relation_protocols import compared
 
     how: Any = DATA[data]
     known = compared(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
@@ -97,7 +97,7 @@ def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     return load(name, people=REAL.get(name))
 
@@ -281,8 +281,8 @@ def varying(measured: Mapping[Cell, Measured], cells: Mapping[str, list[Cell]]) 
 
 def speeds() -> Iterator[str]:
     """Yield a table of how long protocols take, all reports made one by one."""
-    from discreet.lab.data.datasets import load
     from discreet.local.study.simulate import simulate
+    from discreet_lab.data.datasets import load
 
     people, rows = 500_000, []
     names = ("svsm", "fp-tree", "adept", "pairs", "relations")

@@ -44,7 +44,9 @@ def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     def chosen(routine: Callable[..., list[int]], strength: Fraction) -> Callable[[], Any]:
         def run() -> Any:
             source, tallies = SystemSource(), selection.Tallies.of(scores, (0, UNLISTED))
-            return selection.members(source, tallies, routine(source, tallies, strength, top), scores, (0, UNLISTED))
+            return selection.draw_members(
+                source, tallies, routine(source, tallies, strength, top), scores, (0, UNLISTED)
+            )
 
         return run
 

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.collector.report_files import add_up_files, save_reports
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import Words, pack
+from discreet.local.oracle_steps.codec import Words
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 
@@ -44,7 +44,7 @@ def packed(ask: Ask) -> Words:
     """Return some reports of a round."""
     held = np.arange(_MADE, dtype=np.int32) % ask.oracle.size
     answered = Answered(offsets=np.arange(_MADE + 1), held=held, people=np.arange(_MADE))
-    return pack(ask.oracle, ask.oracle.reports(answered, 5))
+    return ask.oracle.codec.pack(ask.oracle.reports(answered, 5))
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--compiling", action="store_true", help="also time the first run with everything compiled")
     parser.add_argument("--only", help="the commands that begin with this")
     given = parser.parse_args()
-    from discreet.lab.data import datasets
+    from discreet_lab.data import datasets
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "baskets.dat"

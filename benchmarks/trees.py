@@ -116,7 +116,7 @@ COMPARED = (
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
-    from discreet.lab.data.datasets import load
+    from discreet_lab.data.datasets import load
 
     return load(name)
 

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import discreet
+import discreet_lab
 
 project = "discreet"
 author = "The discreet authors"
@@ -48,11 +49,13 @@ def write_command_help(app):
 
 def write_proofs(app):
     """Copy the proof pages, which live beside the code they prove, to where Sphinx finds them."""
-    source = Path(discreet.__file__).parent
-    for page in sorted(source.rglob("*.md")):
-        place = Path(app.srcdir) / "_build" / "generated" / "proofs" / page.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(page.read_text())
+    proofs = Path(app.srcdir) / "_build" / "generated" / "proofs"
+    for package, folder in ((discreet, proofs), (discreet_lab, proofs / "lab")):
+        source = Path(package.__file__).parent
+        for page in sorted(source.rglob("*.md")):
+            place = folder / page.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(page.read_text())
 
 
 def write_registry(app):
@@ -69,6 +72,18 @@ def write_registry(app):
             if one.package == "discreet"  # others that are installed where the pages are built are not ours to list
         ]
         (Path(app.srcdir) / "_build" / "generated" / f"{name}.md").write_text("\n".join(rows) + "\n")
+
+
+def write_formats(app):
+    """Write a table of all formats of files."""
+    from discreet.results.formats import FORMATS
+
+    rows = ["| suffix | `--format` | |", "|---|---|---|"]
+    for form in FORMATS:
+        suffixes = ", ".join(f"`{suffix}`" for suffix in form.suffixes)
+        name = f"`{form.name}`" if "rows" in form.contents else ""
+        rows.append(f"| {suffixes} | {name} | {form.summary} |")
+    (Path(app.srcdir) / "_build" / "generated" / "formats.md").write_text("\n".join(rows) + "\n")
 
 
 def inline_math(writer, node):
@@ -92,4 +107,5 @@ def setup(app):
     app.connect("builder-inited", write_command_help)
     app.connect("builder-inited", write_proofs)
     app.connect("builder-inited", write_registry)
+    app.connect("builder-inited", write_formats)
     app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))

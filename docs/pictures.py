@@ -18,8 +18,8 @@ from statistics import median
 import discreet
 from discreet.auditing.laws import noise
 from discreet.baskets.generate import groceries
-from discreet.lab.run.trial import trial
 from discreet.planning import plan
+from discreet.planning.trial import trial
 from discreet.privacy.sampling import intervals
 from discreet.publish.result import Release
 from discreet.report import colours
@@ -381,7 +381,7 @@ def rooms() -> str:
     picture.box(506, 460, 174, 52, fill="#ffffff")
     picture.text(593, 482, "report/", text_anchor="middle", font_weight="bold", font_size=13)
     picture.text(593, 501, "charts, the HTML page", text_anchor="middle", fill=QUIET, font_size=12)
-    picture.text(40, 540, "Around both: registry/, planning/, auditing/, lab/, cli/. Below both: kernels/.", fill=QUIET)
+    picture.text(40, 540, "Around both: registry/, planning/, auditing/, cli/. Below both: kernels/.", fill=QUIET)
     picture.text(40, 566, "Unfilled boxes are behind the noise: they see no exact value.", fill=QUIET)
     return picture.svg()
 

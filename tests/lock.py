@@ -2,9 +2,9 @@
 
 `python tests/lock.py write` asks pip what it would install for the ranges of pyproject.toml on this kind of machine,
 and keeps names, versions and hashes. No place is kept: pip looks wherever it is set up to look, and a file with another
-hash is refused. `python tests/lock.py install` installs that and nothing else, and then discreet itself, built with the
-locked builder. A wheel is made for one Python and one kind of machine, and so is the lock: elsewhere the ranges are
-installed instead, and that is said.
+hash is refused. `python tests/lock.py install` installs that and nothing else, and then discreet and its lab, built
+with the locked builder. A wheel is made for one Python and one kind of machine, and so is the lock: elsewhere the
+ranges are installed instead, and that is said.
 
 PyFIM has to be compiled, which may fail, so it has a lock of its own: `python tests/lock.py compile`.
 """
@@ -77,16 +77,17 @@ def write() -> None:
 
 
 def install() -> None:
-    """Install what tests need, and discreet from this folder."""
+    """Install what tests need, and discreet and its lab from this folder."""
     if made_for(LOCK) != here():
         print(
             f"{LOCK.name} was made for {made_for(LOCK)}; this is {here()}. Newest versions are installed instead, by "
             "the ranges in pyproject.toml and without hashes; `make lock` makes a lock for this machine."
         )
         pip("install", "--quiet", "--editable", ".[dev]")
+        pip("install", "--quiet", "--no-deps", "--editable", "./lab")
         return
     pip("install", "--quiet", "--require-hashes", "--no-deps", "--requirement", str(LOCK))
-    pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ".")
+    pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ".", "--editable", "./lab")
     pip("--quiet", "check")
 
 

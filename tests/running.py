@@ -27,6 +27,7 @@ from unittest import mock
 
 from typer.main import get_command
 
+from discreet import MisuseError
 from discreet.cli import main
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
@@ -94,7 +95,8 @@ def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
     command: Any = _commands()
     words = [str(word) for word in arguments]
     for word in words:
-        command = getattr(command, "commands", {}).get(word, command)
+        with contextlib.suppress(MisuseError):  # a command of another package that is broken has no options
+            command = getattr(command, "commands", {}).get(word, command)
     known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
     named = re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub("`[^`]*`", "", message))
     return set(named) - known - {word.partition("=")[0] for word in words} - {"--help"}

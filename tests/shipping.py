@@ -1,8 +1,9 @@
-"""A new version of the package, ready to hand out: wheel and sdist are made in `dist/`, looked through and tried.
+"""A new version of both packages, ready to hand out: wheels and sdists are made in `dist/`, looked through and tried.
 
-`python tests/shipping.py` makes both, has `twine check` read what the package index would show, looks whether all that
-belongs into them is there and nothing else, and installs the wheel into an empty environment, far from the source,
-where it has to answer. Nothing is uploaded: that is done by hand, with what was checked here.
+`python tests/shipping.py` makes those of `discreet` and of `discreet-lab`, has `twine check` read what the index would
+show, looks whether all that belongs into them is there and nothing else, and installs the wheels into an empty
+environment, far from the source, where they have to answer: `discreet` alone first, then the lab beside it. Nothing is
+uploaded: that is done by hand, with what was checked here.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "discreet"
+LAB = ROOT / "lab" / "src" / "discreet_lab"
 DIST = ROOT / "dist"
 # What the wheel is asked, by itself. Each is a user's first step; the demo mines, releases and writes a report.
 QUESTIONS = (
@@ -27,8 +29,13 @@ QUESTIONS = (
     ["discreet", "--version"],
     ["discreet", "mechanisms"],
     ["discreet", "demo"],
+    ["python", "-c", "from discreet.plugins import documents; assert (documents() / 'tutorials/oracle.md').is_file()"],
     ["python", "-m", "pip", "check"],
 )
+# What it is asked with the lab beside it.
+OF_THE_LAB = (["discreet", "lab", "list"], ["discreet", "lab", "run", "000-table-2", "--quick"], QUESTIONS[-1])
+# What `discreet lab` says where there is no lab.
+NO_LAB = "discreet: `discreet lab` is in a package of its own: pip install discreet-lab.\n"
 
 
 def said(path: Path = SOURCE / "__init__.py") -> str:
@@ -46,17 +53,28 @@ def source(folder: Path = SOURCE) -> set[str]:
     }
 
 
-def wheel_faults(files: Collection[str], wanted: Collection[str]) -> list[str]:
+def documents(folder: Path = ROOT / "docs") -> set[str]:
+    """Return the pages that a wheel brings along, as paths from `discreet/` on."""
+    pages = (page.relative_to(folder) for page in folder.rglob("*.md") if "_build" not in page.parts)
+    return {f"discreet/documents/{page.as_posix()}" for page in pages}
+
+
+def wheel_faults(files: Collection[str], wanted: Collection[str], package: str = "discreet") -> list[str]:
     """Return what is wrong with the files of a wheel, as sentences."""
     inside = {name for name in files if ".dist-info/" not in name}
     told = [f"The wheel lacks {name}." for name in sorted(set(wanted) - inside)]
     told += [f"The wheel has {name}, which is not of the package." for name in sorted(inside - set(wanted))]
-    if "discreet/py.typed" not in inside:
+    if f"{package}/py.typed" not in inside:
         told.append("The wheel has no py.typed: type checkers would not look into it.")
     if not any(name.endswith(".md") for name in inside):
         told.append("The wheel has no proof pages: without them no mechanism is run.")
-    if "discreet/collector/static/take-part.js" not in inside:
-        told.append("The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients.")
+    if package == "discreet":
+        if any(name.startswith(("discreet/lab/", "discreet_lab/")) for name in inside):
+            told.append("The wheel has the lab: experiments of papers are the package discreet-lab.")
+        if "discreet/collector/static/take-part.js" not in inside:
+            told.append(
+                "The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients."
+            )
     if not any(name.endswith(".dist-info/licenses/LICENSE") for name in files):
         told.append("The wheel has no licence.")
     return told
@@ -66,6 +84,7 @@ def sdist_faults(files: Collection[str], wanted: Collection[str]) -> list[str]:
     """Return what is wrong with the files of an sdist, given as paths from its folder on, as sentences."""
     needed = {f"src/{name}" for name in wanted}
     needed |= {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CITATION.cff"}
+    needed |= {"lab/pyproject.toml", "lab/LICENSE", "lab/src/discreet_lab/__init__.py"}
     needed |= {"tests/quick.txt", "requirements.lock", "docs/index.md", "changes/README.md"}
     needed |= {f"clients/typescript/{name}" for name in ("package.json", "package-lock.json", "src/client.ts")}
     told = [f"The sdist lacks {name}." for name in sorted(needed - set(files))]
@@ -80,9 +99,9 @@ def run(*words: str | Path, **more: object) -> None:
         sys.exit(f"Failed: {' '.join(map(str, words))}")
 
 
-def build(folder: Path) -> tuple[Path, Path]:
+def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path]:
     """Make the sdist, and the wheel from nothing but the sdist, as an installer without our wheel would."""
-    run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", folder, cwd=ROOT)
+    run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", folder, cwd=root)
     (sdist,) = folder.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as place:
         with tarfile.open(sdist) as archive:
@@ -93,8 +112,8 @@ def build(folder: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def ask(wheel: Path) -> None:
-    """Install the wheel into an empty environment and ask it, in an empty folder."""
+def ask(wheel: Path, lab: Path) -> None:
+    """Install the wheel into an empty environment and ask it, in an empty folder; then the wheel of the lab too."""
     with tempfile.TemporaryDirectory() as place:
         run(sys.executable, "-m", "venv", f"{place}/venv")
         inside = Path(place, "venv", "bin")
@@ -103,24 +122,34 @@ def ask(wheel: Path) -> None:
         alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         for words in QUESTIONS:
             run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=alone)
+        told = subprocess.run([inside / "discreet", "lab", "list"], capture_output=True, text=True, env=alone)
+        if (told.returncode, told.stderr) != (1, NO_LAB):
+            sys.exit(f"Without the lab, `discreet lab list` ends with {told.returncode} and says: {told.stderr}")
+        run(inside / "python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", lab)
+        for words in OF_THE_LAB:
+            run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=alone)
 
 
 def main() -> None:
-    """Make both, look through them, try the wheel."""
+    """Make all of them, look through them, try the wheels."""
     shutil.rmtree(DIST, ignore_errors=True)
     wheel, sdist = build(DIST)
+    lab, lab_sdist = build(DIST / "lab", ROOT / "lab")
     with zipfile.ZipFile(wheel) as packed:
-        told = wheel_faults(packed.namelist(), source())
+        told = wheel_faults(packed.namelist(), source() | documents())
+    with zipfile.ZipFile(lab) as packed:
+        told += wheel_faults(packed.namelist(), source(LAB), "discreet_lab")
     with tarfile.open(sdist) as archive:
         inside = [name.partition("/")[2] for name in archive.getnames()]
         told += sdist_faults(inside, source())
-    if any(f"-{said()}" not in path.name for path in (wheel, sdist)):
+    every = (wheel, sdist, lab, lab_sdist)
+    if any(f"-{said()}" not in path.name for path in every):
         told.append(f"The files are not of version {said()}.")
     if told:
         sys.exit("\n".join(told))
-    run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
-    ask(wheel)
-    print(f"Checked, and not uploaded: {wheel.relative_to(ROOT)} and {sdist.relative_to(ROOT)}")
+    run(sys.executable, "-m", "twine", "check", "--strict", *every)
+    ask(wheel, lab)
+    print(f"Checked, and not uploaded: {', '.join(str(path.relative_to(ROOT)) for path in every)}")
 
 
 if __name__ == "__main__":

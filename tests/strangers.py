@@ -25,9 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.curator.mechanism import Found, Mechanism
-from discreet.exact.query import Supports
-from discreet.results.itemsets import Itemsets
+from discreet.plugins import Found, Itemsets, Mechanism, Supports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +40,13 @@ class Plain(Mechanism):
     answers: ClassVar[tuple[str, ...]] = ("threshold",)
     proof: ClassVar[str] = "plain.md"
 
-    def plan(self, asked):
+    def plan(self, problem):
         return [("counting the items", Fraction(1))]
 
-    def run(self, engine, asked, meter):
-        every = Itemsets.of([(item,) for item in range(asked.items)])
+    def run(self, engine, problem, meter):
+        every = Itemsets.of([(item,) for item in range(problem.item_count)])
         noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
-        kept = np.flatnonzero(noisy.values >= asked.count)
+        kept = np.flatnonzero(noisy.values >= problem.threshold)
         values = noisy.values[kept] + float(self.shift)
         return Found(
             itemsets=every.take(kept), estimates=values, low=values - noisy.margin(), high=values + noisy.margin()
@@ -99,11 +97,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from discreet.errors import MisuseError
-from discreet.local.device.loss import Loss
-from discreet.local.oracle import SetValued, chance, grown
+from discreet import MisuseError
+from discreet.plugins import Loss, RowField, SetValued, chance, grown
 
 
 def _answer(oracle, values, draws):
@@ -134,10 +129,6 @@ class Two(SetValued):
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=chance(growth / (growth + 1)))
 
     @property
-    def numbers(self):
-        return {"keep": self.keep}
-
-    @property
     def dummies(self):
         return 0 if self.single else 1
 
@@ -149,23 +140,12 @@ class Two(SetValued):
     def p_other(self):
         return 1 - self.p_held
 
-    @property
-    def bits(self):
-        return self.size
-
     def supports(self, columns):
         return columns["bits"].sum(0)
 
-    def written(self, columns, row):
-        return {"bits": columns["bits"][row].tolist()}
-
-    def flaw(self, report):
-        bits = report.get("bits") if isinstance(report, dict) else None
-        good = isinstance(bits, list) and len(bits) == self.size and all(bit in (0, 1) for bit in bits)
-        return "" if good else "it has no bit for each candidate"
-
-    def columns(self, reports):
-        return {"bits": np.array([report["bits"] for report in reports], np.int64).reshape(-1, self.size)}
+    @property
+    def fields(self):
+        return (RowField("bits", self.size, 2),)
 """
 
 
@@ -176,6 +156,8 @@ def install(
     value: str = "stranger:Plain",
     proof: bool = True,
     group: str = "discreet.mechanisms",
+    name: str = "plain",
+    summary: str = "",
 ) -> Path:
     """Put a distribution into a folder as an installer would: a module, a page, and what the package registers."""
     (folder / "stranger.py").write_text(code)
@@ -183,26 +165,36 @@ def install(
         (folder / "plain.md").write_text("# plain\n")
     about = folder / "stranger_mechanisms-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[{group}]\nplain = {value}\n")
+    told = f"Summary: {summary}\n" if summary else ""
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n{told}")
+    (about / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
     return folder
+
+
+@contextmanager
+def oracle_tables_kept() -> Iterator[None]:
+    """Remove afterwards what oracles declared meanwhile: their answers and losses are known by name from then on."""
+    tables = (ANSWERS, LOSSES, EVERY_ANSWER.maps[1], EVERY_LOSS.maps[1])
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, kept in zip(tables, before, strict=True):
+            table.clear()
+            table.update(kept)
 
 
 @contextmanager
 def installed(folder: Path) -> Iterator[None]:
     """Let this process find the distribution of a folder, and forget all of it afterwards."""
-    tables = (ANSWERS, LOSSES, EVERY_ANSWER.maps[1], EVERY_LOSS.maps[1])
-    before = [dict(table) for table in tables]
     forget()
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
-        yield
+        with oracle_tables_kept():
+            yield
     finally:
         sys.path.remove(str(folder))
-        for table, kept in zip(tables, before, strict=True):
-            table.clear()
-            table.update(kept)
         forget()
 
 

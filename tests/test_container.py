@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -73,7 +75,31 @@ def test_what_the_container_file_names_is_there() -> None:
     extras = re.search(r"/source\[([a-z,]+)\]", DOCKERFILE).group(1).split(",")
     project = (ROOT / "pyproject.toml").read_text()
     assert all(re.search(rf"^{extra} = \[", project, re.M) for extra in extras)
+    assert "server" in extras  # `discreet serve` is a command of the image like any other
     shared = re.search(r"discreet warmup --shared (\S+)", DOCKERFILE).group(1)
     assert f"DISCREET_KERNELS={shared}" in DOCKERFILE
     assert "--shared" in run("warmup", "--help").stdout
     assert DOCKERFILE.index("USER discreet") > DOCKERFILE.index("warmup")  # root compiles, somebody else runs
+
+
+def test_the_line_that_installs_works(tmp_path: Path) -> None:
+    """Twenty seconds: what the image types, but for what is fetched; pip says where an extra is none of ours."""
+    pytest.importorskip("hatchling")
+    copied(tmp_path)
+    (line,) = re.findall(r"bin/pip (install .*)$", DOCKERFILE, re.M)
+    words = [word.replace("/source", str(tmp_path / "source")) for word in shlex.split(line)]
+    here = tmp_path / "here"
+    typed = [sys.executable, "-m", "pip", *words, "--no-deps", "--no-build-isolation", "--target", str(here)]
+    done = subprocess.run(typed, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "does not provide the extra" not in done.stdout + done.stderr
+    # What is installed serves: the operators' page has its script, though nothing was built with Node.
+    static = here / "discreet" / "collector" / "static"
+    assert {"operate.js", "watch.js", "pages.css"} <= {file.name for file in static.iterdir()}
+    code = "import discreet, sys; from discreet.cli import main; print(discreet.__file__); sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "--help"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(here), "COLUMNS": "200"}, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, "--trusted-proxy" in done.stdout) == (0, True), done.stderr
+    assert done.stdout.startswith(str(here))

@@ -7,6 +7,7 @@ import inspect
 import pickle
 import re
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -14,10 +15,12 @@ import pytest
 import typer
 
 import discreet
+import discreet_lab
 import running
 from discreet.errors import OPTIONS, BudgetError, InputError, Message, MisuseError, NobodyError, assigned, named, told
 
 SOURCE = Path(discreet.__file__).parent
+LAB = Path(discreet_lab.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -118,23 +121,27 @@ def options() -> set[str]:
 
 
 def test_the_table_of_options_holds_what_there_is():
+    typed = options()
     assert OPTIONS.keys() <= parameters()
-    assert set(OPTIONS.values()) <= options()
+    assert set(OPTIONS.values()) <= typed
     # Whatever is both a parameter and an option of the same name is in the table.
-    both = {name for name in parameters() if "--" + name.replace("_", "-") in options()}
+    both = {name for name in parameters() if "--" + name.replace("_", "-") in typed}
     # A name of a ledger is one of many names, the scores of `rank` are a file's, and the question of `release_by` is
     # all that `release` takes, while that of `study add-up` is a file.
     assert both - {"name", "question", "scores"} <= OPTIONS.keys(), "name these in errors.py, so that messages can"
 
 
+@cache
 def calls() -> list[tuple[str, ast.Call]]:
     found = []
-    for path in sorted(SOURCE.rglob("*.py")):
+    modules = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("*.py"))}
+    modules |= {f"lab/{path.relative_to(LAB)}": path for path in sorted(LAB.rglob("*.py"))}
+    for name, path in modules.items():
         nodes = list(ast.walk(ast.parse(path.read_text())))
         ours = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
         for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ours:
-                found.append((f"{path.relative_to(SOURCE)}:{node.lineno}", node))
+                found.append((f"{name}:{node.lineno}", node))
     return found
 
 
@@ -194,7 +201,7 @@ def test_hostile_names_in_both_languages(tmp_path):
         discreet.mine("top=5.csv", top=3)
     odd = tmp_path / "min_count=3.dat"
     odd.write_text("3 4\n5 epsilon\n")
-    told_ = "line 2: 'epsilon' is not a whole number, and the first line with items has only numbers; "
+    told_ = "line 2: an item is not a whole number, and the first line with items has only numbers; "
     assert run("mine", odd.name, "--top", "3", cwd=tmp_path) == (
         f"discreet: min_count=3.dat, {told_}--labels names reads items as names.\n"
     )

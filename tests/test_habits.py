@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import discreet
 import matrix
 import news
 import shipping
+from discreet.cli.plugin_commands import SEPARATE
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -56,7 +58,7 @@ class TestMake:
     def test_the_forge_runs_our_targets_and_our_matrix(self):
         ran = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
         assert all(line.split()[0] == "make" and line.split()[1] in targets() for line in ran)
-        assert {line.split()[1] for line in ran} == {"test", "matrix", "coverage", "release"}
+        assert {line.split()[1] for line in ran} == {"test", "matrix", "coverage", "release", "container"}
         assert tuple(WORKFLOW["jobs"]["matrix"]["strategy"]["matrix"]["python"]) == matrix.PYTHONS
 
 
@@ -203,10 +205,39 @@ class TestShipping:
         ]
         assert shipping.wheel_faults(wanted, wanted) == ["The wheel has no licence."]
 
+    def test_a_wheel_has_nothing_of_the_lab(self):
+        files = {"discreet/lab/papers/paper_000.py", "discreet_lab/papers/paper_000.py"}
+        told = "The wheel has the lab: experiments of papers are the package discreet-lab."
+        for file in files:
+            assert told in shipping.wheel_faults({file}, {file})
+        assert told not in shipping.wheel_faults(files, files, "discreet_lab")
+        assert not any("discreet/lab/" in name for name in shipping.source())
+
+    def test_the_lab_is_of_the_same_version_and_under_the_same_licence(self):
+        lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())["project"]
+        assert shipping.said(shipping.LAB / "__init__.py") == discreet.__version__
+        assert lab["dependencies"][0] == f"discreet=={discreet.__version__}"
+        ours = {Requirement(one).name for one in PROJECT["dependencies"]}
+        assert {Requirement(one).name for one in lab["dependencies"][1:]} <= ours, "discreet has the ranges"
+        assert (ROOT / "lab" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+        assert (lab["license"], lab["requires-python"]) == (PROJECT["license"], PROJECT["requires-python"])
+        assert dict.fromkeys(lab["entry-points"]["discreet.commands"], lab["name"]) == SEPARATE
+
     def test_an_sdist_has_nothing_of_this_machine(self):
         told = shipping.sdist_faults({"src/discreet/a.py", "docs/_build/html/index.html"}, {"discreet/a.py"})
         assert "The sdist lacks SECURITY.md." in told
         assert told[-1] == "The sdist has docs/_build/html/index.html, which was made on this machine."
+
+    def test_the_sdist_has_all_that_a_wheel_is_made_of(self, tmp_path):
+        """Two seconds: an sdist is built. A readme that metadata make anew is not put into it by itself."""
+        pytest.importorskip("hatchling")
+        command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        (sdist,) = tmp_path.iterdir()
+        with tarfile.open(sdist) as archive:
+            inside = [name.partition("/")[2] for name in archive.getnames()]
+        tracked = {name for name in shipping.source() if not name.endswith(".js")}  # `make clients` makes those
+        assert shipping.sdist_faults(inside, tracked) == []
 
 
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")

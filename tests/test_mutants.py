@@ -44,4 +44,5 @@ def test_it_is_caught(place: int, tmp_path: Path):
     done = subprocess.run(
         [*command, *shlex.split(MUTANTS[place].tests)], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
+    # A kernel with a bug may write where it should not, and end the whole process: that is seen as well.
+    assert done.returncode == 1 or done.returncode < 0, done.stdout[-2000:] + done.stderr[-2000:]

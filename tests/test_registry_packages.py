@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.registry import protocol
 from strangers import ASKING, HASTY, STRANGER, TWO, install, program, run
 
@@ -24,7 +24,7 @@ class TestOtherPackages:
         assert entry["package"] == "stranger-mechanisms"
         assert entry["answers"] == ["threshold"]
         assert entry["settings"] == {"shift": 0}
-        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        (tmp_path / "b.dat").write_text("1 2\n1\n3\n" * 50)
         done = run(
             tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
             "--items", "public",
@@ -160,7 +160,7 @@ class TestOtherPackages:
     def test_one_that_exits_while_it_runs_does_not_hide_what_was_paid(self, tmp_path):
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
         install(
-            tmp_path, STRANGER.replace("def run(self, engine, asked, meter):", "def run(self, *_):\n        exit(0)")
+            tmp_path, STRANGER.replace("def run(self, engine, problem, meter):", "def run(self, *_):\n        exit(0)")
         )
         assert run(tmp_path, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
         done = run(
@@ -271,13 +271,11 @@ class TestNothingUnprovenIsRun:
         code = """
 import discreet
 from discreet import registry
-from discreet.lab.measure.noise_free import learn_without_noise
 
 shop = discreet.read([{"tea"}] * 50)
 for route in (
     lambda: discreet.simulate(shop, "plain", top=1, epsilon=1, seed=1),
     lambda: discreet.simulate(shop, "svim", top=1, epsilon=1, seed=1, settings={"oracle": "bare"}),
-    lambda: learn_without_noise(shop, "plain", top=1, epsilon=1, seed=1),
     lambda: discreet.plan(people=50, items=2, top=1, epsilon=1, names=["plain"]),
     lambda: discreet.audit("plain"),
     lambda: discreet.audit("bare"),
@@ -300,7 +298,6 @@ for route in (
             bare.format(theirs),
             plain.format(theirs),
             plain.format(theirs),
-            plain.format(theirs),
             bare.format(theirs),
             bare.format(its_module),
             plain.format(its_module),
@@ -315,7 +312,7 @@ for route in (
         message = (
             f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
             "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.lab.run.trial.trial."
+            "discreet.planning.trial.trial."
         )
         for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
             with pytest.raises(MisuseError) as caught:

@@ -62,12 +62,14 @@ def test_another_python_gets_the_ranges_and_is_told(monkeypatch, capsys, tmp_pat
     monkeypatch.setattr(lock, "pip", lambda *given: ran.append(given))
     monkeypatch.setattr(lock, "here", lambda: "cpython 3.99, linux, x86_64")
     lock.install()
-    assert ran == [("install", "--quiet", "--editable", ".[dev]")]
+    lab = ("install", "--quiet", "--no-deps", "--editable", "./lab")
+    assert ran == [("install", "--quiet", "--editable", ".[dev]"), lab]
     assert "this is cpython 3.99, linux, x86_64. Newest versions are installed instead" in capsys.readouterr().out
     ran.clear()
     monkeypatch.setattr(lock, "here", lambda: lock.made_for(lock.LOCK))
     lock.install()
     assert ran[0][:4] == ("install", "--quiet", "--require-hashes", "--no-deps")
+    assert ran[1][-4:] == ("--editable", ".", "--editable", "./lab")
     assert not any("index" in word for given in ran for word in given)
 
 

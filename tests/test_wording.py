@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 import discreet
+import discreet_lab
 from discreet.wording import _HINTS, hint, html_of, printable
 from running import run, unknown_options
 
 SOURCE = Path(discreet.__file__).parent
+LAB = Path(discreet_lab.__file__).parent
 RED = "\x1b[31mred\x1b]0;owned\x07"
 BASKETS = [{"tea", "milk"}] * 30 + [{"bread"}] * 20
 
@@ -28,7 +30,7 @@ def test_what_a_terminal_would_obey_is_shown():
 
 
 def test_the_command_line_speaks_through_one_place():
-    for path in (SOURCE / "cli").glob("*.py"):
+    for path in (*(SOURCE / "cli").glob("*.py"), LAB / "command.py"):
         text = path.read_text()
         direct = re.findall(r"typer\.echo\((?!json|text\b|text\.getvalue|verdict\.to_json|f\"discreet \{)", text)
         assert path.name == "terminal.py" or not direct, f"{path.name}: write say(…), which shows control characters"

@@ -22,6 +22,7 @@ _HOMES = {
     "load": "results.files",
     "diff": "results.differences",
     "Differences": "results.differences",
+    "Question": "publish.question",
     "Release": "publish.result",
     "release": "publish",
     "plan": "planning",
@@ -65,6 +66,7 @@ __all__ = [
     "NobodyError",
     "Outcome",
     "Patterns",
+    "Question",
     "Release",
     "Rules",
     "Vocabulary",
@@ -110,8 +112,9 @@ if TYPE_CHECKING:
     from .planning import compare, plan
     from .privacy.guarantee import Guarantee
     from .privacy.ledger.ledger import Ledger
-    from .publish import preview
     from .publish.api import count, count_by, release, release_by
+    from .publish.first_look import preview
+    from .publish.question import Question
     from .publish.ranking import rank
     from .publish.relations import release_relations
     from .publish.result import Release

@@ -3,6 +3,8 @@
 Whatever writes a file for the user goes through :func:`written`: an interrupted or failing run leaves the
 earlier file as it was and nothing beside it. What a killed one leaves is removed by the next that writes the same file.
 Until a file is complete nobody but its owner can read it, whoever may read it then.
+
+Files of a service and ledgers are never replaced (`protected`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import DiscreetError, MisuseError
+from .protected import check_unprotected
 from .temporary import lock, part_of, sweep_parts
 
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -45,10 +48,11 @@ def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[
     'done'
     """
     shown = Path(path)
-    if _is_special(shown):
+    if is_special(shown):
         with _told(shown), shown.open("wb") as direct:
             yield direct
         return
+    check_unprotected(shown)
     target = shown.resolve()
     mode = _mode_of(target, shown, private)
     with _part(target, shown) as (beside, stream), _told(shown):
@@ -77,11 +81,12 @@ def _unwritten(shown: Path, error: OSError) -> DiscreetError:
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raise now what :func:`written` would raise later, so that nothing is computed in vain."""
     shown = Path(path)
-    if not _is_special(shown):
+    if not is_special(shown):
+        check_unprotected(shown)
         _tried(shown.resolve(), shown)
 
 
-def _is_special(shown: Path) -> bool:
+def is_special(shown: Path) -> bool:
     """Say whether a path is a pipe or a device; complain if it cannot be a file at all."""
     try:
         if shown.is_dir():

@@ -9,8 +9,6 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from .errors import Message, MisuseError, assigned, named, told
 
 # No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
@@ -19,7 +17,11 @@ LARGEST = 2**62
 
 # Digits as everybody types them: Python would take 1_0 for ten, and digits of other scripts.
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
+_DIGITS = re.compile("[0-9]{1,18}")
 _RATIO = re.compile(r"\s*[+-]?[0-9]+\s*/\s*[0-9]+\s*", re.ASCII)
+
+# What numpy calls the types of its truth values, which are no bool of Python.
+_NUMPY_SWITCHES = ("bool", "bool_")
 
 _TINY = -40  # the exponent of ten below which a fraction is as good as the smallest
 
@@ -40,7 +42,7 @@ def positive(name: str, value: Any) -> int:
 
 def switch(name: str | Message, value: Any) -> bool:
     """Return `value` if it is true or false: text that says no would count as yes."""
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool) or type(value).__name__ in _NUMPY_SWITCHES:
         return bool(value)
     option = named(name) if isinstance(name, str) else name
     raise MisuseError(told("{option} is True or False; {value!r:.80} was given.", option=option, value=value))
@@ -48,10 +50,10 @@ def switch(name: str | Message, value: Any) -> bool:
 
 def fraction(name: str, value: Any) -> float:
     """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
-    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
+    if _is_real(value) and 0 <= value <= 1:
         return float(value)
     hint: str | Message = ""
-    if isinstance(value, int | float | np.number) and 1 < value <= 100:
+    if _is_real(value) and 1 < value <= 100:
         less = f"{value / 100:g}"
         hint = told(" For {value:g} % type {instead}.", value=value, instead=assigned(name, float(less), less))
     raise MisuseError(
@@ -59,6 +61,11 @@ def fraction(name: str, value: Any) -> float:
             "{option} is {value!r}, but it must lie between 0 and 1.{hint}", option=named(name), value=value, hint=hint
         )
     )
+
+
+def _is_real(value: Any) -> bool:
+    """Say whether something is a number of Python or numpy that is no exact fraction."""
+    return isinstance(value, Real) and not isinstance(value, Fraction)
 
 
 def support(value: Any) -> Fraction:
@@ -169,6 +176,8 @@ def several(items: Any, name: str) -> list[Any]:
 
 def span(lengths: Any) -> tuple[int, int]:
     """Return the smallest and the largest number of items that `lengths` stands for."""
+    if isinstance(lengths, str):
+        lengths = _typed_span(lengths)
     least, most = lengths, lengths
     if isinstance(lengths, Sequence) and not isinstance(lengths, str) and len(lengths) == 2:
         least, most = lengths
@@ -177,9 +186,20 @@ def span(lengths: Any) -> tuple[int, int]:
         raise MisuseError(
             told(
                 "{lengths} is how many items a pattern has: a number such as 3, or the least and the most, such as "
-                "(2, 4) or (2, None); {given!r} was given.",
+                "{range}, from 1 on; {given!r} was given.",
+                range=Message("(2, 4) or (2, None)", "2-4 or 2-"),
                 given=lengths,
             )
         )
     endless = not is_whole(lengths) and lengths[1] is None
     return min(int(least), UNBOUNDED), UNBOUNDED if endless else min(int(most), UNBOUNDED)
+
+
+def _typed_span(text: str) -> Any:
+    """Return the lengths that a text such as 3, 2-4 or 2- stands for; other texts as they are."""
+    least, dash, most = (part.strip() for part in text.partition("-"))
+    if not _DIGITS.fullmatch(least) or (most and not _DIGITS.fullmatch(most)):
+        return text
+    if not dash:
+        return int(least)
+    return int(least), int(most) if most else None

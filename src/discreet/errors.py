@@ -34,13 +34,12 @@ _SHARED = [
     "counts", "crowd", "delimiter", "delta", "device", "encoding", "engine", "epsilon", "excludes", "exponent",
     "frequencies", "hierarchy", "how", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
     "level", "limit", "max_baskets", "max_items", "mechanism", "memory", "min_confidence", "min_count", "min_lift",
-    "min_support", "monotone", "most", "neighbours", "nulls", "ordered", "pair", "people", "person", "protocol",
-    "query", "really", "redundant", "runs", "same_data", "score", "screen", "seed", "segments", "sensitivity", "side",
-    "significance", "sizes", "speed", "time", "top", "who",
+    "min_support", "monotone", "most", "names", "neighbours", "nulls", "ordered", "pair", "people", "person",
+    "protocol", "query", "really", "redundant", "runs", "same_data", "same_names", "score", "screen", "seed",
+    "segments", "sensitivity", "side", "significance", "sizes", "speed", "time", "top", "who",
 ]  # fmt: skip
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED} | {
     "format": "--input-format",
-    "names": "--name",
     "settings": "--set",
 }
 
@@ -94,6 +93,11 @@ def named(*names: str, equals: str = "") -> Message:
     words = [name + equals for name in names]
     options = [OPTIONS.get(name, name + equals) for name in names]
     return Message(" and ".join(words), " and ".join(options), frozenset(names) & OPTIONS.keys())
+
+
+def add_option(name: str, option: str = "") -> None:
+    """Let messages name an option that a room below declares: an option of a question is declared by its field."""
+    OPTIONS.setdefault(name, option or "--" + name.replace("_", "-"))
 
 
 def assigned(name: str, value: object, written: str = "") -> Message:

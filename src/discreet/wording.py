@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
+from html import escape
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .errors import Message, MisuseError, told
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -158,16 +160,49 @@ class Rendered:
 
 
 def html_of(shown: RenderableType) -> str:
-    """Return what a rich console shows as HTML, with what is in it escaped."""
-    from io import StringIO
+    """Return what a rich console shows as HTML, with the texts in it escaped: tables as tables.
 
-    from rich.console import Console
+    Letters that draw bars are wider than others in the fonts of some browsers, so that columns made of spaces would not
+    stand below each other.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
 
-    console = Console(file=StringIO(), width=110, record=True, highlight=False, force_jupyter=False, markup=False)
-    console.push_render_hook(hook())
-    console.print(shown)
-    form = '<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{code}</pre>'
-    return console.export_html(inline_styles=True, code_format=form)
+    if hasattr(shown, "__rich__"):
+        return html_of(shown.__rich__())
+    if isinstance(shown, Group):
+        return f"<div>{''.join(map(html_of, shown.renderables))}</div>"
+    if isinstance(shown, Table):
+        return _html_table(shown)
+    if isinstance(shown, Padding):
+        return f'<div style="margin-left: {shown.left}ch">{html_of(shown.renderable)}</div>'
+    if isinstance(shown, Text | str):
+        text = escape(printable(str(shown), keep="\n")).strip("\n").replace("\n", "<br>")
+        return f"<p>{text}</p>" if text else ""
+    return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{escape(text_of(shown, 110))}</pre>'
+
+
+def _html_table(shown: Table) -> str:
+    sides = [f' style="text-align: {"right" if column.justify == "right" else "left"}"' for column in shown.columns]
+    rows = zip(*(map(_cell_text, column.cells) for column in shown.columns), strict=True)
+    body = ""
+    for row, cells in zip(shown.rows, rows, strict=True):
+        kind = "strong" if "bold" in str(row.style) else "span"
+        body += "<tr>"
+        body += "".join(f"<td{side}><{kind}>{cell}</{kind}></td>" for side, cell in zip(sides, cells, strict=True))
+        body += "</tr>"
+    head = "".join(
+        f"<th{side}>{_cell_text(column.header)}</th>" for side, column in zip(sides, shown.columns, strict=True)
+    )
+    title = f"<caption>{_cell_text(shown.title)}</caption>" if shown.title else ""
+    head = f"<thead><tr>{head}</tr></thead>" if shown.show_header else ""
+    return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+def _cell_text(cell: object) -> str:
+    return escape(printable(str(cell)))
 
 
 def text_of(shown: RenderableType, width: int = 100) -> str:

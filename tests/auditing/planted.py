@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.baskets.recoding import only
-from discreet.curator.mechanism import Answers, Found, Mechanism, Plan, Task
+from discreet.curator.mechanism import Answers, Found, Mechanism, Plan
 from discreet.curator.mechanisms.exponential import Exponential
+from discreet.curator.problem import Problem
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Query, Sizes, Supports, Truncation
 from discreet.privacy.sealed import SealedAnswer, SealedEngine, unsealed
@@ -40,18 +41,18 @@ class Planted(Mechanism):
     def __init_subclass__(cls) -> None:
         cls.proof = "planted.md"  # a page of its own, or the audit would not run it
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, asked: Problem) -> Plan:
         return [("counting", ALL)]
 
-    def query(self, engine: SealedEngine, asked: Task, meter) -> Query:
-        return Supports(every_item(asked.items))
+    def query(self, engine: SealedEngine, asked: Problem, meter) -> Query:
+        return Supports(every_item(asked.item_count))
 
     def run(self, engine, asked, meter):
         noisy = meter.count("counting", engine, self.query(engine, asked, meter), ALL)
-        return self.found(asked, noisy.values[: asked.items].astype(float))
+        return self.found(asked, noisy.values[: asked.item_count].astype(float))
 
     def found(self, asked, values, **more) -> Found:
-        return Found(itemsets=every_item(asked.items), estimates=values, low=values - 1, high=values + 1, **more)
+        return Found(itemsets=every_item(asked.item_count), estimates=values, low=values - 1, high=values + 1, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ class Understated(Supports):
 @dataclass(frozen=True, kw_only=True)
 class TooLittleSensitivity(Planted):
     def query(self, engine, asked, meter):
-        return Understated(every_item(asked.items))
+        return Understated(every_item(asked.item_count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class Truncating(Planted):
     """Cuts baskets to one item: right, unless the engine's cutting is not local (C6)."""
 
     def query(self, engine, asked, meter):
-        return Supports(every_item(asked.items), Truncation(1, meter.secret()))
+        return Supports(every_item(asked.item_count), Truncation(1, meter.secret()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ class OccurringItems(Exponential):
         if not len(held):
             held = np.arange(1, dtype=np.int32)
         inner = SealedEngine(LocalEngine(only(baskets, held)), len(held))
-        found = super().run(inner, replace(asked, items=len(held), top=1), meter)
+        found = super().run(inner, replace(asked, item_count=len(held), top=1), meter)
         codes = held[found.itemsets.codes]
         return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
 
@@ -109,7 +110,7 @@ class TellingNote(Planted):
 class TellingException(Planted):
     def run(self, engine, asked, meter):
         found = super().run(engine, asked, meter)
-        if not unsealed(engine.answer(Supports(every_item(asked.items)))).any():
+        if not unsealed(engine.answer(Supports(every_item(asked.item_count)))).any():
             raise ValueError("nothing to find")
         return found
 
@@ -117,7 +118,7 @@ class TellingException(Planted):
 @dataclass(frozen=True, kw_only=True)
 class TellingWarning(Planted):
     def run(self, engine, asked, meter):
-        if not unsealed(engine.answer(Supports(every_item(asked.items)))).any():
+        if not unsealed(engine.answer(Supports(every_item(asked.item_count)))).any():
             warnings.warn("nothing to find", stacklevel=1)
         return super().run(engine, asked, meter)
 
@@ -127,7 +128,7 @@ class StepsByTheData(Planted):
     """Looks again where there is something to see. Right: the steps follow from released values."""
 
     def run(self, engine, asked, meter):
-        query = Supports(every_item(asked.items))
+        query = Supports(every_item(asked.item_count))
         noisy = meter.count("counting", engine, query, ALL / 2)
         if unsealed(engine.answer(query)).any():
             noisy = meter.count("counting again", engine, query, ALL / 2)
@@ -137,8 +138,8 @@ class StepsByTheData(Planted):
 @dataclass(frozen=True, kw_only=True)
 class ShareByTheData(Planted):
     def run(self, engine, asked, meter):
-        share = ALL if unsealed(engine.answer(Supports(every_item(asked.items)))).any() else ALL / 2
-        noisy = meter.count("counting", engine, Supports(every_item(asked.items)), share)
+        share = ALL if unsealed(engine.answer(Supports(every_item(asked.item_count)))).any() else ALL / 2
+        noisy = meter.count("counting", engine, Supports(every_item(asked.item_count)), share)
         return self.found(asked, noisy.values.astype(float))
 
 
@@ -147,10 +148,10 @@ class PicksByTheData(Planted):
     """Picks as many items as occur. Right: as many as were asked for."""
 
     def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
+        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
         picks = max(1, np.count_nonzero(counts))
         meter.choose("choosing", SealedAnswer(counts, 1, monotone=True), picks, ALL)
-        return self.found(asked, np.zeros(asked.items))
+        return self.found(asked, np.zeros(asked.item_count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +159,9 @@ class ScoresTooSteep(Planted):
     """The square of a count moves by more than 1."""
 
     def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
+        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
         chosen = meter.choose("choosing", SealedAnswer(counts**2, 1, monotone=True), 1, ALL)
-        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen[0]})
+        return self.found(asked, np.zeros(asked.item_count), facts={"chosen": chosen[0]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,10 +169,10 @@ class NotMonotone(Planted):
     """Who holds one of two items raises one score and lowers the other."""
 
     def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
+        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
         scores = np.array([int(counts[0]), -int(counts[0])])
         chosen = meter.choose("choosing", SealedAnswer(scores, 1, monotone=True), 1, ALL)
-        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen[0]})
+        return self.found(asked, np.zeros(asked.item_count), facts={"chosen": chosen[0]})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ def test_a_verdict_as_plain_values(broken):
     plain = json.loads(broken.to_json())
     assert plain["stands"] is False
     assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}
-    assert [one["means"] for one in plain["attempts"]] == ["coupled", "whole", "exact", "statistical"]
+    assert [one["means"] for one in plain["attempts"]] == ["coupled", "replayed", "whole", "exact", "statistical"]
     assert plain["attempts"][0]["why"] == broken.worst.why
     endless = replace(broken, attempts=(Attempt(means="exact", stands=False, loss=inf, tried="one pair"),))
     assert endless.to_dict()["attempts"][0]["loss"] == "infinite"

@@ -27,9 +27,9 @@ from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.steps import threshold_levels
-from discreet.curator.steps.itemset_choice import Choosing
-from discreet.curator.steps.threshold_levels import LONGEST, ThresholdLevels
-from discreet.curator.steps.truncation import Spread
+from discreet.curator.steps.itemset_choice import ItemsetChoice
+from discreet.curator.steps.threshold_levels import LONGEST_STEP, ThresholdLevels
+from discreet.curator.steps.truncation import SizeHistogram
 from discreet.exact import engine, search
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Kth, Largest
@@ -45,9 +45,9 @@ from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling import samplers
 from discreet.privacy.sealed import unsealed
-from discreet.publish import question
+from discreet.publish import resolving
 from discreet.publish import run as making
-from discreet.publish.job import Job
+from discreet.publish.case import Case
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
@@ -130,7 +130,7 @@ def everything_goes_along(patch: Patch) -> None:
 
 
 def items_that_occur(patch: Patch) -> None:
-    right = question.item_list
+    right = resolving.item_list
 
     def narrowed(items, held):
         vocabulary, told = right(items, held)
@@ -138,7 +138,7 @@ def items_that_occur(patch: Patch) -> None:
         kept = [place for place, item in enumerate(vocabulary) if str(item) in names]
         return type(vocabulary)(vocabulary.take(np.array(kept, np.int64))), told
 
-    patch.setattr(question, "item_list", narrowed)
+    patch.setattr(resolving, "item_list", narrowed)
 
 
 def one_dummy(patch: Patch) -> None:
@@ -182,13 +182,13 @@ def too_few_comparisons(patch: Patch) -> None:
         each, found = share / max(1, ceil(log2(most - least + 1))), least
         while least <= most:  # the middle is left out on both sides
             middle = (least + most) // 2
-            if meter.count(LONGEST, asked_engine, Largest(middle, 1), each).values[0] >= count:
+            if meter.count(LONGEST_STEP, asked_engine, Largest(middle, 1), each).values[0] >= count:
                 found, least = middle, middle + 1
             else:
                 most = middle - 1
         return found
 
-    patch.setattr(threshold_levels, "estimate_longest", printed)
+    patch.setattr(threshold_levels, "estimate_longest_length", printed)
 
 
 def looking(patch: Patch) -> list[Any]:
@@ -206,21 +206,23 @@ def looking(patch: Patch) -> list[Any]:
 
 def longest_basket(patch: Patch) -> None:
     seen = looking(patch)
-    patch.setattr(Spread, "covering", lambda self, share: max(1, int(seen[0].baskets.sizes.max(initial=1))))
+    patch.setattr(
+        SizeHistogram, "covering_length", lambda self, share: max(1, int(seen[0].baskets.sizes.max(initial=1)))
+    )
 
 
 def raw_people(patch: Patch) -> None:
-    right = Job.asked
-    patch.setattr(Job, "asked", lambda self, items, people: right(self, items, max(1, len(self.baskets))))
+    right = Case.problem
+    patch.setattr(Case, "problem", lambda self, item_count, people: right(self, item_count, max(1, len(self.baskets))))
 
 
 def tuned_cut(patch: Patch) -> None:
     seen = looking(patch)
-    patch.setattr(truncated, "cut_at", lambda *given: max(1, int(np.median([1, *seen[0].baskets.sizes]))))
+    patch.setattr(truncated, "choose_cut_length", lambda *given: max(1, int(np.median([1, *seen[0].baskets.sizes]))))
 
 
 def shared_weights(patch: Patch) -> None:
-    right = LocalEngine._truncated
+    right = LocalEngine._truncate
 
     def shared(self, truncation):
         rows = right(self, truncation)
@@ -234,7 +236,7 @@ def shared_weights(patch: Patch) -> None:
         codes = np.concatenate([*kept, np.empty(0, np.int32)]).astype(np.int32)
         return type(rows)(offsets=offsets, codes=codes, allowed=rows.allowed, prefix=rows.prefix)
 
-    patch.setattr(LocalEngine, "_truncated", shared)
+    patch.setattr(LocalEngine, "_truncate", shared)
 
 
 def unclipped(patch: Patch) -> None:
@@ -264,14 +266,14 @@ def doubled_exponent(patch: Patch) -> None:
 
 
 def kth_released(patch: Patch) -> None:
-    right = Choosing.run
+    right = ItemsetChoice.run
 
     def run(self, given, asked, meter):
         found = right(self, given, asked, meter)
-        kth = int(unsealed(given.answer(Kth(asked.top, asked.least, asked.longest)))[0])
+        kth = int(unsealed(given.answer(Kth(asked.top, asked.min_length, asked.max_length)))[0])
         return replace(found, facts={**found.facts, "kth": kth})
 
-    patch.setattr(Choosing, "run", run)
+    patch.setattr(ItemsetChoice, "run", run)
 
 
 def smallest_mined(patch: Patch) -> None:
@@ -304,7 +306,11 @@ MUTATIONS = [
         "X1", "privacy.meter.moves", wrong_relation, by_coupling(Truncated(), REPLACED), "the noise that was added can"
     ),
     Mutation(
-        "X2", "curator.steps.truncation.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"
+        "X2",
+        "curator.steps.truncation.SizeHistogram.covering_length",
+        longest_basket,
+        by_coupling(Truncated()),
+        "different queries",
     ),
     Mutation(
         "X3", "local.device.client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"
@@ -317,7 +323,7 @@ MUTATIONS = [
     ),
     Mutation(
         "X5",
-        "publish.question.item_list",
+        "publish.resolving.item_list",
         items_that_occur,
         by_coupling(OCCURRING),
         "chooses from|differ in|has ended",
@@ -341,7 +347,7 @@ MUTATIONS = [
     ),
     Mutation(
         "C2",
-        "curator.steps.threshold_levels.estimate_longest",
+        "curator.steps.threshold_levels.estimate_longest_length",
         too_few_comparisons,
         by_test(
             "tests/curator/mechanisms/test_truncated.py",
@@ -351,18 +357,22 @@ MUTATIONS = [
         "as_many_comparisons",
     ),
     Mutation(
-        "C3", "curator.steps.truncation.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"
+        "C3",
+        "curator.steps.truncation.SizeHistogram.covering_length",
+        longest_basket,
+        by_coupling(Truncated()),
+        "different queries",
     ),
-    Mutation("C4", "publish.job.Job.asked", raw_people, by_coupling(Truncated()), "differ"),
+    Mutation("C4", "publish.case.Case.problem", raw_people, by_coupling(Truncated()), "differ"),
     Mutation(
         "C5",
-        "curator.mechanisms.truncated.cut_at",
+        "curator.mechanisms.truncated.choose_cut_length",
         tuned_cut,
         by_coupling(Truncated()),
         "the two runs ask different queries",
     ),
     Mutation(
-        "C6", "exact.engine.LocalEngine._truncated", shared_weights, by_coupling(Truncated(smart=False)), "one person"
+        "C6", "exact.engine.LocalEngine._truncate", shared_weights, by_coupling(Truncated(smart=False)), "one person"
     ),
     Mutation(
         "D5",
@@ -389,7 +399,11 @@ MUTATIONS = [
         "E8", "privacy.meter.Meter.rate", doubled_exponent, by_coupling(OCCURRING, REPLACED), "can reveal 1, and 0.5"
     ),
     Mutation(
-        "E9", "curator.steps.itemset_choice.Choosing.run", kth_released, by_coupling(OCCURRING), "differ in their facts"
+        "E9",
+        "curator.steps.itemset_choice.ItemsetChoice.run",
+        kth_released,
+        by_coupling(OCCURRING),
+        "differ in their facts",
     ),
     Mutation("E11", "exact.engine.count_of_rank", smallest_mined, by_coupling(OCCURRING), "one person moves a score"),
     Mutation(

@@ -64,9 +64,9 @@ def test_questions_without_a_list_need_a_delta():
 
 def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
     question = AuditQuestion(items=4, words={"top": 1}, listed=False)
-    job = question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, (((0, 2), 1),))
+    job = question.case(Exponential(), Budget.of(1, "1e-6"), ADDED, (((0, 2), 1),))
     assert list(job.baskets.vocabulary) == ["0", "1", "2"]
-    assert job.finding
+    assert job.finding_items
 
 
 def test_backwards_a_new_item_comes_before_all_others():
@@ -74,7 +74,7 @@ def test_backwards_a_new_item_comes_before_all_others():
     question = next(question for question in loose if question.backwards)
     assert str(question) == "top=3, lengths=1 over 12 items that are not listed, the last one first"
     jobs = [
-        question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, database)
+        question.case(Exponential(), Budget.of(1, "1e-6"), ADDED, database)
         for database in ((((0, 2), 1),), (((11,), 1), ((0, 2), 1)))
     ]
     assert [list(job.baskets.vocabulary) for job in jobs] == [
@@ -107,4 +107,4 @@ def test_baskets_with_more_subsets_than_could_be_listed():
 
 def test_a_question_that_is_refused_is_refused_by_its_own_error():
     with pytest.raises(MisuseError, match="top is 5, but 1 item has only 1 itemset of 1 item"):
-        AuditQuestion(items=1, words={"top": 5, "lengths": 1}).job(Exponential(), Budget.of(1), ADDED, ())
+        AuditQuestion(items=1, words={"top": 5, "lengths": 1}).case(Exponential(), Budget.of(1), ADDED, ())

@@ -10,7 +10,7 @@ import pytest
 from auditing import planted
 from discreet.auditing.coupled import coupled
 from discreet.exact.query import Kth, Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 
 ONE, ADDED = Budget.of(1), Neighbours.ADD_REMOVE
@@ -27,7 +27,7 @@ class Peeking(planted.Planted):
 @dataclass(frozen=True, kw_only=True)
 class CountOfAnItem(Peeking):
     def peek(self, engine, asked, meter):
-        return int(engine.answer(Supports(planted.every_item(asked.items)))[0])
+        return int(engine.answer(Supports(planted.every_item(asked.item_count)))[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class LastOfTheTop(Peeking):
 @dataclass(frozen=True, kw_only=True)
 class WhetherThereIsAnything(Peeking):
     def peek(self, engine, asked, meter):
-        return bool(engine.answer(Supports(planted.every_item(asked.items))))
+        return bool(engine.answer(Supports(planted.every_item(asked.item_count))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class AThresholdByTheData(Peeking):
 @dataclass(frozen=True, kw_only=True)
 class ScoresOfItsOwn(Peeking):
     def peek(self, engine, asked, meter):
-        counts = np.asarray(engine.answer(Supports(planted.every_item(asked.items))))
+        counts = np.asarray(engine.answer(Supports(planted.every_item(asked.item_count))))
         return meter.choose("choosing", counts**2, 1, planted.ALL)
 
 

@@ -160,10 +160,10 @@ class TestTheOrderOfPicks:
     def listed_first(self, monkeypatch):
         def named(self, chosen, listed, universe):
             places = [place for place in chosen.candidates if place >= 0]
-            rest = self._others(listed, universe, chosen.unlisted) if chosen.unlisted else ()
+            rest = self._draw_unlisted(listed, universe, chosen.unlisted) if chosen.unlisted else ()
             return [*listed.take(np.array(places, np.int64)).tuples(), *rest]
 
-        monkeypatch.setattr(Meter, "_named", named)
+        monkeypatch.setattr(Meter, "_name_itemsets", named)
 
     @pytest.mark.usefixtures("listed_first")
     def test_coupled(self):
@@ -190,9 +190,9 @@ class TestLocality:
 def test_too_much_charged_is_found(monkeypatch):
     # A meter that forgets what it has spent lets a mechanism spend twice.
     def forgetful(self, share, what=None):
-        self._spent = Fraction(0)
+        self._spent_share = Fraction(0)
 
-    monkeypatch.setattr(Meter, "_take", forgetful)
+    monkeypatch.setattr(Meter, "_spend_share", forgetful)
 
     class Twice(planted.Right):
         def run(self, engine, asked, meter):

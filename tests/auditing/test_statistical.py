@@ -9,7 +9,7 @@ from scipy.stats import beta, binom
 
 from discreet.auditing.statistical import Event, bound, lower, statistical, told
 from discreet.curator.mechanisms.count import Count
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Charge, Neighbours
 from discreet.privacy.sealed import unsealed
 

@@ -14,7 +14,7 @@ from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact.engine import LocalEngine
 from discreet.privacy.budget import Budget, Neighbours
-from discreet.publish import question, run
+from discreet.publish import resolving, run
 from discreet.publish.result import Release
 from discreet.registry import mechanisms
 
@@ -79,7 +79,7 @@ class TestPlanted:
 
     def test_the_list_of_items_is_what_the_data_have(self, monkeypatch):
         # X5: the public list is widened by what occurs.
-        right = question.item_list
+        right = resolving.item_list
 
         def widened(items, held):
             vocabulary, told = right(items, held)
@@ -88,16 +88,12 @@ class TestPlanted:
             more = [item for item in held.vocabulary if item not in set(vocabulary)]
             return Vocabulary(sorted([*vocabulary, *more], key=str)), told
 
-        monkeypatch.setattr(question, "item_list", widened)
+        monkeypatch.setattr(resolving, "item_list", widened)
         assert broken()
 
     def test_segments_are_those_of_the_data(self, monkeypatch):
-        right = question._segmented
-
-        def found(job, by, segments):
-            return right(job, by, sorted(question._segments_of(job.baskets, by)[0]))
-
-        monkeypatch.setattr(question, "_segmented", found)
+        right = resolving._segment_list
+        monkeypatch.setattr(resolving, "_segment_list", lambda segments, values: right(sorted(values), values))
         told = "There are releases of ['north', 'south'] for the one, and of ['hiv-clinic', 'north', 'south'] for the "
         assert broken().startswith(told)
 
@@ -123,14 +119,14 @@ class TestPlanted:
 
     def test_a_reader_whose_labels_follow_one_person(self, monkeypatch):
         # A name among numbers makes a reader take all items for names. Right: compared as text with those of the list.
-        right = question.onto
+        right = resolving.onto
 
         def strict(held, vocabulary):
             if held.vocabulary.numeric != vocabulary.numeric:
                 held = replace(held, offsets=held.offsets * 0, codes=held.codes[:0])
             return right(held, vocabulary)
 
-        monkeypatch.setattr(question, "onto", strict)
+        monkeypatch.setattr(resolving, "onto", strict)
         assert "one person moves the answer by " in broken(Count())
 
 

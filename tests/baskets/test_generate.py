@@ -106,7 +106,7 @@ def test_quest_corruption_of_one_still_ends():
 
 
 def real_t10i4():
-    from discreet.lab.data.datasets import path
+    from discreet_lab.data.datasets import path
 
     try:
         place = path("T10I4D100K")

@@ -50,21 +50,21 @@ LINES: dict[tuple[str, bytes], str] = {
     (
         "a.dat",
         b"1 2\n4 five 6\n",
-    ): f"line 2: 'five' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    ): f"line 2: an item is not a whole number, and the first line with items has only numbers; {NAMES}",
     (
         "a.dat",
         b"\n1 2\n4 -5\n",
-    ): f"line 3: '-5' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    ): f"line 3: an item is not a whole number, and the first line with items has only numbers; {NAMES}",
     (
         "a.dat",
         b"1 2\n4 5x 6",
-    ): f"line 2: '5x' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    ): f"line 2: an item is not a whole number, and the first line with items has only numbers; {NAMES}",
     ("a.dat", b"1 2\n3 05\n"): (
-        "line 2: '05' has a leading zero, which a number would lose, "
+        "line 2: an item has a leading zero, which a number would lose, "
         f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.dat", b"1 2\n9223372036854775808\n"): (
-        f"line 2: '9223372036854775808' is larger than {LARGEST}, the largest number an item can be, "
+        f"line 2: an item is larger than {LARGEST}, the largest number an item can be, "
         f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.dat", b"1 2\n3 \x00\n"): f"line 2: byte 0x00 {JUNK}",
@@ -75,9 +75,9 @@ LINES: dict[tuple[str, bytes], str] = {
     (
         "a.csv",
         b"1,2\n\n3,x\n",
-    ): f"line 3: 'x' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    ): f"line 3: an item is not a whole number, and the first line with items has only numbers; {NAMES}",
     ("a.csv", b"1,2,5\n3,99999999999999999999\n"): (
-        f"line 2: '99999999999999999999' is larger than {LARGEST}, the largest number an item can be, "
+        f"line 2: an item is larger than {LARGEST}, the largest number an item can be, "
         f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.csv", b'a\nc,"d\ne"\n'): f"line 2: {QUOTE}",
@@ -90,7 +90,7 @@ LINES: dict[tuple[str, bytes], str] = {
         'line 3: the items are a mixture of numbers and names; labels="names" reads all as names.'
     ),
     ("a.jsonl", b"[1]\n[2.5]\n"): "line 2: items are whole numbers or names (text), not float.",
-    ("a.jsonl", b"[99999999999999999999]\n"): f"line 1: 99999999999999999999 does not fit 64 bits; {NAMES}",
+    ("a.jsonl", b"[99999999999999999999]\n"): f"line 1: an item does not fit 64 bits; {NAMES}",
     ("a.jsonl", b'{"a": 1, "b": 2}\n'): (
         "line 1 has no list \"items\"; its fields are 'a', 'b'. For one record per item, give person= and item=."
     ),
@@ -111,16 +111,14 @@ def test_bad_line(name: str, content: bytes) -> None:
 
 def test_bad_line_far_down() -> None:
     Path("far.dat").write_bytes(b"1 2\n" * 100_000 + b"3 x\n" + b"4\n" * 100_000)
-    start = "far.dat, line 100001: 'x' is not a whole number, and the first line with items has only numbers; "
+    start = "far.dat, line 100001: an item is not a whole number, and the first line with items has only numbers; "
     assert message(InputError, "far.dat") == start + NAMES
 
 
 def test_numbers_asked_for() -> None:
     Path("a.dat").write_text("tea 2\n")
-    assert message(InputError, "a.dat", labels="numbers") == f"a.dat, line 1: 'tea' is not a whole number; {NAMES}"
-    given = (
-        "The baskets given: item 'tea' is not a whole number that fits 64 bits; labels=\"names\" reads items as names."
-    )
+    assert message(InputError, "a.dat", labels="numbers") == f"a.dat, line 1: an item is not a whole number; {NAMES}"
+    given = 'The baskets given: an item is not a whole number that fits 64 bits; labels="names" reads items as names.'
     assert message(InputError, [{"tea"}], labels="numbers") == given
     Path("a.dat").write_text("007 7\n")
     assert list(discreet.read("a.dat", labels="numbers").vocabulary) == [7]
@@ -354,7 +352,7 @@ LISTS: list[tuple[Any, type[Exception], str]] = [
     ([{1}, {1.5}], InputError, "Basket 1: items are whole numbers or names (text), not float."),
     ([{True}], InputError, "Basket 0: items are whole numbers or names (text), not bool."),
     ([{None}], InputError, "Basket 0: items are whole numbers or names (text), not NoneType."),
-    ([{2**63}], InputError, f"Basket 0: 9223372036854775808 does not fit 64 bits; {NAMES}"),
+    ([{2**63}], InputError, f"Basket 0: an item does not fit 64 bits; {NAMES}"),
     (["tea"], InputError, f"There is no file 'tea'. A list of texts names files; {BASKET}"),
     (iter(["tea"]), InputError, f"Basket 0 is a str; {BASKET}"),
     ([{1}, 5], InputError, f"Basket 1 is an int; {BASKET}"),

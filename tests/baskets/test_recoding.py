@@ -11,7 +11,7 @@ import discreet
 from discreet import Baskets
 from discreet.baskets.recoding import item_list, onto
 from discreet.cli.app import app
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 
 NOBODY: list[set[object]] = []
 # Data with nobody, with one person and with three; items as numbers, as names, and as names that read as numbers.
@@ -154,9 +154,9 @@ def shape(result):
 @pytest.mark.parametrize(
     ("text", "itemsets"),
     [
-        ("tea milk\n007\n7\n", [["milk", "tea"], ["007"], ["7"]]),
+        ("tea,milk\n007\n7\n", [["milk", "tea"], ["007"], ["7"]]),
         ("7 12\n100\n", [[7, 12], [100]]),
-        ("7 12\ntea\n", [["12", "7"], ["tea"]]),
+        ("7,12\ntea\n", [["12", "7"], ["tea"]]),
     ],
 )
 def test_counting_on_the_command_line(run, data, text, itemsets, tmp_path):

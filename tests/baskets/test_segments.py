@@ -98,9 +98,9 @@ def test_a_release_by_name_is_one_by_list() -> None:
         discreet.release_by(read, by=["south", "north", "north"], top=1, **asked),
     ):
         assert list(made) == ["north", "south", "west"]
-    from discreet.publish import prepare
+    from questions import cases
 
-    one, other = (prepare(read, by=by, top=1, **asked) for by in ("region", ["south", "north", "north"]))
+    one, other = (cases(read, by=by, top=1, **asked) for by in ("region", ["south", "north", "north"]))
     assert [job.baskets.people for job in one.values()] == [2, 1, 0]
     assert all(one[name].baskets == other[name].baskets for name in one)
 

@@ -23,7 +23,7 @@ def shop(tmp_path):
     (tmp_path / "sales.csv").write_text("\n".join(["customer,product", *rows, "7,secret"]) + "\n")
     (tmp_path / "products.txt").write_text("tea\nmilk\nbread\njam\n")
     (tmp_path / "upper.txt").write_text("TEA\nMILK\nBREAD\nJAM\n")
-    (tmp_path / "columns.txt").write_text("1,tea\n2,milk\n3,bread\n")
+    (tmp_path / "columns.txt").write_text('"1,tea"\n"2,milk"\n"3,bread"\n')
     Ledger.create(tmp_path / "budget.db", epsilon=2)
     return tmp_path
 
@@ -179,7 +179,7 @@ def test_segments_are_public_by_declaration_alone(shop):
 
 def test_labels_of_a_ranking_are_public_by_declaration_alone():
     scores = {"north": 50, "hiv-clinic": 1}
-    with pytest.raises(TypeError, match="sensitivity"):
+    with pytest.raises(MisuseError, match=r"A ranking needs sensitivity\."):
         discreet.rank(scores, top=1, epsilon=1, labels="public")
     with pytest.raises(MisuseError, match="A label that few people have to do with would give them away"):
         discreet.rank(scores, top=1, epsilon=1, sensitivity=1)
@@ -193,10 +193,9 @@ def test_labels_of_a_ranking_are_public_by_declaration_alone():
 
 def test_a_reworded_text_leaks_no_item(monkeypatch):
     # What is shown of a question must decide nothing: items that no pattern has stay out of every result.
-    from discreet.publish import question
+    from discreet.publish.question import Question
 
-    recorded = question._recorded
-    monkeypatch.setattr(question, "_recorded", lambda *given: recorded(*given) | {"items": "otherwise"})
+    monkeypatch.setattr(Question, "record", {"items": "otherwise"})
     baskets = [{"tea", "milk"}] * 500 + [{"secret"}]
     for mechanism in ("auto", "threshold"):
         made = discreet.release(baskets, top=3, epsilon=1, delta="1e-6", mechanism=mechanism)

@@ -84,7 +84,8 @@ def test_what_it_reads_is_as_for_a_release(folder):
         (["--top", 3, "--report", "page.txt"],
          "A report is a page: give a name that ends in .html instead of page.txt."),
         (["--top", 3, "--report", "sales.html", "-o", "sales.html"],
-         "sales.html ends in .html, but results are kept in .csv, .json or .parquet files."),
+         "sales.html ends in .html, but results are kept in .json, .csv, .tsv, .parquet, .arrow, .feather or .xlsx "
+         "files."),
         (["--top", 3, "--epsilon", "half"],
          "--epsilon is a number such as 1, 0.5 or 1/3; half was given."),
     ],

@@ -255,3 +255,25 @@ def test_help_teaches_with_examples():
         told = run(command, "--help").stdout
         assert "Examples" in told
         assert f"discreet ledger {example}" in told
+
+
+class TestSpend:
+    def test_a_budget_spent_elsewhere_is_entered(self, path):
+        Ledger.create(path, epsilon=4, delta="1e-6")
+        done = run("spend", path, "--epsilon", "0.3", "--what", "histogram of ages", "--who", "ana")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Entered in {path} as spend 1: epsilon 0.3, histogram of ages.\n")
+        assert run("spend", path, "--epsilon", "1/3", "--delta", "1e-7", "--what", "means").returncode == 0
+        shown = run("show", path).stdout
+        assert "histogram of ages  epsilon 0.3, rho 0.045" in shown
+        assert shown.count("spent elsewhere") == 2
+        one, other = json.loads(run("export", path, "--format", "json").stdout)["spends"]
+        assert (one["what"], one["epsilon"], one["parameters"]) == ("histogram of ages", "3/10", {"elsewhere": True})
+        assert (other["epsilon"], other["delta"], other["own_delta"]) == ("1/3", "1/10000000", "1/10000000")
+
+    def test_what_was_spent_is_said(self, path):
+        Ledger.create(path, epsilon=1)
+        done = run("spend", path, "--epsilon", "0.3")
+        assert done.returncode == 2
+        assert "--what" in done.stderr
+        assert Ledger.open(path).state().spends == 0

@@ -61,7 +61,7 @@ def test_a_wrong_place_is_refused_before_any_work(sales, tmp_path, name, told):
 
 def test_a_report_does_not_take_the_place_of_the_data(sales, tmp_path):
     page = sales.rename(tmp_path / "sales.html")
-    done = run("mine", page, *DATA, "--input-format", "csv", "--top", 3, "--report", page)
+    done = run("mine", page, *DATA, "--input-format", "csv", "--top", 3, "--report", page, "--force")
     assert done.returncode == 1
     assert done.stderr == f"discreet: {page} is read: write the report to another file.\n"
     assert page.read_text().startswith("customer")

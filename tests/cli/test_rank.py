@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import discreet
 from discreet import Ledger
 from discreet.cli import main
 
@@ -82,6 +83,15 @@ class TestRanking:
         assert all(
             low < score < high for low, score, high in zip(told["low"], told["scores"], told["high"], strict=True)
         )
+
+    def test_a_file_comes_back_and_what_is_read_is_never_replaced(self, run, pages, tmp_path):
+        place = tmp_path / "found.json"
+        status, out, err = run(*asked(pages), "-o", place)
+        assert (status, out, err) == (0, "", f"ranking written to {place}\n")
+        assert discreet.load(place).labels == ("home", "help")
+        status, out, err = run(*asked(pages), "-o", pages, "--force")
+        assert (status, out) == (1, "")
+        assert "is read or pays for this release" in err
 
     def test_labels_alone(self, run, pages):
         status, out, _ = run(*asked(pages, delta="1e-6"), "--no-scores", "--format", "json")
@@ -203,4 +213,5 @@ def test_not_text(run, tmp_path):
 
 
 def test_a_missing_option_is_misuse(run, pages):
-    assert run(pages, "--label", "page", "--score", "visitors", "--top", 2)[0] == 2
+    wrong = run(pages, "--label", "page", "--score", "visitors", "--top", 2)
+    assert wrong == (1, "", "discreet: Say how much may be lost: --epsilon 1 is usual, less protects more.\n")

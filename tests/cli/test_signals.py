@@ -118,9 +118,7 @@ def test_after_paying(tmp_path, number):
     ledger = tmp_path / "l.db"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     Ledger.create(ledger, epsilon=5)
-    patch = at(
-        "discreet.publish.payment", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here"
-    )
+    patch = at("discreet.publish.door", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here")
     process = started(
         tmp_path, patch, "release", tmp_path / "b.dat", "--top", 1, "--epsilon", 1, "--items", "public",
         "--mechanism", "exponential", "--ledger", ledger, "-o", tmp_path / "r.json",

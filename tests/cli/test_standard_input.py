@@ -70,7 +70,7 @@ def test_several_files_as_a_shell_makes_them_of_a_pattern(tmp_path: Path) -> Non
     # Nothing that is read is written over, whichever way it was named.
     for given in (["sales"], ["sales/*.csv"], ["sales/part-1.csv", "sales/part-2.csv"]):
         private = ["release", *given, *COLUMNS, "--top", "1", "--epsilon", "1", "--items", "public"]
-        done = run(*private, "-o", "sales/part-2.csv", cwd=tmp_path)
+        done = run(*private, "-o", "sales/part-2.csv", "--force", cwd=tmp_path)
         assert done.stderr == (
             "discreet: sales/part-2.csv is read or pays for this release: write the result to another file.\n"
         )

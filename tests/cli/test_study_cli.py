@@ -50,6 +50,7 @@ def test_a_new_study_can_be_checked_and_does_not_replace_one(tmp_path):
         "  adept finds the top 20 over 12 items, epsilon 1\n"
         "  first round: how many items, grr, 3 bits per report\n"
         "  a round closes at its share of 20,000 people; reports are deleted at its release\n"
+        "  with fewer reports than 67 the first round closes only if you insist\n"
         "  who may take part: whoever holds a token\n"
     )
     assert refused("study", "new", "mine.toml", cwd=tmp_path) == (
@@ -78,7 +79,7 @@ def test_a_study_from_open_to_scrubbed_in_a_directory(folder):
     assert len((folder / "tokens.txt").read_text().split()) == 1
     assert (folder / "tokens.txt").stat().st_mode & 0o077 == 0
     assert "The study has no result yet" in refused("study", "results", "small", "--at", "here", cwd=folder)
-    while "Closed" in told("study", "close", "small", "--at", "here", cwd=folder):
+    while "Closed" in told("study", "close", "small", "--at", "here", "--yes", cwd=folder):
         pass
     assert told("study", "close", "small", "--at", "here", cwd=folder) == "No round of small is open.\n"
     status = json.loads(told("study", "status", "small", "--at", "here", "--format", "json", cwd=folder))
@@ -183,7 +184,7 @@ def test_everything_works_against_a_service_elsewhere(folder):
         assert refused("study", "close", "small", "--at", address, cwd=folder) == (
             "discreet: A bearer token of an operator is needed. Give one with --token, or in DISCREET_TOKEN.\n"
         )
-        while "Closed" in told("study", "close", "small", *there, cwd=folder):
+        while "Closed" in told("study", "close", "small", *there, "--yes", cwd=folder):
             pass
         assert "local differential privacy" in told("study", "results", "small", "--at", address, cwd=folder)
         assert json.loads(told("study", "export", "small", *there, cwd=folder))["id"]

@@ -21,7 +21,7 @@ from discreet.local.study.pair_questions import (
     Valued,
     WhichRelations,
 )
-from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
+from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 from faults.mutating import mutants
 from faults.test_questions import changed
 from vectors.make import LIVE, WHO
@@ -71,7 +71,7 @@ def as_asked(chance: Random) -> Form:
     some = {tuple(sorted(chance.sample(range(9), chance.randint(1, 3)))) for _ in range(5)}
     few = CandidateList(itemsets=tuple(sorted(some)))
     candidates = chance.choice((CandidateList(chance.choice((1, 3, 10, 70, 1000))), few))
-    question: Question
+    question: DeviceQuestion
     if kind == 2:
         question = HowMany(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
     elif kind == 3:
@@ -98,7 +98,7 @@ def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
     many = chance.randint(1, 16)
     width = isqrt(many - 1) + 1 if kind else len(items)
     left, right = (tuple(chance.randint(-largest, largest) for _ in range(width)) for _ in "lr")
-    question: Question
+    question: DeviceQuestion
     if kind:
         question = Folded(items=many, left=left, right=right, low=ends[0], high=ends[1])
     else:

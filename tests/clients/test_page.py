@@ -142,7 +142,7 @@ def test_what_is_sent_is_what_is_shown(serving, visitor):
     assert list(sent) == ["round", "token", "key", "report"]
     assert sent["token"] == TOKEN
     report = json.dumps(sent["report"], separators=(",", ":")).encode()
-    assert service.oracle.read([report]).refused == ()
+    assert service.oracle.codec.read([report]).refused == ()
     assert visitor.evaluate("document.activeElement.textContent") == "What your browser sent"
     rows = visitor.locator("table.take-part-table tbody tr").all_inner_texts()
     assert sum(row.startswith("what you ticked\t") and row.endswith("\t× 1.00") for row in rows) == 1
@@ -171,7 +171,7 @@ def test_in_a_study_with_a_hierarchy_things_are_ticked_and_answers_are_for_more(
     visitor.get_by_role("button", name="Make my report and send it").click()
     visitor.get_by_text("Thank you: your report was counted.").wait_for()
     report = json.dumps(json.loads(service.reports[0])["report"], separators=(",", ":")).encode()
-    assert service.oracle.read([report]).refused == ()
+    assert service.oracle.codec.read([report]).refused == ()
     # Who holds butter answers as who holds butter, dairy and food: one of these without the others is somebody else.
     told = visitor.locator("table.take-part-table tbody").inner_text()
     assert "what you ticked" in told
@@ -250,7 +250,7 @@ def test_a_token_that_is_not_known_is_put_right(serving, visitor):
         visitor.get_by_label("My token").fill(token)
         visitor.get_by_role("button").click()
         visitor.get_by_text("The service does not know the token: give the right one").wait_for()
-        visitor.wait_for_function("document.querySelector('button').disabled === false")
+        visitor.locator("button:enabled").wait_for()
     visitor.reload()
     visitor.get_by_label("The service does not know the token. My token").fill("ef" * 16)
     visitor.get_by_role("button", name="Send my report again").click()

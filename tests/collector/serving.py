@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -21,24 +21,39 @@ from discreet.collector.serving import collector_in
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.packing import pack
 from running import plain
 
 _CODE = """
-import sys
+import sys, time
+from discreet.collector.limits import ConnectionLimits
 from discreet.collector.serving import serve
+options = eval(sys.argv[5])
 serve(sys.argv[1], port=int(sys.argv[2]), store=sys.argv[3] or None, rate=float(sys.argv[4]),
-      ready=lambda address: print(address, flush=True))
+      ready=lambda address: print(address, flush=True), **options)
 """
 
 
 class Served:
     """A service that runs: its address, and its process."""
 
-    def __init__(self, directory: Path, *, store: str = "", port: int = 0, rate: float = 0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        store: str = "",
+        port: int = 0,
+        rate: float = 0,
+        limits: str = "",
+        host: str = "127.0.0.1",
+        proxies: Sequence[str] = (),
+        clock_ahead: float = 0,
+    ) -> None:
         self.directory, self.store = directory, store
+        # The clock of the process may be wrong; whoever reads it afterwards, reads that.
+        code = f"import time\nreal = time.time\ntime.time = lambda: real() + {clock_ahead}\n{_CODE}"
+        options = f"{{'limits': ConnectionLimits({limits}), 'trusted_proxies': {list(proxies)}, 'host': {host!r}}}"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, str(directory), str(port), store, str(rate)],
+            [sys.executable, "-c", code, str(directory), str(port), store, str(rate), options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain(),
         )  # fmt: skip
         assert self.process.stdout is not None
@@ -93,7 +108,7 @@ def plan_of(**more: Any) -> StudyPlan:
     """Return the plan of a small study."""
     given = {
         "name": "study", "title": "A study", "asks": "What do you hold?", "protocol": "svim", "top": 3, "epsilon": "4",
-        "items": tuple("abcdef"),
+        "items": tuple("abcdef"), "minimum": 0,
     }  # fmt: skip
     return StudyPlan(**{**given, **more})
 
@@ -112,7 +127,7 @@ def attack(service: Served) -> int:
     answered = Answered(offsets=4 * np.arange(honest + 1), held=held.ravel(), people=np.arange(honest))
     others = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
     chosen = np.array([np.concatenate((one, targets)) for one in others], np.uint32)
-    words = np.vstack([pack(oracle, oracle.reports(answered, 5)), chosen])
+    words = np.vstack([oracle.codec.pack(oracle.reports(answered, 5)), chosen])
     tokens = service.ask("/v1/studies/attacked/tokens", {"many": honest + liars}, token=operator)[1]["tokens"]
     asked = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
     secrets = [bytes.fromhex(one) for one in tokens]

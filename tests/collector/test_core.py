@@ -29,7 +29,6 @@ from discreet.collector.states import RoundState
 from discreet.collector.study_file import StudyPlan
 from discreet.errors import InputError, MisuseError
 from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.packing import pack
 from discreet.local.oracles.olh import OLH
 from discreet.local.study.conversation import Ask
 from discreet.local.study.pair_questions import NumberQuestion
@@ -46,7 +45,7 @@ def plan_of(name: str = "adept", **more: object) -> StudyPlan:
     settings |= {"alphabet": "abcdefghij", "length": 2} if unlisted else {}
     given = {
         "name": "study", "title": "A study", "asks": "What?", "protocol": name, "top": 3, "epsilon": "2",
-        "items": () if unlisted else ITEMS, "settings": settings,
+        "items": () if unlisted else ITEMS, "settings": settings, "minimum": 0,
     }  # fmt: skip
     return StudyPlan(**{**given, **more})
 
@@ -229,7 +228,7 @@ def test_rounds_that_the_protocol_does_not_ask_for_stop_it():
     with pytest.raises(InputError) as error:
         StudyCore(shell.plan).steps([strange], 0.0, concluded=False)
     assert str(error.value) == (
-        "Round 0 of the study 'study' is not what its protocol asks for after the answers that are stored: go on with "
+        "Round 1 of the study 'study' is not what its protocol asks for after the answers that are stored: go on with "
         "the settings and the version of discreet that it was begun with."
     )
     with pytest.raises(InputError):
@@ -266,6 +265,23 @@ class TestHowRoundsClose:
         assert not self.closing(core, replace(one, people=10**6), 1899.9)
         assert self.closing(core, one, 1900.0)
 
+    def test_by_a_deadline_only_with_enough_reports(self):
+        core, one, _ = self.opened(close="deadline", hours=0.5, minimum=200)
+        assert not self.closing(core, replace(one, people=199), 1e12)
+        assert self.closing(core, replace(one, people=200), 1900.0)
+
+    @pytest.mark.parametrize("epsilon", ["0.1", "1", "8"])
+    def test_the_minimum_is_the_fewest_reports_that_say_anything(self, epsilon):
+        """With as many, an interval around a half is shorter than the whole range; with one fewer it is not."""
+        core, _, _ = self.opened(name="svim", epsilon=epsilon, minimum=None)
+        for number, ask in enumerate(core.asks):
+            fewest = core.minimum(number)
+            half = [1.96 * float(np.sqrt(ask.oracle.spread(np.array([0.5]), 1)[0] / n)) for n in (fewest - 1, fewest)]
+            assert half[1] <= 0.5 < half[0] * 1.001
+        assert core.minimum(0) == StudyCore(plan_of("svim", epsilon=epsilon, minimum=None)).minimum(0)
+        quota, _, _ = self.opened(name="svim", epsilon=epsilon, minimum=None, close="quota", people=3)
+        assert quota.minimum(0) == quota.quota(0)  # whoever asks so few people has said so
+
     def test_by_hand(self):
         core, one, step = self.opened(close="hand", people=10)
         assert core.quota(0) is None
@@ -292,7 +308,7 @@ def test_adding_up_in_blocks_is_adding_up():
         offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
     )
     columns = ask.oracle.reports(answered, 3)
-    words = pack(ask.oracle, columns)
+    words = ask.oracle.codec.pack(columns)
     for screen in (False, True):
         added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
         assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
@@ -319,13 +335,13 @@ class TestManyPeople:
             offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
         )
         columns = ask.oracle.reports(answered, 3)
-        words, aggregate = pack(ask.oracle, columns), ask.oracle.empty()
+        words, aggregate = ask.oracle.codec.pack(columns), ask.oracle.adder.start()
         assert words.shape == (people, 2)
-        ask.oracle.add(aggregate, columns)
+        ask.oracle.adder.add(aggregate, columns)
         for screen in (False, True):
             added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
             assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
-            assert added.estimate.supports.tolist() == ask.oracle.decoded(aggregate).tolist()
+            assert added.estimate.supports.tolist() == ask.oracle.adder.decode(aggregate).tolist()
             assert AddedUp.stored(ask, added.text()).text() == added.text()
 
     def test_a_study_that_began_with_fresh_seeds_goes_on(self):

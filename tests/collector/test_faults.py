@@ -30,11 +30,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from discreet.collector.collector import StudyCollector
 from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
+from discreet.collector.service import application
 from discreet.collector.serving import collector_in
 from discreet.collector.states import RoundState
 from discreet.collector.storage.store import StoreError
 from discreet.collector.uploads import ReportBatch, Upload, hashed, key_hash
-from discreet.local.oracle_steps.packing import width
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, plan_of, served
@@ -163,7 +163,7 @@ class StudyMachine(RuleBasedStateMachine):
     def upload(self, number: int, tokens: list[int], keys: list[int]) -> list[int]:
         ask = self.collector.ask("study", number)
         pairs = [(secret(token), secret(key)) for token, key in zip(tokens, keys, strict=True)]
-        wide = 0 if ask is None else width(ask.oracle)
+        wide = 0 if ask is None else ask.oracle.codec.width
         words = np.zeros((len(tokens), wide), np.uint32)
         if wide:
             words[:, 0] = 1
@@ -297,14 +297,17 @@ class TestConnections:
 
         import uvicorn
 
-        from discreet.collector.timed import protocol
+        from discreet.collector.connections import bounded_protocol
+        from discreet.collector.limits import ConnectionCount, ConnectionLimits
 
         async def application(scope, receive, send):
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
             await send({"type": "http.response.body", "body": b""})
 
         async def tried() -> list[bytes]:
-            config = uvicorn.Config(application, port=0, http=protocol(0.3), lifespan="off", log_config=None)
+            limits = ConnectionLimits(head_seconds=0.3)
+            http = bounded_protocol(limits, ConnectionCount(limits))
+            config = uvicorn.Config(application, port=0, http=http, lifespan="off", log_config=None)
             server = uvicorn.Server(config)
             running = asyncio.create_task(server.serve())
             while not server.started:
@@ -338,6 +341,39 @@ def test_clocks_may_jump(tmp_path):
     now[0] = 1e12
     collector.tick()
     assert collector.store.rounds("timed")[0].state is RoundState.SCRUBBED
+    collector.store.close()
+
+
+def test_a_fast_clock_of_one_server_ends_no_round(tmp_path, postgresql, monkeypatch):
+    """Two servers and one database: the second one's clock is two hours ahead, and the round is open for one."""
+    import psycopg
+
+    name = f"t{uuid4().hex}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    store = f"{postgresql.rpartition('/')[0]}/{name}"
+    collector = collector_in(tmp_path, store)
+    collector.open_study(plan_of(name="timed", close="deadline", hours=1))
+    with pytest.raises(AssertionError, match=r"The clock of this machine is 7,[12]\d\d seconds ahead of that of the"):
+        Served(tmp_path, store=store, clock_ahead=7200)
+    assert collector.store.rounds("timed")[0].state is RoundState.OPEN
+    # One whose clock goes wrong while it runs says so, and serves nothing; rounds go by the database's clock.
+    service = application(collector).state.service
+    real = time.time
+    for ahead, told in ((7200, "7,200 seconds ahead of"), (-30, "30 seconds behind"), (5, ""), (-5, "")):
+        monkeypatch.setattr("discreet.collector.collector.time", lambda ahead=ahead: real() + ahead)
+        service.readiness.look_at_clock()
+        service.readiness._clock_looked = float("-inf")
+        collector.tick()
+        assert collector.store.rounds("timed")[0].state is RoundState.OPEN
+        if told:
+            assert told in service.readiness.clock_problem
+            with pytest.raises(RefusedRequest) as refused:
+                service.readiness.check()
+            assert refused.value.reason is Reason.CLOCK_OFF
+        else:
+            assert not service.readiness.clock_problem
+            service.readiness.check()
     collector.store.close()
 
 
@@ -446,7 +482,10 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
         assert len(refused) == 3
         assert counted >= 3 * together
         assert service.ask("/v1/studies/full/enrol", {})[0] in (403, 503)
+        # It is alive, and starting it anew would help nobody; it is not ready, and says so.
         assert service.ask("/v1/health")[0] == 200
+        status, told = service.ask("/v1/ready")
+        assert (status, told["reason"]) == (503, Reason.STORE_FAILED)
         ballast.unlink()
         for again in refused:  # what devices do: the same bytes
             status, told = service.ask("/v1/studies/full/batches", body(again))
@@ -458,6 +497,10 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
         assert collector.store.rounds("full")[0].people == len(found) == counted
         assert collector.store.enrolled("full").spent == counted
         collector.store.close()
+        deadline = time.monotonic() + 60
+        while service.ask("/v1/ready")[0] != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
         assert service.ask("/v1/studies/full/close", {}, token=operator)[0] == 200
         rounds = service.ask("/v1/studies/full/rounds")[1]["rounds"]
         assert (rounds[0]["people"], rounds[0]["state"]) == (counted, "scrubbed")

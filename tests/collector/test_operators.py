@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import socket
-import threading
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from answering import AnsweringSockets
 from discreet.collector.operators import RemoteOperator
 from discreet.errors import InputError
-
-
-class Saying:
-    """Sockets that say one thing each, and keep what they were told."""
-
-    def __init__(self) -> None:
-        self.sockets: list[socket.socket] = []
-        self.heard: list[bytes] = []
-
-    def at(self, said: bytes) -> str:
-        """Return the address of a socket that says this."""
-        listening = socket.create_server(("127.0.0.1", 0))
-        self.sockets.append(listening)
-
-        def answer() -> None:
-            taken, _ = listening.accept()
-            self.heard.append(taken.recv(1 << 16))
-            taken.sendall(said)
-            taken.close()
-
-        threading.Thread(target=answer, daemon=True).start()
-        return f"http://127.0.0.1:{listening.getsockname()[1]}"
+from running import run
 
 
 @pytest.fixture
-def saying() -> Iterator[Saying]:
-    made = Saying()
-    yield made
-    for one in made.sockets:
-        one.close()
+def sockets() -> Iterator[AnsweringSockets]:
+    opened = AnsweringSockets()
+    yield opened
+    opened.close()
 
 
 def told(ask: Callable[[], object]) -> str:
@@ -49,14 +27,14 @@ def told(ask: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_token_goes_to_nobody_else(saying, status):
-    elsewhere = saying.at(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
-    here = saying.at(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}/x\r\nContent-Length: 0\r\n\r\n".encode())
+def test_a_token_goes_to_nobody_else(sockets, status):
+    elsewhere = sockets.open(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+    here = sockets.open(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}/x\r\nContent-Length: 0\r\n\r\n".encode())
     assert told(RemoteOperator(here, "secret").studies) == (
         f"The service {here} sends to '{elsewhere}/x', and nothing was sent there. If the service is there, give that "
         "address with --at."
     )
-    (heard,) = saying.heard
+    (heard,) = sockets.requests
     assert b"Bearer secret" in heard
 
 
@@ -65,21 +43,34 @@ def test_a_token_goes_to_nobody_else(saying, status):
     [b"", b"HTT", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\nabc",
      b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n["],
 )  # fmt: skip
-def test_half_an_answer_is_one_line(saying, said):
-    here = saying.at(said)
+def test_half_an_answer_is_one_line(sockets, said):
+    here = sockets.open(said)
     assert told(RemoteOperator(here, "secret").studies).startswith(f"The service {here} is not reached: ")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"7", b"{}", b"[]", b'{"closed":"x"}', b"[" * 5000])
-def test_another_service_is_told_apart(saying, body):
-    here = saying.at(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+def test_another_service_is_told_apart(sockets, body):
+    here = sockets.open(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
     assert told(lambda: RemoteOperator(here, None).close("breakfast")) == (
         f"{here} answers, but not as a service of studies does."
     )
 
 
+@pytest.mark.parametrize("listed", ["studies", "tokens"])
+def test_what_a_service_says_keeps_to_its_row(sockets, listed):
+    """A label with a line feed, stored before there was a rule, looked like the token of somebody else."""
+    one = {"studies": {"name": "a", "state": "open", "title": "A\nforged  open", "who": "anyone"},
+           "tokens": {"id": "00ff", "scopes": ["watch"], "label": "me\nforged  operate"}}[listed]  # fmt: skip
+    body = json.dumps([one]).encode()
+    here = sockets.open(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    done = run("study", *(["status"] if listed == "studies" else ["token", "--list"]), "--at", here)
+    assert done.returncode == 0, done.stderr
+    (row,) = done.stdout.splitlines()
+    assert r"\nforged" in row
+
+
 @pytest.mark.parametrize("name", ["../operators", "a b", "a?b", "käse"])
-def test_a_name_is_one_part_of_the_address(saying, name):
-    here = saying.at(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+def test_a_name_is_one_part_of_the_address(sockets, name):
+    here = sockets.open(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
     assert told(lambda: RemoteOperator(here, None).status(name)) == "The service answers with status 404."
-    assert saying.heard[0].split()[1].count(b"/") == 4
+    assert sockets.requests[0].split()[1].count(b"/") == 4

@@ -29,7 +29,6 @@ from discreet.errors import ClusterError, InputError, MisuseError
 from discreet.local.device.loss import WORD
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import pack, unpack
 from discreet.local.study.asked import asked
 from discreet.local.study.conversation import Ask, Wanted, Who, converse
 from discreet.local.study.questions import CandidateList, Which
@@ -46,7 +45,7 @@ def round_through(name: str, size: int = 20) -> Ask:
 def words_of(ask: Ask, many: int):
     held = np.arange(many, dtype=np.int32) % ask.oracle.size
     answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
-    return pack(ask.oracle, ask.oracle.reports(answered, 3))
+    return ask.oracle.codec.pack(ask.oracle.reports(answered, 3))
 
 
 @pytest.mark.parametrize("screen", [True, False])
@@ -77,7 +76,7 @@ def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, mon
     ask = round_through(name.split()[-1])
     if name == "olh":
         ask = replace(ask, oracle=ask.oracle.numbered(1 << 18))
-    words, size = words_of(ask, 300), ask.oracle.empty().nbytes
+    words, size = words_of(ask, 300), ask.oracle.adder.start().nbytes
     save_reports(tmp_path / "r", ask, [words])
     monkeypatch.setattr(report_files, "ROOM", int(room * size))
     began = []
@@ -94,7 +93,7 @@ def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, mon
     most = aggregates if room == 64 or name != "fresh olh" else 1
     assert len(began) == most
     assert (people[0], refused) == (300, 0)
-    assert (aggregate == added([unpack(ask.oracle, words)], ask.oracle)[1]).all()
+    assert (aggregate == added([ask.oracle.codec.unpack(words)], ask.oracle)[1]).all()
     if name == "olh":  # megabytes: little else shows beside it
         assert peak < (most + 0.5) * size
 
@@ -197,6 +196,7 @@ def study(folder: Path, **more) -> StudyCollector:
             epsilon="4",
             items=tuple("abcdef"),
             scrub="hand",
+            minimum=0,
         )
     )
     ask = collector.ask("tea", 0)
@@ -210,7 +210,7 @@ def study(folder: Path, **more) -> StudyCollector:
 
 def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_path):
     collector = study(tmp_path / "studies")
-    with pytest.raises(MisuseError, match="Round 0 of the study 'tea' is open: its reports can be written when"):
+    with pytest.raises(MisuseError, match="Round 1 of the study 'tea' is open: its reports can be written when"):
         collector.save_reports("tea", 0, tmp_path / "r")
     collector.close("tea")
     heard = json.loads(collector.store.rounds("tea")[0].heard)
@@ -218,7 +218,7 @@ def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_
     at = ["--at", str(tmp_path / "studies")]
     typed = ["study", "reports", "tea", *at, "-o", str(tmp_path / "r")]
     told = CliRunner().invoke(app, typed)
-    assert told.stdout.split() == f"Wrote 60 reports of round 0 of tea into {tmp_path / 'r'}.".split()
+    assert told.stdout.split() == f"Wrote 60 reports of round 1 of tea into {tmp_path / 'r'}.".split()
     found = json.loads(CliRunner().invoke(app, ["study", "add-up", str(tmp_path / "r")]).stdout)
     assert {name: found[name] for name in heard} == heard
     assert (found["round"], found["refused"], len(found["values"])) == ("which items", 0, len(heard["supports"]))
@@ -267,7 +267,7 @@ def test_a_round_that_cannot_be_added_up_stays_closed_and_is_tried_again(tmp_pat
     now[0] += 61
     collector.tick()
     assert (len(tries), collector.store.rounds("tea")[0].state) == (2, RoundState.CLOSED)
-    assert collector.close("tea") == 0
+    assert collector.close("tea").rounds == 0
     after = collector.store.rounds("tea")[0]
     assert (len(tries), after.state, json.loads(after.heard)["people"]) == (3, RoundState.RELEASED, 60)
     assert "not_added_up" not in collector.status("tea")

@@ -12,7 +12,9 @@ import sys
 import threading
 import time
 from collections import Counter
+from email.message import Message
 from hashlib import sha256
+from http.client import HTTPConnection
 from pathlib import Path
 from struct import pack as pack_head
 from urllib.parse import quote
@@ -29,18 +31,19 @@ from discreet.collector.service import application
 from discreet.collector.serving import collector_in, serve
 from discreet.collector.signing import Signer
 from discreet.collector.states import RoundEvent
-from discreet.collector.study_file import StudyPlan
+from discreet.collector.study_file import TEMPLATE, StudyPlan
 from discreet.collector.uploads import HEAD, MOST_BATCH, ReportBatch, Upload, upload_of
 from discreet.errors import InputError
 from discreet.local.device.client import client
 from discreet.local.device.documents import QUESTION
 from discreet.local.device.ed25519 import verified
 from discreet.local.device.participant import Participant
-from discreet.local.oracle_steps.packing import pack
 from discreet.results.files import load
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, attack, plan_of, served
+
+from running import run
 
 QUOTA = {"close": "quota", "people": 40}
 
@@ -55,7 +58,7 @@ def opened(service: Served, **more: object) -> tuple[StudyPlan, str]:
 
 def packed(ask: object, many: int) -> np.ndarray:
     reports = [ask.oracle.randomise([at % 3] if not ask.oracle.single else [0]) for at in range(many)]
-    return pack(ask.oracle, ask.oracle.columns(reports))
+    return ask.oracle.codec.pack(ask.oracle.codec.make_columns(reports))
 
 
 def batch(service: Served, plan: StudyPlan, tokens: list[str], *, number: int = 0, key: int = 1) -> bytes:
@@ -161,6 +164,34 @@ class TestReports:
         assert told["tokens"] == {"made": 1, "spent": 1}
         assert told["refused"] == {"report-impossible": 2, "token-spent": 1, "token-unknown": 1}
 
+    def test_what_is_not_written_as_the_format_says_is_not_counted(self, service):
+        plan, operator = opened(service, name="written")
+        (token,) = service.ask("/v1/studies/written/tokens", {"many": 1}, token=operator)[1]["tokens"]
+        report = StudyCore(plan).asks[0].oracle.randomise([1])
+        text = json.dumps({"round": 0, "token": token, "key": "ab" * 16, "report": report})
+        for body in (
+            text.encode("utf-16"),
+            text.encode("utf-32"),
+            text.encode("utf-8-sig"),
+            f'{{"round": 1, {text[1:]}'.encode(),
+            text.replace('"report": {', '"report": {"value": 0, "value": 1, ').encode(),
+            text.replace('"round": 0', '"round": 0.0').encode(),
+            b"[" * 100_000,
+        ):
+            status, told = service.ask("/v1/studies/written/reports", body)
+            assert (status, told["reason"]) == (400, "malformed"), body[:60]
+        for path, body in (
+            ("/v1/studies/written/tokens", '{"many": 1}'.encode("utf-16")),
+            ("/v1/studies/written/tokens", b'{"many": 1, "many": 2}'),
+            ("/v1/operators", b'{"scopes": ["watch"], "scopes": ["operate"]}'),
+        ):
+            assert service.ask(path, body, token=operator)[1]["reason"] == "malformed"
+        doubled = plan_of(name="doubled").to_json().replace('"top":3', '"top":3,"top":4')
+        for plan_text in (doubled.encode(), plan_of(name="doubled").to_json().encode("utf-16")):
+            assert service.ask("/v1/studies", plan_text, token=operator)[1]["reason"] == "plan-refused"
+        assert service.ask("/v1/studies/written/rounds")[1]["people"] == 0
+        assert service.ask("/v1/studies/written/reports", text.encode()) == (200, {"outcome": "counted"})
+
     def test_many_at_once(self, service):
         plan, operator = opened(service, name="many")
         tokens = service.ask("/v1/studies/many/tokens", {"many": 50}, token=operator)[1]["tokens"]
@@ -199,6 +230,18 @@ class TestReports:
         assert (status, len(told["token"])) == (200, 32)
         assert service.ask("/v1/studies/tokens/enrol", {})[1]["reason"] == "not-for-anyone"
 
+    def test_a_study_that_has_ended_gives_no_tokens(self, service):
+        """They were stored, and were of no use to anybody."""
+        _, operator = opened(service, name="over", who="anyone")
+        while service.ask("/v1/studies/over/questions")[1]["state"] != "released":
+            service.ask("/v1/studies/over/close", {"few": True}, token=operator)
+        for place, body in (("enrol", {}), ("tokens", {"many": 3})):
+            status, told = service.ask(f"/v1/studies/over/{place}", body, token=operator)
+            assert (status, told["reason"], told["detail"]) == (409, "round-closed", "The study 'over' has ended.")
+        assert service.ask("/v1/studies/over/status", token=operator)[1]["tokens"]["made"] == 0
+        for place in ("enrol", "tokens"):
+            assert service.ask(f"/v1/studies/nowhere/{place}", {"many": 1}, token=operator)[0] == 404
+
 
 class TestOperators:
     def test_tokens_have_scopes(self, service):
@@ -227,6 +270,95 @@ class TestOperators:
         status, told = service.ask("/v1/studies", bad, token=operator)
         assert (status, told["reason"]) == (422, "plan-refused")
         assert "epsilon is a number from 0.001 to 20" in told["detail"]
+
+    def test_a_round_with_too_few_reports_closes_only_if_an_operator_insists(self, service, tmp_path):
+        """Nobody has answered: it was closed without a word, and 3 patterns were released with counts [0, 0]."""
+        _, operator = opened(service, name="few", minimum=None)
+        place = "/v1/studies/few/close"
+        minimum = service.ask("/v1/studies/few/rounds")[1]["rounds"][0]["minimum"]
+        assert minimum > 4
+        for body in ({}, {"few": False}, b""):
+            status, told = service.ask(place, body, token=operator)
+            assert (status, told["reason"]) == (409, "too-few-reports")
+            assert told["detail"] == (
+                f"Round 1 of the study 'few' has 0 reports, and its minimum is {minimum}: with fewer, its intervals "
+                'would say next to nothing. Wait for more. Or insist, with --yes or {"few": true}: that cannot be '
+                "undone."
+            )
+        for body in ({"few": 1}, [], b"x"):
+            assert service.ask(place, body, token=operator)[1]["reason"] == "malformed"
+        assert service.ask("/v1/studies/few/rounds")[1]["rounds"][0]["state"] == "open"
+        at = ("--at", service.address, "--token", operator)
+        done = run("study", "close", "few", *at)
+        assert done.returncode == 1
+        assert "Round 1 of the study 'few' has 0 reports" in done.stderr
+        while service.ask("/v1/studies/few/questions")[1]["state"] != "released":
+            assert run("study", "close", "few", *at, "--yes").returncode == 0
+        told = service.ask("/v1/studies/few/results")[1]
+        assert told["patterns"] == []  # a list with intervals [0, 0] would look as if something were known
+        assert any("nothing is known of it" in note for note in told["notes"])
+
+    def test_a_deadline_that_passed_with_too_few_reports_is_told(self, tmp_path):
+        now = [1_000_000.0]
+        collector = collector_in(tmp_path)
+        collector.now = lambda: now[0]
+        collector.open_study(plan_of(name="late", close="deadline", hours=1, minimum=5))
+        now[0] += 3601
+        collector.tick()
+        assert collector.store.rounds("late")[0].state == "open"
+        assert collector.status("late")["overdue"] == [0]
+        collector.store.close()
+        done = run("study", "status", "late", "--at", tmp_path)
+        assert "the deadline of round 1 has passed with 0 reports, and its minimum is 5" in done.stdout
+        assert "  1  how many candidates" in done.stdout
+
+    @pytest.mark.parametrize("people", [0, 2])
+    def test_nobody_is_told_to_wait_for_reports_that_cannot_come(self, tmp_path, people):
+        """Devices answer no question that has expired, and `study close` said: wait for more."""
+        now = [1_000_000.0]
+        collector = collector_in(tmp_path)
+        collector.now = lambda: now[0]
+        collector.open_study(plan_of(name="late", close="deadline", hours=1, minimum=5))
+        tokens = collector.tokens("late", 3)
+        ask = collector.known_ask("late", 0)
+        for token in tokens[:people]:
+            upload = upload_of(ask, 0, token, "ab" * 16, json.loads(client(ask.form, [1], max_epsilon=4)))
+            assert collector.take("late", upload).tolist() == [COUNTED]
+        with pytest.raises(RefusedRequest, match=r"would say next to nothing\. Wait for more\. Or insist"):
+            collector.close("late")
+        now[0] += 3601
+        with pytest.raises(RefusedRequest) as error:
+            collector.close("late")
+        assert error.value.detail == (
+            f"Round 1 of the study 'late' has {people} reports, and its minimum is 5: with fewer, its intervals would "
+            "say next to nothing. Its deadline has passed, so no more will come. Close it as it is, with --yes or "
+            '{"few": true}, which cannot be undone. Or open the study again under another name, with more hours.'
+        )
+        assert collector.store.rounds("late")[0].state == "open"
+        collector.store.close()
+
+    def test_what_nobody_answered_is_said_when_it_is_closed(self, service):
+        """A round without reports was closed, and a study without any ended, as if something had been learnt."""
+        plan, operator = opened(service, name="unanswered", minimum=0)
+        at = ("--at", service.address, "--token", operator)
+        assert run("study", "close", "unanswered", *at).stdout == (
+            "Closed 1 round of unanswered.\nRound 1 had no reports: nothing is known from it.\n"
+        )
+        said = ""
+        while service.ask("/v1/studies/unanswered/questions")[1]["state"] != "released":
+            said = run("study", "close", "unanswered", *at).stdout
+        assert said.endswith(
+            "The study unanswered has ended without a single report: its result is empty. Open it again under another "
+            "name to ask once more.\n"
+        )
+        plan, _ = opened(service, name="answered", minimum=0)
+        tokens = service.ask("/v1/studies/answered/tokens", {"many": 2}, token=operator)[1]["tokens"]
+        assert set(service.ask("/v1/studies/answered/batches", batch(service, plan, tokens))[1]) == {COUNTED}
+        told = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
+        assert told == {"closed": 1, "without_reports": [], "ended_empty": False}
+        while service.ask("/v1/studies/answered/questions")[1]["state"] != "released":
+            told = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
+        assert (len(told["without_reports"]), told["ended_empty"]) == (told["closed"], False)
 
     def test_nothing_is_released_before_it_is(self, service):
         opened(service, name="early")
@@ -260,6 +392,22 @@ class TestOperators:
         assert service.ask(place, token=operate, method="DELETE") == (200, {"revoked": one["id"]})
         assert service.ask("/v1/studies/revoked/status", token=lost)[1]["reason"] == "unauthorised"
         assert service.ask(place, token=operate, method="DELETE")[1]["reason"] == "unknown-place"
+
+    @pytest.mark.parametrize(
+        "label", ["two\nlines", "tab\t", "nothing\0", "\x1b[2J", "\u202egnol", "\ud800", "x" * 201]
+    )
+    def test_a_label_is_one_short_line(self, service, label):
+        """A line feed forged a row of the list; a zero byte was an error of the database, where that is PostgreSQL."""
+        operate = service.operator("operate")
+        before = service.ask("/v1/operators", token=operate)[1]
+        status, told = service.ask("/v1/operators", {"scopes": ["watch"], "label": label}, token=operate)
+        assert (status, told["reason"]) == (400, "malformed")
+        assert told["detail"] == 'label is one line of text of up to 200 letters, such as "the night shift".'
+        assert service.ask("/v1/operators", token=operate)[1] == before
+        if "\0" not in label and label.isascii():
+            done = run("study", "token", "--at", service.directory, "--scope", "watch", "--label", label)
+            assert done.returncode == 1
+            assert "label is one line of text of up to 200 letters" in done.stderr
 
     def test_signed_texts_are_public_also_those_of_past_rounds(self, service):
         _, operator = opened(service, name="signed")
@@ -299,10 +447,62 @@ class TestAround:
         document = service.ask("/openapi.json")[1]
         assert "/v1/studies/{name}/reports" in document["paths"]
 
+    def test_answers_are_neither_kept_nor_guessed_at(self, service):
+        opened(service, name="kept-by-nobody")
+        for path in (
+            "/v1/health",
+            "/v1/ready",
+            "/v1/studies",
+            "/v1/studies/kept-by-nobody/questions",
+            "/v1/no",
+            "/metrics",
+        ):
+            with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as one:
+                one.request("GET", path)
+                headers = one.getresponse().headers
+            assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
+
     def test_what_is_nowhere_is_a_problem_document(self, service):
         assert service.ask("/v1/nothing")[1]["reason"] == "unknown-place"
-        assert service.ask("/v1/health", b"", method="DELETE")[0] == 405
+        status, told = service.ask("/v1/health", b"", method="DELETE")
+        assert (status, told["status"]) == (405, 405)
         assert service.ask("/v1/studies/NO")[1]["reason"] == "malformed"
+
+    @pytest.mark.parametrize(
+        "place", ["/v1/studies/", "/v1/health/", "/studies/slashed/", "/static/", "//example.org/"]
+    )
+    def test_a_slash_too_many_sends_nobody_elsewhere(self, service, place):
+        """It was answered with an address of http, also behind a proxy that speaks HTTPS."""
+        opened(service, name="slashed")
+        status, headers, body = head_of(service, "GET", place)
+        assert (status, json.loads(body)["reason"], headers["Location"]) == (404, "unknown-place", None)
+
+    @pytest.mark.parametrize(
+        "place",
+        ["/", "/v1/health", "/v1/ready", "/metrics", "/v1/studies", "/v1/studies/headed", "/studies/headed",
+         "/openapi.json", "/v1/studies/headed/questions", "/static/pages.css", "/v1/nothing",
+         "/v1/studies/headed/status"],
+    )  # fmt: skip
+    def test_what_answers_get_answers_head_alike_without_a_body(self, service, place):
+        opened(service, name="headed")
+        (status, headers, body), (status_again, headers_again, none) = (
+            head_of(service, method, place) for method in ("GET", "HEAD")
+        )
+        assert (status_again, none) == (status, b"")
+        for name in ("Content-Type", "Cache-Control", "X-Content-Type-Options"):
+            assert headers_again[name] == headers[name]
+        if place != "/metrics":  # it counts the requests
+            assert int(headers_again["Content-Length"]) == len(body)
+
+    def test_places_that_change_something_take_no_head(self, service):
+        opened(service, name="unchanged", who="anyone")
+        for method, place, allowed in (
+            ("HEAD", "/v1/studies/unchanged/enrol", "POST"),
+            ("DELETE", "/v1/health", "GET, HEAD"),
+            ("DELETE", "/v1/studies", "GET, HEAD, POST"),
+        ):
+            status, headers, _ = head_of(service, method, place)
+            assert (status, headers["Allow"]) == (405, allowed)
 
     def test_long_bodies_are_not_read(self, service):
         opened(service, name="long")
@@ -357,6 +557,7 @@ class TestBodies:
             assert reason in answered(one)
 
     def test_a_head_that_does_not_fit_the_announced_length_is_refused_at_once(self, service):
+        opened(service, name="any")
         head = pack_head("<4sI16sIII", b"DSCB", 1, bytes(16), 0, 1, 5)
         with self.connected(service) as one:
             one.sendall(b"POST /v1/studies/any/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n" + head)
@@ -375,7 +576,7 @@ class TestBodies:
         assert holding.held == 0
 
     def test_a_slow_body_may_come_again_and_one_that_is_left_is_no_fault(self, tmp_path, monkeypatch, caplog):
-        monkeypatch.setattr("discreet.collector.bodies._PATIENCE", 0.2)
+        monkeypatch.setattr("discreet.collector.bodies.BODY_SECONDS", 0.2)
         collector = collector_in(tmp_path)
         collector.open_study(plan_of())
 
@@ -426,6 +627,14 @@ class TestBodies:
             return len(codes)
 
         assert asyncio.run(tried()) == many
+
+
+def head_of(service: Served, method: str, place: str) -> tuple[int, Message, bytes]:
+    """Return status, headers and body of an answer, wherever it sends to."""
+    with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as one:
+        one.request(method, place)
+        answer = one.getresponse()
+        return answer.status, answer.headers, answer.read()
 
 
 def answered(one: socket.socket) -> bytes:
@@ -498,8 +707,44 @@ class TestKeys:
         collector.store.close()
         (tmp_path / "signing.key").write_text(kept)
         collector = collector_in(tmp_path)
-        assert collector.close("study") == 1
+        assert collector.close("study").rounds == 1
         collector.store.close()
+
+    @pytest.mark.parametrize("content", [b"", b"zz" * 32, b"\xff\xfe" * 9, b"ab" * 31, None])
+    def test_a_damaged_key_keeps_nobody_from_reading(self, tmp_path, content):
+        """Results could not be read: every command began with the key."""
+        collector = collector_in(tmp_path)
+        collector.open_study(plan_of(name="done"))
+        while collector.questions("done").state != "released":
+            collector.close("done")
+        collector.open_study(plan_of())
+        collector.store.close()
+        key = tmp_path / "signing.key"
+        key.unlink()
+        key.mkdir() if content is None else key.write_bytes(content)
+        at = ("--at", tmp_path)
+        for command in (
+            ("results", "done"), ("status",), ("status", "study"), ("export", "study"), ("scrub", "done"),
+            ("token", "--study", "study"), ("token", "--scope", "watch"), ("token", "--list"),
+        ):  # fmt: skip
+            done = run("study", *command, *at)
+            assert (done.returncode, done.stderr) == (0, ""), command
+        (tmp_path / "other.toml").write_text(TEMPLATE)
+        for command in (("close", "study", "--yes"), ("open", tmp_path / "other.toml")):
+            done = run("study", *command, *at)
+            assert done.returncode == 1
+            assert str(key) in done.stderr
+        with pytest.raises(InputError, match=r"signing\.key"):
+            serve(tmp_path, port=0)
+        collector = collector_in(tmp_path)
+        assert [one["name"] for one in collector.listed()] == ["done", "study"]
+        assert [str(one.state) for one in collector.store.rounds("study")] == ["open"]
+        collector.store.close()
+
+    def test_a_damaged_key_is_told_before_a_first_study(self, tmp_path):
+        (tmp_path / "signing.key").write_text("none")
+        with pytest.raises(InputError, match="holds no signing key"):
+            serve(tmp_path, port=0)
 
     def test_another_key_is_told_and_opens_nothing(self, tmp_path):
         collector = collector_in(tmp_path)

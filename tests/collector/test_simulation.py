@@ -14,16 +14,17 @@ from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.hierarchy import Hierarchy, generalised
 from discreet.collector import crowd
 from discreet.collector.core import AddedUp
-from discreet.collector.reasons import COUNTED
+from discreet.collector.crowd import SimulatedDevices
+from discreet.collector.reasons import COUNTED, REFUSALS, Reason, problem_fields
 from discreet.collector.serving import collector_in
 from discreet.collector.simulation import tried
 from discreet.collector.states import RoundState
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
-from discreet.errors import MisuseError
+from discreet.errors import InputError, MisuseError
 from discreet.local.device.client import client
 from discreet.local.device.documents import study_of
-from discreet.local.oracle_steps.packing import flat
+from discreet.local.oracle_steps.codec import flatten_report
 from discreet.local.study.seeded_words import SeededWords, seed_of
 from discreet.local.study.simulate import SimulatedPeople
 
@@ -58,7 +59,7 @@ LEVELS = {**dict.fromkeys("abc", "Z"), **dict.fromkeys("def", "y"), "Z": "x", "y
 def plan_of(name: str, **levels) -> StudyPlan:
     return StudyPlan(
         name="agrees", title="A study", asks="What?", protocol=name, top=6, epsilon="4", items=ITEMS,
-        settings=SETTINGS.get(name, {}), close="hand", **levels,
+        settings=SETTINGS.get(name, {}), close="hand", minimum=0, **levels,
     )  # fmt: skip
 
 
@@ -101,13 +102,14 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
             for one in people:
                 held = baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]].tolist()
                 take = SeededWords(stream, one).take
-                words.append(flat(json.loads(client(ask.form, study.becomes(held), max_epsilon=4, take=take))))
+                report = client(ask.form, study.becomes(held), max_epsilon=4, take=take)
+                words.append(flatten_report(json.loads(report)))
             mine = [tokens[one] for one in people]
             batch = ReportBatch.of(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
             codes = collector.take("agrees", ReportBatch.read(batch.written()).upload(ask))
             assert set(codes.tolist()) == {COUNTED}
             heard[number] = crowd.hear(ask, numbers)
-        assert collector.close("agrees") == len(opened)
+        assert collector.close("agrees").rounds == len(opened)
     for one in collector.store.rounds("agrees"):
         added = AddedUp.stored(heard[one.number].ask, one.heard).estimate
         assert added.people == heard[one.number].people
@@ -208,3 +210,27 @@ def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):
     ):
         pass
     assert not (tmp_path / "new").exists()
+
+
+def test_devices_that_come_after_the_end_of_a_study_are_counted_as_refused(monkeypatch):
+    """Another process of devices may fill the last round meanwhile: a study that has ended refuses a batch whole."""
+
+    class Answering:
+        def __init__(self, reason):
+            self.status, self.read = REFUSALS[reason].status, json.dumps(problem_fields(reason)).encode
+
+        def request(self, *_):
+            pass
+
+        def getresponse(self):
+            return self
+
+    monkeypatch.setattr(SimulatedDevices, "_report", lambda *_: [1])
+    devices = object.__new__(SimulatedDevices)
+    devices.path, devices.people = "/v1/studies/study", {"tokens": np.zeros((3, 16), np.uint8)}
+    study, question = SimpleNamespace(id="00" * 16), SimpleNamespace(round=0)
+    devices.connection = Answering(Reason.ROUND_CLOSED)
+    assert devices._sent(study, question, [0, 1, 2]) == {"round-closed": 3}
+    devices.connection = Answering(Reason.WRONG_STUDY)
+    with pytest.raises(InputError, match="answers /batches with status 409"):
+        devices._sent(study, question, [0])

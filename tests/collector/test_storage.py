@@ -7,6 +7,8 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -17,12 +19,14 @@ import numpy as np
 import pytest
 
 from discreet.collector.batcher import Batcher
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.collector import StudyCollector
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
 from discreet.collector.states import RoundEvent, RoundState
 from discreet.collector.storage import opened
 from discreet.collector.storage.store import BLOCK, Enrolled, StoreError, StudyRecord
 from discreet.collector.uploads import Upload
 from discreet.errors import MisuseError
+from running import plain
 
 CLOSED, UNKNOWN, SPENT = (CODES[one] for one in (Reason.ROUND_CLOSED, Reason.TOKEN_UNKNOWN, Reason.TOKEN_SPENT))
 IMPOSSIBLE = CODES[Reason.REPORT_IMPOSSIBLE]
@@ -106,6 +110,16 @@ class StoreSuite:
         assert not store.add_study(record("z"))
         assert [one.name for one in store.studies()] == ["z", "a"]
         assert store.study("a") == record("a")
+
+    def test_text_that_no_database_keeps_alike_is_refused_before_it(self, store):
+        collector = StudyCollector(store, None)
+        with pytest.raises(MisuseError, match="label is one line of text"):
+            collector.add_operator(["watch"], "a\0b")
+        for name in ("a\0b", "a\nb", "\ud800", "x" * 100_000):
+            with pytest.raises(RefusedRequest) as error:
+                collector.record(name)
+            assert error.value.reason is Reason.UNKNOWN_STUDY
+        assert collector.operators() == []
 
     def test_rounds_move_one_way_and_keep_what_they_were_given(self, store):
         store.add_study(record())
@@ -231,7 +245,9 @@ class StoreSuite:
 
     def test_a_result_is_stored_once(self, asked):
         assert asked.result("study") is None
+        assert not asked.has_result("study")
         assert asked.conclude("study", "first")
+        assert asked.has_result("study")
         assert not asked.conclude("study", "second")
         assert asked.result("study") == "first"
 
@@ -297,6 +313,36 @@ class StoreSuite:
         other.close()
 
 
+_CLOSED_WHILE_USED = """
+import sys, threading
+from pathlib import Path
+from discreet.collector.storage import opened
+from discreet.collector.storage.store import StoreError
+
+def use(store, begun):
+    try:
+        while True:
+            store.check()
+            store.refused("study")
+            store.tidy()
+            begun.set()
+    except StoreError as error:
+        assert "is closed" in str(error), error
+
+for turn in range(20):
+    store = opened(None, Path(sys.argv[1]))
+    begun = [threading.Event() for _ in range(4)]
+    threads = [threading.Thread(target=use, args=(store, one)) for one in begun]
+    for one in threads:
+        one.start()
+    for one in begun:
+        one.wait()
+    store.close()
+    for one in threads:
+        one.join()
+"""
+
+
 class TestSQLite(StoreSuite):
     @pytest.fixture
     def address(self):
@@ -309,6 +355,31 @@ class TestSQLite(StoreSuite):
                 cursor.execute(f"PRAGMA {name}")
                 settings[name] = cursor.fetchall()[0][0]
         assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
+
+    def test_threads_that_read_keep_few_pages(self, asked):
+        """Forty of them kept 64 MiB each: 2.9 GiB of a file of 65 MiB."""
+        sizes = []
+
+        def read() -> None:
+            with asked.reading() as cursor:
+                cursor.execute("PRAGMA cache_size")
+                sizes.append(-cursor.fetchall()[0][0])
+
+        threads = [threading.Thread(target=read) for _ in range(40)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert sum(sizes) <= 160 * 1024  # KiB
+        asked.take("study", upload([1]))
+        read()
+        assert sizes[-1] == 64 * 1024  # the one thread that takes reports looks up tokens all over the file
+
+    def test_it_is_closed_while_others_use_it(self, tmp_path):
+        """A service that stopped while a round was added up closed connections in use: the process was killed by it."""
+        code = [sys.executable, "-c", _CLOSED_WHILE_USED, str(tmp_path)]
+        done = subprocess.run(code, env=plain(), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
     def columns(self, store):
         with store.reading() as cursor:

@@ -116,6 +116,23 @@ def test_a_hierarchy_that_is_off_is_told_with_its_line(tmp_path, new, line, told
     assert told in said
 
 
+@pytest.mark.parametrize("name", ["two\nlines", "nothing\0", "\x1b[2J", "x" * 1001])
+def test_a_name_is_one_short_line_wherever_it_comes_from(name):
+    """Hierarchies were taken as they came, and names of any length."""
+    fields = {"name": "a", "title": "A", "asks": "A?", "protocol": "svim", "top": 1, "epsilon": "1"}
+    table = {"levels": ["0", "1"], "heights": {"milk": 0, "dairy": 1}, "parents": {"milk": "dairy"}}
+    for more in (
+        {"items": ["milk", name]},
+        {"items": ["milk"], "hierarchy": {**table, "heights": {**table["heights"], name: 1}}},
+        {"items": ["milk"], "hierarchy": {**table, "levels": ["0", name]}},
+        {"items": ["milk"], "title": name},
+        {"items": ["milk"], "asks": 2 * name},
+    ):
+        with pytest.raises(MisuseError, match="one line of text of up to"):
+            StudyPlan.from_json(json.dumps({**fields, **more}))
+    StudyPlan.from_json(json.dumps({**fields, "items": ["milk"], "hierarchy": table}))
+
+
 def test_a_protocol_that_would_relate_levels_is_refused(tmp_path):
     (tmp_path / "products.csv").write_text(TABLE)
     with pytest.raises(InputError, match="ask for one level"):
@@ -157,7 +174,8 @@ OFF = [
     ('"1/2"', '"1/0"', 6, f"{EPSILON} '1/0' was given."),
     ('"1/2"', '"1"\ndelta = "2"', 7, "delta is a number from 0 to below 1 such as \"0\", in quotes; '2' was given."),
     ('"milk"', '"tea"', 7, "items has 'tea' twice: write each item once."),
-    ('"milk"', "[1]", 7, "items has [1], which is no name of an item: a name is one line of text, in quotes."),
+    ('"milk"', "[1]", 7,
+     "items has [1], which is no name of an item: a name is one line of text of up to 1,000 letters, in quotes."),
     (LIST, "[]", 7, "items is a list of 1 to 1,000,000 names, or the name of a file with one per line."),
     (LIST, "7", 7, "items is a list of 1 to 1,000,000 names, or the name of a file with one per line."),
     (LIST, '"none.txt"', 7,
@@ -168,10 +186,10 @@ OFF = [
     ("people = 1000", "people = 1000\nhours = -1", 12,
      "hours is a number over 0 and up to 10,000, such as 24; -1 was given."),
     ("people = 1000", "peoples = 1000", 11,
-     "[rounds] has no field 'peoples'; there are close, people, hours. Did you mean people?"),
+     "[rounds] has no field 'peoples'; there are close, people, hours, minimum. Did you mean people?"),
     ("top = 5", 'top = 5\nwho = "me"', 6, "who is \"tokens\" or \"anyone\"; 'me' was given."),
     ("[settings]\ncandidates = 3", "settings = 3", 13,
-     "[rounds] has no field 'settings'; there are close, people, hours."),
+     "[rounds] has no field 'settings'; there are close, people, hours, minimum."),
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from csr import csr
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.results.itemsets import Itemsets
 
 

@@ -26,9 +26,10 @@ from discreet.privacy import meter as metering
 from discreet.privacy.budget import Charge, Neighbours, compose
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish import Job, carry_out, metered, prepare
+from discreet.publish import Case, carry_out, metered
 from discreet.publish.result import Release
 from discreet.registry import mechanisms
+from questions import case
 
 NAMES = sorted(mechanisms())
 ITEMS = 4
@@ -65,10 +66,10 @@ def answered(name: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-def asked(baskets: Any, **question: Any) -> Job | None:
+def asked(baskets: Any, **question: Any) -> Case | None:
     """Return the job that answers a question; None where the mechanism says beforehand that it does not."""
     try:
-        return prepare(baskets, **{"really": True} | question)[""]
+        return case(baskets, **{"really": True} | question)
     except MisuseError:
         return None
 
@@ -101,7 +102,7 @@ def seen(rows, seed, question, caplog) -> dict[str, Any]:
 
 
 def shown(baskets, seed, question, caplog) -> dict[str, Any]:
-    job = prepare(baskets, **question)[""]
+    job = case(baskets, **question)
     caplog.clear()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -340,7 +341,7 @@ class Drawing(Meter):
         return found
 
 
-def drawing(job: Job, monkeypatch) -> tuple[Release, Drawing]:
+def drawing(job: Case, monkeypatch) -> tuple[Release, Drawing]:
     """Make a release and look over the shoulder of whoever draws the noise."""
     meter = Drawing(job.budget, job.neighbours, SimulationSource(1), discovery_delta=job.discovery_delta)
     meter.drawn, meter.costs = [], []
@@ -410,7 +411,7 @@ def test_what_the_noise_costs_adds_up_to_the_guarantee(name, epsilon, neighbours
             assert spent <= meter.total
             assert made.guarantee.rho == (None if meter.pure else meter.total)
             # Where items had to be found and none was, nothing was left to look for.
-            if not job.finding:
+            if not job.finding_items:
                 assert spent == meter.total or not meter.pure
                 assert spent > meter.total * (1 - Fraction(1, 10**9))
                 assert compose(meter.charges, meter.conversion)[0] > job.budget.epsilon * Fraction(998, 1000)

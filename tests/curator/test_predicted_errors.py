@@ -9,10 +9,10 @@ import pytest
 
 import discreet
 from discreet.baskets.generate import groceries, quest
-from discreet.curator.mechanism import Task
+from discreet.curator.problem import Problem
 from discreet.curator.steps import winners
-from discreet.curator.steps.cell_estimates import NORMAL, fit_up
-from discreet.curator.steps.clipped_counting import choose_total, count_clipped, held_histogram
+from discreet.curator.steps.cell_estimates import NORMAL, fit_cells
+from discreet.curator.steps.clipped_counting import choose_total, count_clipped, measure_histogram
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Cells, Supports
 from discreet.privacy.budget import Budget, Neighbours
@@ -50,23 +50,23 @@ def top(baskets, many: int) -> tuple[Itemsets, np.ndarray]:
 
 def test_counts_by_themselves(baskets, meter):
     itemsets, true = top(baskets, 10)
-    predicted = winners.blank(meter(), Supports(itemsets), HALF).deviation
+    predicted = winners.predict_noise(meter(), Supports(itemsets), HALF).deviation
     engine = SealedEngine(LocalEngine(baskets))
     agree(predicted, [meter(seed).count("x", engine, Supports(itemsets), HALF).values - true for seed in range(TRIALS)])
 
 
 def test_sums_of_cells(baskets, meter):
     itemsets, true = top(baskets, 20)
-    bases, names = winners.covering(itemsets), itemsets.tuples()
+    bases, names = winners.cover_patterns(itemsets), itemsets.tuples()
     query, longest = Cells(tuple(bases)), max(map(len, names))
 
     def made(noisy):
-        sums = fit_up(bases, noisy, 1, longest)
+        sums = fit_cells(bases, noisy, 1, longest)
         place = {name: number for number, name in enumerate(sums.itemsets.tuples())}
         where = [place[tuple(sorted(name))] for name in names]
         return sums.estimates[where], sums.margins[where]
 
-    predicted = float(np.sqrt(np.mean(made(winners.blank(meter(), query, HALF))[1] ** 2))) / NORMAL
+    predicted = float(np.sqrt(np.mean(made(winners.predict_noise(meter(), query, HALF))[1] ** 2))) / NORMAL
     engine = SealedEngine(LocalEngine(baskets))
     agree(predicted, [made(meter(seed).count("x", engine, query, HALF))[0] - true for seed in range(TRIALS)])
 
@@ -79,7 +79,7 @@ def test_clipped_counts_of_items_about_the_mark(baskets, meter):
     engine, errors, predicted = SealedEngine(LocalEngine(baskets)), [], []
     for seed in range(TRIALS):
         trial = meter(seed)
-        histogram = held_histogram(engine, trial, singles, Fraction(1, 16))
+        histogram = measure_histogram(engine, trial, singles, Fraction(1, 16))
         total, error = choose_total(singles, histogram, trial, HALF, mark)
         predicted.append(error)
         counted = count_clipped("x", engine, trial, singles, HALF, mark, histogram, total)
@@ -90,10 +90,10 @@ def test_clipped_counts_of_items_about_the_mark(baskets, meter):
 def test_what_winners_are_said_to_be_off_by(baskets, meter):
     # Whichever way is taken, the deviations that go with the counts weigh them when they are merged.
     itemsets, true = top(baskets, 30)
-    task = Task(top=30, least=1, longest=5, items=baskets.items, people=len(baskets))
+    problem = Problem(top=30, min_length=1, max_length=5, item_count=baskets.items, people=len(baskets))
     engine, errors, said = SealedEngine(LocalEngine(baskets)), [], []
     for seed in range(TRIALS):
-        counted = winners.count_winners("x", engine, meter(seed), task, itemsets, HALF, float(np.median(true)))
+        counted = winners.count_shown("x", engine, meter(seed), problem, itemsets, HALF, float(np.median(true)))
         errors.append(counted.estimates - true)
         said.append(counted.deviations)
     agree(float(np.sqrt(np.mean(np.square(said)))), errors)

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from discreet import errors, registry
 from discreet.cli.app import app
+from discreet.results.formats import FORMATS, ROW_FORMATS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,7 +36,7 @@ def generated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs")
     building = SimpleNamespace(srcdir=folder)
     conf = loaded("conf")
-    for write in (conf.write_command_help, conf.write_proofs, conf.write_registry):
+    for write in (conf.write_command_help, conf.write_proofs, conf.write_registry, conf.write_formats):
         write(building)
     return folder / "_build" / "generated"
 
@@ -95,11 +96,18 @@ def test_every_entry_of_the_registry_is_on_its_page_with_its_proof(kind, generat
 
 
 def test_every_name_is_said_in_words_too():
-    # The tables are only on the built pages; what lies in the repository is read as well.
+    # The tables are only on the built pages; what lies in the repository is read as well. A page of its own says it.
     for page, entries in KINDS.values():
         text = (DOCS / page).read_text()
-        missing = {name for name, entry in entries().items() if entry.package == "discreet" and f"`{name}`" not in text}
-        assert missing == set()
+        ours = {name: entry.proof.read_text() for name, entry in entries().items() if entry.package == "discreet"}
+        assert {name for name, proof in ours.items() if f"`{name}`" not in text and f"# {name}\n" not in proof} == set()
+
+
+def test_every_format_of_files_is_on_its_page(generated):
+    assert "```{include} _build/generated/formats.md" in (DOCS / "results.md").read_text()
+    text = (generated / "formats.md").read_text()
+    assert {suffix for form in FORMATS for suffix in form.suffixes if f"`{suffix}`" not in text} == set()
+    assert {name for name in ROW_FORMATS if f" | `{name}` | " not in text} == set()
 
 
 def test_every_error_is_explained():

@@ -1,43 +1,23 @@
-"""What CONTRIBUTING.md tells a newcomer to do works as it is written."""
+"""The files and commands that CONTRIBUTING.md names are there; `tests/test_drill.py` does what it tells to do."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-STEP = re.compile(r"^\d\. `([\w/.-]+)`: .*?^   ```(?:python|markdown)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
+from additions import ROOT, TEXT, steps_of
 
-
-def test_a_mechanism_is_one_file_and_one_page(tmp_path):
-    # The two are written as told, and found as if they lay in the room of mechanisms.
-    written = {path: textwrap.dedent(text) for path, text in STEP.findall(TEXT)}
-    assert list(written) == [
-        "src/discreet/curator/mechanisms/common_items.py",
-        "src/discreet/curator/mechanisms/common-items.md",
-    ]
-    for path, text in written.items():
-        (tmp_path / Path(path).name).write_text(text)
-    code = (
-        "import discreet, discreet.curator.mechanisms as room\n"
-        f"room.__path__ = [*room.__path__, {str(tmp_path)!r}]\n"
-        "people = [{'tea', 'milk'}] * 900 + [{'bread'}] * 500\n"
-        "made = discreet.release(people, top=2, epsilon=1, items='public', mechanism='common-items')\n"
-        "print(sorted(item for one in made.patterns for item in one.items), made.guarantee.epsilon)\n"
-        "print(discreet.audit('common-items', epsilon=1, runs=20).stands)\n"
-    )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
-    assert done.stdout == "['milk', 'tea'] 1\nTrue\n", done.stderr
+ADDED = ("a mechanism", "an oracle", "a protocol")
+MADE = {step.path for what in ADDED for step in steps_of(f"Adding {what}")} | {
+    "tests/curator/mechanisms/test_common_items.py",
+    "tests/vectors/declared/keep-or-any.json",
+}
 
 
 def test_every_file_it_names_is_there():
-    made = {"common_items.py", "common-items.md", "test_common_items.py"}
     for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.-]+\.\w+)`", TEXT):
-        assert (ROOT / path).is_file() or Path(path).name in made, path
-    for line in re.findall(r"^   \$ .venv/bin/python -m pytest (.*)$", TEXT, re.MULTILINE):
-        for path in line.partition(" -k ")[0].split():
+        assert (ROOT / path).is_file() is (path not in MADE), path
+    commands = re.findall(r"^   \$ .venv/bin/python -m pytest (.*)$", TEXT, re.MULTILINE)
+    assert len(commands) > 5
+    for command in commands:
+        for path in command.partition(" -k ")[0].split():
             assert (ROOT / path).is_file(), path

@@ -23,7 +23,9 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet import registry
+import discreet_lab
+import strangers
+from discreet.auditing import coupled as coupling
 from discreet.baskets.generate import groceries_rows
 from discreet.cli.app import app
 
@@ -56,8 +58,7 @@ def install(folder: Path) -> None:
 def forget() -> None:
     """Let the registry look again at what is installed."""
     importlib.invalidate_caches()
-    for known in (registry.mechanisms, registry.protocols, registry.oracles):
-        known.cache_clear()
+    strangers.forget()
 
 
 def run_console(text: str) -> None:
@@ -88,7 +89,8 @@ def folder(tmp_path, monkeypatch):
     """Work in a folder with a table of sales; what a page installs there is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     sales(tmp_path)
-    yield tmp_path
+    with strangers.oracle_tables_kept():
+        yield tmp_path
     for name, module in list(sys.modules.items()):
         if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
@@ -96,9 +98,16 @@ def folder(tmp_path, monkeypatch):
     forget()
 
 
-# Longest: docs/audit.md, 8 seconds for two whole audits; the tutorial on mechanisms, 6 for one.
+@pytest.fixture
+def few_pairs(monkeypatch):
+    """Let audits try one pair of neighbours in eight: pages show what an audit says, and tests/auditing runs them."""
+    whole = coupling.battery
+    monkeypatch.setattr(coupling, "battery", lambda *given: list(whole(*given))[::8])
+
+
+# Longest: docs/plan.md, 12 seconds: every mechanism and protocol for four budgets.
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_runs(page, folder, monkeypatch):
+def test_page_runs(page, folder, few_pairs, monkeypatch):
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)  # where dataclasses look up what their annotations mean
     names = vars(module)
@@ -130,7 +139,11 @@ def test_code_needs_no_scrolling(name):
 
 def modules() -> list[str]:
     """Return all modules but kernels, whose examples `tests/kernels` runs."""
-    every = [module.name for module in pkgutil.walk_packages(discreet.__path__, "discreet.")]
+    every = [
+        module.name
+        for package in (discreet, discreet_lab)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     return [name for name in every if not name.endswith("__main__") and not name.startswith("discreet.kernels.")]
 
 
@@ -148,7 +161,8 @@ def test_links_between_pages_lead_somewhere():
 
 def test_every_erratum_the_code_names_is_explained():
     named = set()
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.md")]:
+    sources = (ROOT / "src", ROOT / "lab" / "src")
+    for path in (path for source in sources for form in ("*.py", "*.md") for path in source.rglob(form)):
         if path.parent.name == "papers":
             continue  # 003 calls its experiments E1 to E14
         named |= set(re.findall(r"\b[ABCDEX]\d{1,2}\b", path.read_text()))

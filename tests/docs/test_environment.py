@@ -26,7 +26,7 @@ OURS = listed(ROOT / "CONTRIBUTING.md", "Switches")
 
 
 def test_every_variable_of_the_package_is_told_to_users() -> None:
-    assert named(*(ROOT / "src").rglob("*.py")) == USERS
+    assert named(*(ROOT / "src").rglob("*.py"), *(ROOT / "lab" / "src").rglob("*.py")) == USERS
 
 
 def test_every_other_is_told_to_contributors() -> None:

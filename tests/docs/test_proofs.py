@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import discreet
+import discreet_lab
 
 ROOT = Path(__file__).parents[2]
-SOURCE = Path(discreet.__file__).parent
-PAGES = sorted(SOURCE.rglob("*.md"))
+SOURCE, LAB = Path(discreet.__file__).parent, Path(discreet_lab.__file__).parent
+PAGES = sorted([*SOURCE.rglob("*.md"), *LAB.rglob("*.md")])
 HEADINGS = [
     "Claim", "Assumptions the code checks", "Assumptions the caller must keep", "Pseudocode", "Proof", "Numeric notes",
     "Tests that watch it",
@@ -24,8 +25,13 @@ ALONE = re.compile(r"`((?:test_|Test)\w+)`")
 
 
 def place(page: Path, path: str) -> Path | None:
-    """Return the file a page cites: beside the page, in the package, or in the repository."""
-    return next((base / path for base in (page.parent, SOURCE, ROOT) if (base / path).is_file()), None)
+    """Return the file a page cites: beside the page, in a package, or in the repository."""
+    return next((base / path for base in (page.parent, SOURCE, LAB, ROOT) if (base / path).is_file()), None)
+
+
+def shown(page: Path) -> str:
+    """Return where a page stands in the documentation."""
+    return str(Path("lab", page.relative_to(LAB)) if page.is_relative_to(LAB) else page.relative_to(SOURCE))
 
 
 def names(path: Path) -> set[str]:
@@ -53,7 +59,7 @@ def wrong(page: Path) -> list[str]:
     return missing + [name for name in ALONE.findall(text) if name not in known]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 class TestEveryPage:
     def test_cites_what_is_there(self, page):
         assert wrong(page) == []
@@ -72,8 +78,8 @@ def test_there_are_pages():
 
 
 def test_what_only_the_lab_runs_has_pages_too():
-    from discreet.lab.comparators.comparator import Comparator
-    from discreet.lab.measure.measures import comparators
+    from discreet_lab.comparators.comparator import Comparator
+    from discreet_lab.measure.measures import comparators
 
     known = [one for one in comparators().values() if isinstance(one, type) and issubclass(one, Comparator)]
     known_pages = {one.proof for one in known} | {"ldpminer-published.md", "reference.md"}  # protocols
@@ -108,7 +114,7 @@ def test_errata_say_whose_form_they_correct():
 
 def test_every_page_of_the_source_is_listed_on_some_page():
     """Sphinx refuses a page that no other leads to; a build takes a minute, and this does not."""
-    folders = {str(page.parent.relative_to(SOURCE)) for page in SOURCE.rglob("*.md")}
+    folders = {str(Path(shown(page)).parent) for page in PAGES}
     listed = set()
     for page in (ROOT / "docs").glob("*.md"):
         for tree in re.findall(r"```{toctree}(.*?)```", page.read_text(), re.DOTALL):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.lab.data import datasets
+from discreet_lab.data import datasets
 
 if os.environ.get("CI"):
     import fim

@@ -37,8 +37,8 @@ def test_every_antichain_has_one_number(parents, longest):
 def test_universe(parents, least, more, bound):
     universe = Universe(len(parents), least, least + more, made(parents))
     expected = {tuple(sorted(one)) for one in naive.antichains(parents, least, least + more)}
-    assert universe.many == len(expected)
-    assert {universe.itemset(number) for number in range(universe.many)} == expected
+    assert universe.itemset_count == len(expected)
+    assert {universe.itemset(number) for number in range(universe.itemset_count)} == expected
     assert universe.up_to(bound) == min(bound, len(expected))
     # A bound: of a length there are no more antichains than sets.
     assert 2**universe.bits >= max(universe.sizes, default=0) * (1 - 1e-9)
@@ -60,7 +60,7 @@ def test_a_large_shop_is_counted_without_writing_it_down():
     parents = [-1] * 4 + [place // 10 for place in range(40)] + [4 + place // 100 for place in range(4_000)]
     universe = Universe(len(parents), 2, 2, made(parents))
     mixed = 40 + 2 * 4_000  # each category with its department, each product with both above it
-    assert universe.many == len(parents) * (len(parents) - 1) // 2 - mixed
+    assert universe.itemset_count == len(parents) * (len(parents) - 1) // 2 - mixed
     source = SimulationSource(1)
     for one in universe.others(set(), 50, source.below):
         assert naive.apart(parents, frozenset(one))

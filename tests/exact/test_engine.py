@@ -168,7 +168,7 @@ def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
     falling = sorted(known.values(), reverse=True)
     raised = max(bound, falling[limit] if limit < len(falling) else 0, shorter[max(looked_at, limit)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_module, "LOOKED_AT", looked_at)
+        patch.setattr(engine_module, "MAX_RANKED", looked_at)
         listed = engine(people).above(bound, 3, ITEMS, limit)
     assert listed.bound == raised
     found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
@@ -214,8 +214,8 @@ def test_answers_are_the_same_where_columns_do_not_fit(query, monkeypatch):
     generator = np.random.default_rng(6)
     people = [SUBSETS[place] for place in generator.integers(0, len(SUBSETS), 200)]
     before = engine(people).answer(query)
-    monkeypatch.setattr(layout, "_LARGE", 0)
-    monkeypatch.setattr(layout, "_SMALL", -1)
+    monkeypatch.setattr(layout, "_MAX_MEMORY_FACTOR", 0)
+    monkeypatch.setattr(layout, "_FREE_BYTES", -1)
     assert engine(people).answer(query).tolist() == before.tolist()
 
 
@@ -226,7 +226,7 @@ def test_many_pairs_are_counted_at_once(people, asked):
     counted = []
     kernel = search.counting.count_pairs
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_WORDS", -1)
+        patch.setattr(search, "_MAX_WORDS_PER_CODE", -1)
         patch.setattr(search.counting, "count_pairs", lambda *given: (counted.append(given), kernel(*given)))
         found = LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(9)))).total(Supports(sets))
     assert found.tolist() == [sum(pairs[place] <= basket for basket in people) for place in asked]
@@ -250,8 +250,8 @@ def test_candidates_in_cut_baskets_are_counted_as_in_rows_that_were_cut(longest)
 def test_the_few_most_frequent_items_give_a_start(people, k, least):
     falling = sorted(counts(people, least).values(), reverse=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_FEW", 2)
-        patch.setattr(search, "_SOME", 2)
+        patch.setattr(search, "_FIRST_ITEMS", 2)
+        patch.setattr(search, "_MAX_FIRST_ITEMS", 2)
         answer = engine(people).answer(Kth(k, least, ITEMS))
     assert answer.tolist() == [falling[k - 1] if k <= len(falling) else 0]
 
@@ -302,7 +302,7 @@ class TestMoreTiesThanCouldBeListed:
         kth = int(dense.answer(Kth(100, 12, 12, 1_000))[0])
         assert kth == dense.answer(Kth(1_001, 1, 12))[0]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine_module, "LOOKED_AT", 1_000)
+            patch.setattr(engine_module, "MAX_RANKED", 1_000)
             listed = dense.above(0, 12, 12, 100)
         assert (listed.bound, len(listed.counts)) == (kth, 0)
 

@@ -25,7 +25,7 @@ def layout(request, monkeypatch):
     if request.param != "chosen":
         monkeypatch.setattr(search, "_is_dense", lambda rows, counts: request.param == "dense")
     if request.param == "sparse":
-        monkeypatch.setattr(search, "_BITMAPS", -1)
+        monkeypatch.setattr(search, "_MAX_BITMAP_BYTES", -1)
     return request.param
 
 
@@ -267,12 +267,12 @@ FOUR_WAYS = (
         (
             {"top": 3, "lengths": 0},
             "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
-            "or (2, None); 0 was given.",
+            "or (2, None), from 1 on; 0 was given.",
         ),
         (
             {"top": 3, "lengths": (3, 2)},
             "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
-            "or (2, None); (3, 2) was given.",
+            "or (2, None), from 1 on; (3, 2) was given.",
         ),
         ({"top": 3, "kind": "open"}, "kind is 'all', 'closed' or 'maximal', not 'open'."),
         (
@@ -312,3 +312,47 @@ def test_progress_is_told_and_complete():
     discreet.mine(baskets, min_count=1, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1
+
+
+LONG_BASKETS = {"one of 32": [set(range(32)), {1, 2}, {2, 3}], "several": [set(range(30)), set(range(2, 32)), {40, 41}]}
+
+
+@pytest.mark.parametrize("baskets", LONG_BASKETS.values(), ids=LONG_BASKETS)
+def test_lengths_beyond_the_longest_basket_find_nothing(baskets):
+    """A search for them lists all subsets of a long basket, which are more than any limit, before it has none."""
+    for wanted in ({"top": 4}, {"min_count": 1}, {"min_support": 0.01}, {"top": 4, "kind": "closed"}):
+        assert len(discreet.mine(baskets, lengths=40, **wanted)) == 0
+        assert len(discreet.mine(baskets, lengths=(33, None), contains=[2, 3], **wanted)) == 0
+    assert len(discreet.mine(baskets, lengths=40, min_count=1, kind="maximal")) == 0
+    # 30 items beside 2 are in the basket, but the excluded ones are not in a pattern.
+    assert len(discreet.mine(baskets, lengths=(32, None), excludes=[5], top=4)) == 0
+
+
+@pytest.mark.parametrize("baskets", LONG_BASKETS.values(), ids=LONG_BASKETS)
+def test_rules_beyond_the_longest_basket_are_none(baskets):
+    found = discreet.rules(baskets, min_count=1, lengths=(33, 40), significance=0.05)
+    assert len(found) == 0
+    assert found.people == 3
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sets(st.integers(0, 7), max_size=8), min_size=1, max_size=8),
+    st.integers(3, 6),
+    st.integers(1, 3),
+    st.sampled_from(["all", "closed", "maximal"]),
+)
+def test_long_patterns_are_those_of_all_lengths(baskets, least, count, kind):
+    """Looking in long baskets alone gives what filtering all patterns gives, in the same order."""
+    if count > len(baskets):
+        return
+    every = discreet.mine(baskets, min_count=count, kind=kind)
+    assert list(discreet.mine(baskets, min_count=count, lengths=(least, None), kind=kind)) == [
+        pattern for pattern in every if len(pattern.items) >= least
+    ]
+    if kind == "all" and any(baskets):
+        item = min(set().union(*baskets))
+        held = discreet.mine(baskets, min_count=count, lengths=(least, None), contains=item)
+        assert held.to_dict() == {
+            pattern.items: pattern.count for pattern in every if len(pattern.items) >= least and item in pattern.items
+        }

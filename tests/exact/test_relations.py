@@ -100,8 +100,8 @@ ROWS = st.lists(
 def test_relations_are_those_of_the_definition(rows, items, support, top, table, longest):
     events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
     baskets = laid(events, given_pairs)
-    before = relating._TABLE
-    relating._TABLE = before if table else 0  # both ways of counting
+    before = relating._MAX_TABLE_CELLS
+    relating._MAX_TABLE_CELLS = before if table else 0  # both ways of counting
     try:
         for how in ("together", "after", "given"):
             found = relations(baskets, how=how, items=items, support=support, top=top, longest=longest)
@@ -112,7 +112,7 @@ def test_relations_are_those_of_the_definition(rows, items, support, top, table,
             assert found.antecedent_counts[single].tolist() == alone
             assert (found.counts <= np.maximum(found.antecedent_counts, 1)).all() or how == "given"
     finally:
-        relating._TABLE = before
+        relating._MAX_TABLE_CELLS = before
 
 
 @given(ROWS)
@@ -143,9 +143,9 @@ def test_figure_1():
 def test_rows_are_counted_in_pieces(monkeypatch):
     baskets = discreet.read(FIGURE)
     whole = relations(baskets, top=12)
-    monkeypatch.setattr(relating, "_ROOM", 7)
+    monkeypatch.setattr(relating, "_PAIRS_AT_A_TIME", 7)
     assert relations(baskets, top=12) == whole
-    monkeypatch.setattr(relating, "_TABLE", 1)
+    monkeypatch.setattr(relating, "_MAX_TABLE_CELLS", 1)
     assert relations(baskets, top=12) == whole
 
 

@@ -48,7 +48,7 @@ def test_columns_whatever_was_asked_before(people, ahead, questions):
 def test_counts_and_frequent_items(people):
     rows = laid(people)
     held = [sum(code in basket for basket in people) for code in range(ITEMS)]
-    assert rows.held.tolist() == held
+    assert rows.item_counts.tolist() == held
     expected = sorted((code for code in range(ITEMS) if held[code] >= 2), key=lambda code: (-held[code], code))
     assert rows.frequent(2).tolist() == expected
 
@@ -57,8 +57,8 @@ def test_columns_that_would_not_fit_are_let_go(monkeypatch):
     people = [frozenset({number % 3, 3 + number % 5}) for number in range(640)]
     rows = laid(people, ahead=100)
     # A column takes 80 bytes, the rows 640 * (4 * 2 + 8): at that times 1/32, four columns fit, and none ahead.
-    monkeypatch.setattr(layout, "_LARGE", 1 / 32)
-    monkeypatch.setattr(layout, "_SMALL", 0)
+    monkeypatch.setattr(layout, "_MAX_MEMORY_FACTOR", 1 / 32)
+    monkeypatch.setattr(layout, "_FREE_BYTES", 0)
     assert rows.columns.fit(4)
     assert not rows.columns.fit(5)
     for asked in ([0, 1], [2], [3, 4], [0, 5, 6], [4, 0]):

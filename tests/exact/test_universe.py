@@ -19,11 +19,11 @@ ALARM = 1e-6
 def test_every_itemset_has_one_number(items, least, longest):
     universe = Universe(items, least, longest)
     expected = {one for size in range(least, longest + 1) for one in combinations(range(items), size)}
-    numbered = [universe.itemset(number) for number in range(universe.many)]
-    assert len(numbered) == len(expected) == universe.many
+    numbered = [universe.itemset(number) for number in range(universe.itemset_count)]
+    assert len(numbered) == len(expected) == universe.itemset_count
     assert set(numbered) == expected
     with pytest.raises(IndexError):
-        universe.itemset(universe.many)
+        universe.itemset(universe.itemset_count)
 
 
 @pytest.mark.parametrize(("items", "length"), [(7, 3), (500, 2), (9, 9), (40, 1), (200, 3)])
@@ -31,7 +31,7 @@ def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
     numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
     found = []
     for dense in (0, 10**9):
-        monkeypatch.setattr("discreet.exact.numbering._DENSE", dense)
+        monkeypatch.setattr("discreet.exact.numbering._MAX_DENSE_RATIO", dense)
         found.append([Universe(items, length, length).itemset(number) for number in numbers])
     assert found[0] == found[1]
 
@@ -41,7 +41,7 @@ def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
 )
 def test_how_many_there_are_up_to_a_bound(items, least, longest):
     universe = Universe(items, least, longest)
-    assert [universe.up_to(bound) for bound in range(40)] == [min(bound, universe.many) for bound in range(40)]
+    assert [universe.up_to(bound) for bound in range(40)] == [min(bound, universe.itemset_count) for bound in range(40)]
     sizes = [comb(items, size) for size in range(least, min(items, longest) + 1)]
     assert universe.bits == pytest.approx(log2(max(sizes, default=1)), abs=1e-9)
 
@@ -54,8 +54,8 @@ def test_a_universe_nobody_could_count():
 
 def test_a_universe_nobody_could_list():
     universe = Universe(41_270, 3, 3)
-    assert universe.many == comb(41_270, 3)
-    assert universe.itemset(universe.many - 1) == (41_267, 41_268, 41_269)
+    assert universe.itemset_count == comb(41_270, 3)
+    assert universe.itemset(universe.itemset_count - 1) == (41_267, 41_268, 41_269)
     assert universe.itemset(0) == (0, 1, 2)
     drawn = universe.others([(0, 1, 2)], 50, SimulationSource(3).below)
     assert len(set(drawn)) == 50
@@ -64,7 +64,7 @@ def test_a_universe_nobody_could_list():
 
 @pytest.mark.parametrize("few", [0, 10**6])
 def test_others_are_even_and_never_listed(few, monkeypatch):
-    monkeypatch.setattr("discreet.exact.universe._FEW", few)
+    monkeypatch.setattr("discreet.exact.universe._MAX_ENUMERATED", few)
     source = SimulationSource(11)
     universe = Universe(4, 1, 2)
     listed = [(0,), (1, 2)]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.baskets import recoding, streams
+from discreet.baskets import list_files, recoding, streams
 from discreet.baskets.allowance import Allowance
 from discreet.baskets.call import Call
 from discreet.errors import InputError, LimitError, MisuseError
@@ -209,7 +209,7 @@ def test_more_memory_than_there_is() -> None:
 
 
 def test_a_list_of_items_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(recoding, "_LARGEST", 1 << 20)
+    monkeypatch.setattr(list_files, "MAX_LIST_BYTES", 1 << 20)
     (tmp_path / "items.txt").write_bytes(b"tea\n" * (1 << 20))
     with pytest.raises(InputError, match="over 1,048,576 bytes"):
         recoding.from_file(tmp_path / "items.txt", "items")

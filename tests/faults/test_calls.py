@@ -165,7 +165,7 @@ WRITES = ("write", "fsync", "rename", "unlink", "chmod", "rmdir")
 class Writing:
     """A command that replaces an earlier result, in folders of its own; `check` holds what it left to the promise."""
 
-    EARLIER = b"an earlier result"
+    EARLIER = b'{"discreet": "patterns/1", "of": "an earlier run"}'
 
     def __init__(self, folder: Path, suffix: str, monkeypatch) -> None:
         self.folder, self.temporary, self.out = folder, folder / "temporary", folder / "out" / f"patterns{suffix}"

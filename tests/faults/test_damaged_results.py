@@ -28,6 +28,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.results.files import holds_result, load
 from discreet.results.patterns import Patterns
+from discreet.results.provenance import Provenance
 from running import plain
 
 SLOWEST = 5.0  # seconds that one file may take, of a few kilobytes
@@ -43,7 +44,7 @@ def _results() -> dict[str, Any]:
     promise = Guarantee.of(Budget.of(1), [], public=["the items"]).to_dict()
     about = {"guarantee": promise, "simulated": False, "mechanism": "peeling", "settings": {"share": 0.5}}
     low, high = patterns.counts - 2.5, patterns.counts + 2.5
-    private = replace(patterns, low=low, high=high, about=about, people_within=(17, 23))
+    private = replace(patterns, low=low, high=high, provenance=Provenance.from_dict(about), people_within=(17, 23))
     return {
         "patterns": patterns,
         "rules": patterns.rules(min_confidence=0.1),

@@ -14,7 +14,6 @@ from discreet.gpu.card import Card
 from discreet.gpu.rounds import CardRound, add_drawn, add_words, takes
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import good, pack, unpack, width
 from gpu.shim import ShimDriver
 
 FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -40,23 +39,23 @@ def answered_by(generator, size, many):
 def test_reports_are_streamed(driver, name, size, epsilon, hosted, seed):
     generator = np.random.default_rng(seed)
     oracle = made(name, size, 1, epsilon)
-    words = generator.integers(0, 1 << 32, (60, width(oracle)), dtype=np.uint32)
+    words = generator.integers(0, 1 << 32, (60, oracle.codec.width), dtype=np.uint32)
     words[::2] |= np.uint32(1)
     bounds = (oracle.seeds + 3, oracle.buckets + 1) if "published" in name else (1 << 32, 1 << 32, 1 << 32)
     words %= np.array(bounds, np.uint64).astype(np.uint64)  # some are no reports
     words = words.astype(np.uint32)
     if name == "olh":
         words[:, 2] %= oracle.buckets + 1
-    right = good(oracle, words)
-    columns, wanted = unpack(oracle, words[right]), oracle.empty()
-    oracle.add(wanted, columns)
+    right = oracle.codec.find_good_rows(words)
+    columns, wanted = oracle.codec.unpack(words[right]), oracle.adder.start()
+    oracle.adder.add(wanted, columns)
     running = CardRound(Card(driver=driver), oracle, hosted)
     for part in np.array_split(words, 4):
         running.add_words(part)
     sums = running.total()
     assert (sums.people, sums.refused) == (right.sum(), len(words) - right.sum())
     assert (sums.aggregate == wanted).all()
-    assert sums.aggregate.shape == oracle.empty().shape
+    assert sums.aggregate.shape == oracle.adder.start().shape
     cells = oracle.cells(columns)
     assert sums.cells.tolist() == ([] if cells is None else cells.tolist())
 
@@ -75,11 +74,11 @@ def test_reports_are_made(driver, name, size, pad, epsilon, hosted, seed):
         epsilon = str(min(int(float(epsilon)) or 1, 6))  # a table has a column per bucket
     oracle = made(name, size, pad, epsilon)
     answered = answered_by(np.random.default_rng(seed), size, 20)
-    columns, wanted = oracle.reports(answered, seed), oracle.empty()
-    oracle.add(wanted, columns)
+    columns, wanted = oracle.reports(answered, seed), oracle.adder.start()
+    oracle.adder.add(wanted, columns)
     running = CardRound(Card(driver=driver), oracle, hosted)
     # A device of blh packs as one of olh does.
-    packed = pack(replace(made(name.replace("blh", "olh"), size, pad, epsilon)), columns)
+    packed = made(name.replace("blh", "olh"), size, pad, epsilon).codec.pack(columns)
     assert (running.reports(answered, seed) == packed).all()
     assert not running.total().aggregate.any()
     running.add_drawn(answered, seed)
@@ -91,11 +90,11 @@ def test_reports_are_made(driver, name, size, pad, epsilon, hosted, seed):
 def test_a_round_in_one_call(driver):
     oracle = made("olh", 40, 2, "1")
     answered = answered_by(np.random.default_rng(1), 40, 12)
-    columns, wanted = oracle.reports(answered, 7), oracle.empty()
-    oracle.add(wanted, columns)
+    columns, wanted = oracle.reports(answered, 7), oracle.adder.start()
+    oracle.adder.add(wanted, columns)
     card = Card(driver=driver)
     assert (add_drawn(card, oracle, [answered], 7) == wanted).all()
-    assert (add_words(card, oracle, [pack(oracle, columns)]).aggregate == wanted).all()
+    assert (add_words(card, oracle, [oracle.codec.pack(columns)]).aggregate == wanted).all()
     assert add_words(card, oracle, []).people == 0
 
 
@@ -113,7 +112,7 @@ def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, cap
     from discreet.local.oracle_steps import on_card
 
     card = Card(driver=ShimDriver(library))
-    monkeypatch.setattr(on_card, "_found", lambda process: card)
+    monkeypatch.setattr(on_card, "_find_card", lambda process: card)
     lines = Lines()
     measured(lines, card, 2e-5, {})
     told = capsys.readouterr().out

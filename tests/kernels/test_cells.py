@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import strategies
 from csr import csr
-from discreet.kernels.cells import count_cells, count_in_columns, supersets
+from discreet.kernels.cells import count_cells, count_in_columns, sum_supersets
 from naive import cells as naive
 
 ITEMS = 12
@@ -47,7 +47,7 @@ def count_by_columns(rows: list[list[int]], bases: list[list[int]]) -> list[list
     st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=11, unique=True), max_size=4),
 )
 def test_count_in_columns(rows, bases):
-    """Rows of several words, bases of more than eight codes, and those that nobody holds anything of."""
+    """Rows of several words, bases of more than eight codes, and bases without a held code."""
     assert count_by_columns(rows, bases) == [naive.count_cells(rows, basis) for basis in bases]
 
 
@@ -64,17 +64,17 @@ def test_threads_change_nothing(monkeypatch, workers):
 
 
 @given(ROWS, st.lists(st.integers(0, ITEMS - 1), max_size=6, unique=True))
-def test_supersets_count_those_who_hold_all(rows, basis):
+def test_sums_over_supersets_count_the_holders_of_all_codes(rows, basis):
     cells = np.array(count(rows, [basis])[0])
     before = cells.tolist()
-    sums = supersets(cells).tolist()
+    sums = sum_supersets(cells).tolist()
     assert sums == naive.supersets(before)
     assert cells.tolist() == before
     for mask, total in enumerate(sums):
-        wanted = {code for bit, code in enumerate(basis) if mask >> bit & 1}
-        assert total == sum(wanted <= set(row) for row in rows)
+        expected = {code for bit, code in enumerate(basis) if mask >> bit & 1}
+        assert total == sum(expected <= set(row) for row in rows)
 
 
 @given(st.integers(0, 6).flatmap(lambda bits: st.lists(st.integers(-100, 100), min_size=2**bits, max_size=2**bits)))
-def test_supersets_of_noisy_cells(cells):
-    assert supersets(np.array(cells, np.int64)).tolist() == naive.supersets(cells)
+def test_sums_over_supersets_of_noisy_cells(cells):
+    assert sum_supersets(np.array(cells, np.int64)).tolist() == naive.supersets(cells)

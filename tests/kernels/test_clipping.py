@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import strategies
 from discreet.baskets.core import starts
-from discreet.exact.clipping import Family, counted_from
+from discreet.exact.clipping import Family, count_bins
 from discreet.exact.rows import RowLayout
 from discreet.kernels.clipping import add_weights, count_members, load_people, plant
 from discreet.results.itemsets import Itemsets
@@ -19,7 +19,7 @@ from naive import clipping as naive
 ITEMS = 7
 BASKETS = strategies.rows(ITEMS, 8)
 ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=4, unique=True).map(sorted)
-# Also itemsets that are there twice, and families that nobody holds a member of.
+# Also itemsets that are there twice, and families without a held member.
 FAMILY = st.lists(ITEMSET, min_size=1, max_size=9)
 
 
@@ -37,20 +37,20 @@ def test_kernels(baskets, family, random):
     plant(sets.offsets, sets.codes.copy(), order, heads, items, ends, members)
     assert heads[-1] <= len(sets.codes)
     assert sorted(members[: heads[-1]][members[: heads[-1]] >= 0].tolist()) == list(range(len(family)))
-    held = np.full(len(baskets), -1, np.int32)
+    member_counts = np.full(len(baskets), -1, np.int32)
     middle = random.randint(0, len(baskets))
     weights = np.array([random.randint(0, 2**10) for _ in baskets], np.int32)
-    counted = np.zeros(len(family), np.int64)
+    counts = np.zeros(len(family), np.int64)
     trees = (heads, items, ends, members)
-    for first, last in ((0, middle), (middle, len(baskets))):
-        count_members(rows.offsets, rows.codes, first, last, *trees, held)
-        add_weights(rows.offsets, rows.codes, first, last, *trees, weights, counted)
-    assert held.tolist() == [naive.held(basket, family) for basket in baskets]
-    assert counted.tolist() == naive.sums(baskets, family, weights.tolist())
+    for first_row, last_row in ((0, middle), (middle, len(baskets))):
+        count_members(rows.offsets, rows.codes, first_row, last_row, *trees, member_counts)
+        add_weights(rows.offsets, rows.codes, first_row, last_row, *trees, weights, counts)
+    assert member_counts.tolist() == [naive.held(basket, family) for basket in baskets]
+    assert counts.tolist() == naive.sums(baskets, family, weights.tolist())
     cuts = sorted({0, len(baskets), *(random.randint(0, len(baskets)) for _ in range(3))})
     loads = np.full(len(cuts) - 1, -1, np.int64)
-    for first, last in ((0, len(loads) // 2), (len(loads) // 2, len(loads))):
-        load_people(np.array(cuts), rows.offsets, rows.codes, first, last, *trees, len(family), loads)
+    for first_row, last_row in ((0, len(loads) // 2), (len(loads) // 2, len(loads))):
+        load_people(np.array(cuts), rows.offsets, rows.codes, first_row, last_row, *trees, len(family), loads)
     assert loads.tolist() == [naive.squares(baskets[low:high], family) for low, high in pairwise(cuts)]
 
 
@@ -58,12 +58,12 @@ def test_kernels(baskets, family, random):
 def test_a_family_lays_itself_out(baskets, family):
     rows = column(baskets)
     laid = Family(RowLayout.plain(rows.offsets, rows.codes, ITEMS), None, column(family), squares=True)
-    held = [naive.held(basket, family) for basket in baskets]
-    assert laid.loads.tolist() == held
-    assert counted_from((1, 2, 4), laid.loads).tolist() == [
-        held.count(1),
-        held.count(2) + held.count(3),
-        sum(r > 3 for r in held),
+    member_counts = [naive.held(basket, family) for basket in baskets]
+    assert laid.loads.tolist() == member_counts
+    assert count_bins((1, 2, 4), laid.loads).tolist() == [
+        member_counts.count(1),
+        member_counts.count(2) + member_counts.count(3),
+        sum(r > 3 for r in member_counts),
     ]
-    weights = [7**many for many in held]
+    weights = [7**member_count for member_count in member_counts]
     assert laid.sums(lambda loads: (7**loads).astype(np.int32)).tolist() == naive.sums(baskets, family, weights)

@@ -1,4 +1,4 @@
-"""What merges of bases change, against its twin: to the last bit, as ties between merges hang on it."""
+"""Changes of variance by merges, against the twin: to the last bit, as ties between merges hang on it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ def test_merge_changes(bases, pairs, spare):
     masks = np.zeros((len(bases), ITEMS), np.bool_)
     for place, basis in enumerate(bases):
         masks[place, list(basis)] = True
-    known = np.array([sum(2.0 ** (1 - len(b)) for b in bases if item in b) for item in range(ITEMS)])
+    item_sums = np.array([sum(2.0 ** (1 - len(b)) for b in bases if item in b) for item in range(ITEMS)])
     known_pairs = np.array([sum(2.0 ** (2 - len(b)) for b in bases if set(pair) <= b) for pair in pairs])
     lookup = np.full((ITEMS, ITEMS), -1)
     for number, pair in enumerate(pairs):
         lookup[pair] = number
     merges = list(combinations(range(len(bases)), 2))
-    one, other = np.array(merges).T.copy()
+    lefts, rights = np.array(merges).T.copy()
     largest = max(len(bases[a] | bases[b]) for a, b in merges) + spare
     changes = np.empty(len(merges))
-    merge_changes(masks, one, other, largest, known, known_pairs, lookup, changes)
-    assert changes.tolist() == naive.merge_changes(masks, one, other, largest, known, known_pairs, lookup).tolist()
+    merge_changes(masks, lefts, rights, largest, item_sums, known_pairs, lookup, changes)
+    assert (
+        changes.tolist() == naive.merge_changes(masks, lefts, rights, largest, item_sums, known_pairs, lookup).tolist()
+    )
 
 
 def test_a_merge_by_hand():

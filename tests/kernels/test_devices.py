@@ -1,4 +1,4 @@
-"""Many devices at once against devices one by one: the same words, the same reports."""
+"""Many devices at once against devices one by one: equal words, equal reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
-from discreet.kernels.devices import sample_sets, sample_symbols, tickets
+from discreet.kernels.devices import draw_tickets, sample_sets, sample_symbols
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.olh import OLH
@@ -20,14 +20,14 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 
 def one_each(values, people):
-    """Return one number per person as what they answered."""
+    """Return one number per person: the answer."""
     return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
 
 
 def answered(rows, people):
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    held = np.array([value for row in rows for value in row], np.int32)
-    return Answered(offsets=offsets, held=held, people=np.array(people, np.int64))
+    symbols = np.array([value for row in rows for value in row], np.int32)
+    return Answered(offsets=offsets, held=symbols, people=np.array(people, np.int64))
 
 
 def crowd(size, single, random):
@@ -54,14 +54,15 @@ def test_reports(name, size, pad, single, epsilon, seed, random):
     oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
     rows, people = crowd(size, single, random)
     columns = oracle.reports(answered(rows, people), seed)
-    assert [oracle.written(columns, row) for row in range(len(rows))] == naive.reports(oracle.form, rows, people, seed)
+    simulated = [oracle.codec.make_report(columns, row) for row in range(len(rows))]
+    assert simulated == naive.reports(oracle.form, rows, people, seed)
 
 
 def test_reports_that_count_on_the_sampling():
     oracle = OLH.sampled(Fraction(2), 50, pad=20, delta=Fraction(1, 1000))
     rows, people = [[], [3], list(range(40))] * 5, list(range(15))
     columns = oracle.reports(answered(rows, people), 9)
-    assert [oracle.written(columns, row) for row in people] == naive.reports(oracle.form, rows, people, 9)
+    assert [oracle.codec.make_report(columns, row) for row in people] == naive.reports(oracle.form, rows, people, 9)
 
 
 @pytest.mark.parametrize("name", means())
@@ -74,31 +75,31 @@ def test_reports_of_numbers(name, span, epsilon, seed, random):
     values = [-span, 0, span, -span - 5, 2 * span, *(random.randint(-span, span) for _ in range(7))]
     people = [random.randrange(2**40) for _ in values]
     columns = oracle.reports(one_each(np.array(values), np.array(people)), seed)
-    written = [oracle.written(columns, row) for row in range(len(values))]
-    assert written == naive.reports(oracle.form, [[value] for value in values], people, seed)
+    reports = [oracle.codec.make_report(columns, row) for row in range(len(values))]
+    assert reports == naive.reports(oracle.form, [[value] for value in values], people, seed)
 
 
 @settings(max_examples=20)
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(1, 6), SEEDS, st.randoms(use_true_random=False))
 def test_samples(size, pad, dummies, seed, random):
     rows, people = crowd(size, False, random)
-    told = answered(rows, people)
+    key_bits = answered(rows, people)
     symbols = np.empty(len(rows), np.int64)
-    sample_symbols(told.offsets, told.held, told.people, np.uint64(seed), pad, size, dummies, symbols)
+    sample_symbols(key_bits.offsets, key_bits.held, key_bits.people, np.uint64(seed), pad, size, dummies, symbols)
     form = {"size": size, "pad": pad, "dummies": dummies}
     assert symbols.tolist() == naive.symbols(form, rows, people, seed)
     counts = np.zeros(size, np.int64)
-    sample_sets(told.offsets, told.held, told.people, np.uint64(seed), pad, counts)
-    kept = [value for row in naive.cut(rows, people, seed, pad) for value in row]
-    assert counts.tolist() == [kept.count(value) for value in range(size)]
+    sample_sets(key_bits.offsets, key_bits.held, key_bits.people, np.uint64(seed), pad, counts)
+    kept_values = [value for row in naive.cut(rows, people, seed, pad) for value in row]
+    assert counts.tolist() == [kept_values.count(value) for value in range(size)]
 
 
 @given(SEEDS)
 @settings(max_examples=10)
 def test_tickets(seed):
-    drawn = np.empty(5, np.uint32)
-    tickets(np.uint64(seed), drawn)
-    assert drawn.tolist() == [naive.words(seed, person, 1)[0] for person in range(5)]
+    numbers = np.empty(5, np.uint32)
+    draw_tickets(np.uint64(seed), numbers)
+    assert numbers.tolist() == [naive.words(seed, person, 1)[0] for person in range(5)]
 
 
 def test_nobody():

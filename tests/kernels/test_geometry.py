@@ -1,4 +1,4 @@
-"""Points and hyperplanes against those that are gone through one by one."""
+"""Points and hyperplanes against their enumeration."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def test_reports(size, pad, epsilon, seed, random):
     rows = [[], *([random.randrange(size)] for _ in range(8)), sorted(random.sample(range(size), min(size, 6)))]
     people = [random.randrange(2**40) for _ in rows]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    held = np.array([value for row in rows for value in row], np.int32)
-    columns = oracle.reports(Answered(offsets=offsets, held=held, people=np.array(people)), seed)
-    written = [oracle.written(columns, row) for row in range(len(rows))]
-    assert written == devices.reports(oracle.form, rows, people, seed)
+    symbols = np.array([value for row in rows for value in row], np.int32)
+    columns = oracle.reports(Answered(offsets=offsets, held=symbols, people=np.array(people)), seed)
+    reports = [oracle.codec.make_report(columns, row) for row in range(len(rows))]
+    assert reports == devices.reports(oracle.form, rows, people, seed)
 
 
 @given(st.lists(st.integers(0, 12), max_size=30))
-def test_points_are_counted_and_taken_out_again(told):
+def test_points_are_counted_and_taken_out_again(answers):
     cells = np.zeros(13, np.int64)
-    count_points(np.array(told, np.int64), 1, cells)
-    assert cells.tolist() == geometry.counted(told, 13)
-    count_points(np.array(told, np.int64), -1, cells)
+    count_points(np.array(answers, np.int64), 1, cells)
+    assert cells.tolist() == geometry.counted(answers, 13)
+    count_points(np.array(answers, np.int64), -1, cells)
     assert not cells.any()
 
 
 @given(FIELDS, st.integers(1, 6), st.integers(1, 3), st.integers(1, 7), st.integers(0, 1000), st.data())
-def test_a_coordinate_that_is_summed_out(field, made, before, few, seed, data):
-    few = min(few, field)
-    cells = np.random.default_rng(seed).integers(0, 50, before * field * made * field)
-    places = before * made
+def test_a_coordinate_that_is_summed_out(field, done_count, before, factor_count, seed, data):
+    factor_count = min(factor_count, field)
+    cells = np.random.default_rng(seed).integers(0, 50, before * field * done_count * field)
+    places = before * done_count
     middle = data.draw(st.integers(0, places))
-    out = np.empty(places * few * field, np.int64)
-    fold(cells, made, field, few, 0, middle, out)
-    fold(cells, made, field, few, middle, places, out)
-    assert out.tolist() == geometry.folded(cells.tolist(), made, field, few)
+    folded = np.empty(places * factor_count * field, np.int64)
+    fold(cells, done_count, field, factor_count, 0, middle, folded)
+    fold(cells, done_count, field, factor_count, middle, places, folded)
+    assert folded.tolist() == geometry.folded(cells.tolist(), done_count, field, factor_count)

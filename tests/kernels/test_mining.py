@@ -16,7 +16,7 @@ from discreet.exact.rows import RowLayout
 from discreet.kernels import assemble, counting, row_layout
 from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
-from discreet.kernels.mining import choices, intersect
+from discreet.kernels.mining import count_choices, intersect
 from naive import mining as naive
 
 rows_of = strategies.rows(10, 12, longest=8)
@@ -51,9 +51,9 @@ def test_positions(rows):
     row_layout.count_positions(flat, 0, end, tally)
     assert tally.tolist() == [len(places) for places in twin]
     heads = np.concatenate(([0], np.cumsum(tally)))
-    found = np.empty(heads[-1], np.int32)
-    row_layout.fill_positions(flat, 0, end, heads[:-1].copy(), found)
-    assert found.tolist() == [place for places in twin for place in places]
+    patterns = np.empty(heads[-1], np.int32)
+    row_layout.fill_positions(flat, 0, end, heads[:-1].copy(), patterns)
+    assert patterns.tolist() == [place for places in twin for place in places]
 
 
 @kernel
@@ -65,17 +65,17 @@ def count_bits(words):
 
 
 @kernel
-def choose(free, least, most, enough):
-    return choices(free, least, most, enough)
+def choose(free, min_size, max_size, cap):
+    return count_choices(free, min_size, max_size, cap)
 
 
 @given(st.integers(0, 40), st.integers(-3, 42), st.integers(-3, 45), st.integers(1, 10**6))
-def test_choices(free, least, most, enough):
-    ways = sum(comb(free, many) for many in range(max(least, 0), min(most, free) + 1))
-    assert choose(free, least, most, enough) == min(ways, enough)
+def test_choices(free, min_size, max_size, cap):
+    ways = sum(comb(free, size) for size in range(max(min_size, 0), min(max_size, free) + 1))
+    assert choose(free, min_size, max_size, cap) == min(ways, cap)
 
 
-@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("is_dense", [True, False])
 @given(
     rows_of.map(lambda rows: [frozenset(row) for row in rows]),
     st.integers(1, 200),
@@ -83,20 +83,20 @@ def test_choices(free, least, most, enough):
     st.integers(0, 4),
     st.integers(0, 300),
 )
-def test_the_count_of_a_rank(dense, rows, rank, least, more, work):
+def test_the_count_of_a_rank(is_dense, rows, rank, min_size, added, work):
     offsets, codes = csr([sorted(row) for row in rows])
-    held = RowLayout.plain(offsets, codes, 10)
+    supports = RowLayout.plain(offsets, codes, 10)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_is_dense", lambda rows, counts: dense)
-        patch.setattr(search, "_FEW", 3)
-        patch.setattr(search, "_SOME", 3)
-        found = search.count_of_rank(held, rank, least, least + more, rank + work)
-    assert found == naive.count_of_rank(rows, rank, least, least + more, rank + work)
+        patch.setattr(search, "_is_dense", lambda rows, counts: is_dense)
+        patch.setattr(search, "_FIRST_ITEMS", 3)
+        patch.setattr(search, "_MAX_FIRST_ITEMS", 3)
+        patterns = search.count_of_rank(supports, rank, min_size, min_size + added, rank + work)
+    assert patterns == naive.count_of_rank(rows, rank, min_size, min_size + added, rank + work)
 
 
 @kernel
-def meet(one, other, both):
-    return intersect(one, other, both)
+def meet(left, right, common):
+    return intersect(left, right, common)
 
 
 words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20)
@@ -104,12 +104,12 @@ words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 
 
 @given(words_of)
 def test_bits(pairs):
-    one = np.array([a for a, _ in pairs], np.uint64)
-    other = np.array([b for _, b in pairs], np.uint64)
-    both = np.zeros_like(one)
-    assert count_bits(one) == sum(a.bit_count() for a, _ in pairs)
-    assert meet(one, other, both) == sum((a & b).bit_count() for a, b in pairs)
-    assert both.tolist() == [a & b for a, b in pairs]
+    left = np.array([a for a, _ in pairs], np.uint64)
+    right = np.array([b for _, b in pairs], np.uint64)
+    common = np.zeros_like(left)
+    assert count_bits(left) == sum(a.bit_count() for a, _ in pairs)
+    assert meet(left, right, common) == sum((a & b).bit_count() for a, b in pairs)
+    assert common.tolist() == [a & b for a, b in pairs]
 
 
 @given(rows_of, st.integers(0, 10))
@@ -193,9 +193,9 @@ def test_unsubsumed_of_many_sets():
     group += [frozenset(items) for items in combinations(range(14), 2)]
     offsets, codes = csr([sorted(items) for items in group])
     for kernel_ in (assemble.unsubsumed_by_bitmaps, assemble.unsubsumed_by_lists):
-        kept = kernel_(offsets, codes, np.array([0, len(group)]), 14)
-        assert kept.tolist() == naive.unsubsumed([group])
-        assert kept.sum() == 286 + 13
+        kept_flags = kernel_(offsets, codes, np.array([0, len(group)]), 14)
+        assert kept_flags.tolist() == naive.unsubsumed([group])
+        assert kept_flags.sum() == 286 + 13
 
 
 @given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.integers(1, 3)), max_size=20))
@@ -224,25 +224,25 @@ def test_count_codes(codes):
 
 
 @given(rows_of, st.frozensets(st.integers(0, 9), max_size=3))
-def test_rows_holding(rows, wanted):
+def test_rows_holding(rows, wanted_codes):
     offsets, codes = csr(rows)
-    held = counting.rows_holding(offsets, codes, np.array(sorted(wanted), np.int32))
-    assert held.tolist() == [wanted <= set(row) for row in rows]
+    supports = counting.rows_holding(offsets, codes, np.array(sorted(wanted_codes), np.int32))
+    assert supports.tolist() == [wanted_codes <= set(row) for row in rows]
 
 
 @given(rows_of, st.permutations(list(range(10))), st.integers(0, 10))
 def test_count_pairs(rows, order, dropped):
     offsets, codes = csr(rows)
     rank = np.array([r if r < dropped else -1 for r in order], np.int16)
-    together = np.zeros((dropped, dropped), np.int64)
+    pair_counts = np.zeros((dropped, dropped), np.int64)
     half = len(rows) // 2
-    counting.count_pairs(offsets, codes, rank, 0, half, together)
-    counting.count_pairs(offsets, codes, rank, half, len(rows), together)
-    for one in range(dropped):
-        for other in range(dropped):
-            both = {order.index(one), order.index(other)}
-            expected = sum(both <= set(row) for row in rows) if other < one else 0
-            assert together[one, other] == expected
+    counting.count_pairs(offsets, codes, rank, 0, half, pair_counts)
+    counting.count_pairs(offsets, codes, rank, half, len(rows), pair_counts)
+    for left in range(dropped):
+        for right in range(dropped):
+            common = {order.index(left), order.index(right)}
+            expected = sum(common <= set(row) for row in rows) if right < left else 0
+            assert pair_counts[left, right] == expected
 
 
 @given(rows_of, st.lists(st.frozensets(st.integers(0, 9), min_size=2, max_size=4), max_size=12))

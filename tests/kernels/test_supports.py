@@ -1,4 +1,4 @@
-"""Counting what reports support, against plain sums."""
+"""Counting the support of candidates, against plain sums."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.supports import count_bits, count_symbols, count_together, count_windows, transform
+from discreet.kernels.supports import apply_hadamard, count_bits, count_symbols, count_together, count_windows
 from naive import supports as naive
 
 WORDS = st.integers(0, 2**32 - 1)
@@ -18,7 +18,7 @@ WORDS = st.integers(0, 2**32 - 1)
     st.lists(st.integers(0, 2**31), max_size=9),
 )
 def test_windows(reports, items):
-    columns = [np.array([report[at] for report in reports], np.uint32) for at in range(4)]
+    columns = [np.array([report[place] for report in reports], np.uint32) for place in range(4)]
     counts = np.full(len(items), 5, np.int64)
     count_windows(*columns, np.array(items, np.uint32), counts)
     assert (counts - 5).tolist() == naive.windows(*(column.tolist() for column in columns), items)
@@ -52,26 +52,26 @@ def test_slices_that_are_full():
 @settings(max_examples=30)
 @given(st.integers(1, 30), st.integers(0, 9), st.randoms(use_true_random=False))
 def test_symbols(size, people, random):
-    many = random.randint(1, size)
-    rows = [sorted(random.sample(range(size), many)) for _ in range(people)]
+    count = random.randint(1, size)
+    rows = [sorted(random.sample(range(size), count)) for _ in range(people)]
     counts = np.full(size, 5, np.int64)
-    count_symbols(np.array(rows, np.int32).reshape(people, many), counts)
+    count_symbols(np.array(rows, np.int32).reshape(people, count), counts)
     assert (counts - 5).tolist() == naive.symbols(rows, size)
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 5), st.sampled_from([0, 1, 63, 64, 65, 4096, 4100]), st.integers(0, 2**32))
-def test_together(size, many, seed):
-    named = np.random.default_rng(seed).random((many, size)) < 0.5
+def test_together(size, count, seed):
+    named_values = np.random.default_rng(seed).random((count, size)) < 0.5
     counts = np.full((size, size), 5, np.int64)
-    count_together(named, counts)
-    assert (counts - 5).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()
+    count_together(named_values, counts)
+    assert (counts - 5).tolist() == (named_values.T.astype(int) @ named_values.astype(int)).tolist()
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 5), st.randoms(use_true_random=False))
 def test_transform(power, random):
     values = [random.randint(-1000, 1000) for _ in range(1 << power)]
-    out = np.array(values, np.int64)
-    transform(out)
-    assert out.tolist() == naive.transformed(values)
+    output = np.array(values, np.int64)
+    apply_hadamard(output)
+    assert output.tolist() == naive.transformed(values)

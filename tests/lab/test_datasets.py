@@ -7,8 +7,8 @@ import pytest
 from discreet.baskets.generate import QUEST_PRESETS, groceries, quest
 from discreet.baskets.generate_relations import applets, cascades, viewings
 from discreet.errors import InputError, MisuseError
-from discreet.lab.data import datasets
-from discreet.lab.data.datasets import DATA_SETS, INFERRED, load, names, path, verify
+from discreet_lab.data import datasets
+from discreet_lab.data.datasets import DATA_SETS, INFERRED, load, names, path, verify
 
 
 def need(name):
@@ -132,7 +132,7 @@ def test_a_missing_file_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     # The installed checkout may have its own data beside it, which this test must not find.
     monkeypatch.setattr(
-        datasets, "__file__", str(tmp_path / "here" / "src" / "discreet" / "lab" / "data" / "datasets.py")
+        datasets, "__file__", str(tmp_path / "here" / "lab" / "src" / "discreet_lab" / "data" / "datasets.py")
     )
     with pytest.raises(InputError) as caught:
         load("kosarak_100k")

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.lab.measure.spread import middle
-from discreet.lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg
-from discreet.lab.pages.figures import draw, panel_of
-from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.run.runner import Results
-from discreet.lab.run.store import Row
 from discreet.report.charts import ticks
+from discreet_lab.measure.spread import middle
+from discreet_lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg
+from discreet_lab.pages.figures import draw, panel_of
+from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
+from discreet_lab.run.runner import Results
+from discreet_lab.run.store import Row
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 ERROR = Metric(name="squared_error", label="Var, squared error of hits", logarithmic=True)

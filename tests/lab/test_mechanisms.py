@@ -13,8 +13,8 @@ import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.lab.data.datasets import DATA_SETS, load, path
 from discreet.registry import mechanisms
+from discreet_lab.data.datasets import DATA_SETS, load, path
 
 NAMES = sorted(mechanisms())
 DATA = ["retail", "mushroom", "T10I4D100K", "BMS-POS_275k", "kosarak_100k"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import InputError, MisuseError, NobodyError
-from discreet.lab.data.own_data import at_points, check_data, on_data, with_line
-from discreet.lab.measure.measures import measured
-from discreet.lab.papers import experiment, experiments
-from discreet.lab.run.experiment import Data
+from discreet_lab.data.own_data import at_points, check_data, on_data, with_line
+from discreet_lab.measure.measures import measured
+from discreet_lab.papers import experiment, experiments
+from discreet_lab.run.experiment import Data
 
 FORMULAS = ["000-figure-1", "000-figure-5", "000-table-2", "000-table-3", "002-theorem-3", "004-table-4"]
 

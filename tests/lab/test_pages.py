@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.lab.measure.order import HIGH, LOW, best, ordered, printed, sentence
-from discreet.lab.pages.claims import Claim, claims, judged
-from discreet.lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.pages.figures import write_chart
-from discreet.lab.pages.page import write_index, write_page
-from discreet.lab.pages.tables import compared, table, text
-from discreet.lab.pages.web import write_html
-from discreet.lab.papers import experiment, experiments, titles
-from discreet.lab.run.experiment import Axis, Data, Experiment, Goal, Line, Metric
-from discreet.lab.run.runner import Results
-from discreet.lab.run.store import Row
+from discreet_lab.measure.order import HIGH, LOW, best, ordered, printed, sentence
+from discreet_lab.pages.claims import Claim, claims, judged
+from discreet_lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet_lab.pages.figures import write_chart
+from discreet_lab.pages.page import write_index, write_page
+from discreet_lab.pages.tables import compared, table, text
+from discreet_lab.pages.web import write_html
+from discreet_lab.papers import experiment, experiments, titles
+from discreet_lab.run.experiment import Axis, Data, Experiment, Goal, Line, Metric
+from discreet_lab.run.failures import Failure
+from discreet_lab.run.runner import Results
+from discreet_lab.run.store import Row
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 SHARE = Metric(name="share", label="share of people", share=True)
@@ -227,7 +228,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 
 
 def test_a_page_says_what_is_missing_what_failed_and_that_it_is_quick(tmp_path):
-    part = results(OVER, NUMBERS, missing=1, failed=("over: old on tea: no",))
+    part = results(OVER, NUMBERS, missing=1, failed=(Failure(experiment="over", cell="over: old on tea", reason="no"),))
     nothing = results(replace(OVER, name="none", shows="Figure 1"), {}, missing=8)
     page = write_page("004", [part, nothing], [CLAIMS[0]], tmp_path, quick=True).read_text()
     assert "`discreet lab page --paper 004 --quick`" in page

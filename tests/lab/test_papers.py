@@ -12,26 +12,27 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.curator.steps.threshold_levels import estimate_longest
+from discreet.curator.steps.threshold_levels import estimate_longest_length
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.relations import relations
-from discreet.lab.comparators.relation_protocols import compared
-from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
-from discreet.lab.data.datasets import names
-from discreet.lab.measure import exact_values as known
-from discreet.lab.measure import formulas, measures
-from discreet.lab.measure.exact_values import _law, at_least
-from discreet.lab.measure.measures import Run, comparators, measured
-from discreet.lab.pages.claims import claims
-from discreet.lab.papers import experiment, experiments, of_paper
-from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_epsilon
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.samplers import discrete_laplace
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.privacy.sealed import SealedEngine
 from discreet.registry import mechanisms, protocol, protocols
+from discreet_lab.comparators.relation_protocols import compared
+from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
+from discreet_lab.data.datasets import names
+from discreet_lab.measure import exact_values as known
+from discreet_lab.measure import formulas, measures
+from discreet_lab.measure.exact_values import _law, at_least
+from discreet_lab.measure.measures import Run, comparators, measured
+from discreet_lab.pages.claims import claims
+from discreet_lab.papers import experiment, experiments, of_paper
+from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
 
 ROOT = Path(__file__).parents[2]
 GROCERIES = Data(name="made-up-groceries", people=400)
@@ -171,7 +172,7 @@ RELATED = {"how": "given", "items": 6, "support": 12}
 
 
 def test_chains_are_wanted_of_all_lines_alike():
-    data, asked = Data(name="made-up-cascades", people=20_000), {"top": 24, "epsilon": "20", "longest": 3}
+    data, asked = Data(name="made-up-cascades", people=12_000), {"top": 24, "epsilon": "20", "longest": 3}
     wide = RELATED | {"items": 40, "support": 1000}
     numbers = []
     for settings in ({"cascade": 32}, {}):
@@ -208,7 +209,7 @@ def test_patterns_are_no_relations():
 
 def test_costs_are_told_for_each_group():
     asked = {"top": 4, "epsilon": "4"}
-    data = Data(name="made-up-applets", people=3_000)
+    data = Data(name="made-up-applets", people=1_000)
     found = measures.overhead(run("relations", data=data, settings=RELATED, **asked))
     sides = {"device_items", "device_matrix", "device_relations", "collector"}
     assert set(found) == sides | {"report", "question"}
@@ -312,7 +313,7 @@ def test_the_law_of_the_longest_length_is_that_of_the_search():
     engine, seen = SealedEngine(LocalEngine(baskets)), [0] * 8
     for seed in range(runs):
         meter = Meter(Budget.of("1/4"), Neighbours.ADD_REMOVE, SimulationSource(seed))
-        seen[estimate_longest(engine, count, meter, Fraction(1), 1, 8) - 1] += 1
+        seen[estimate_longest_length(engine, count, meter, Fraction(1), 1, 8) - 1] += 1
     for chance, many in zip(law, seen, strict=True):
         # The mechanism's floor moves a comparison by up to a hundredth, and three are made.
         assert abs(many / runs - chance) < 5 * (chance * (1 - chance) / runs) ** 0.5 + 0.03
@@ -387,3 +388,11 @@ def test_every_experiment_of_a_paper_is_cited_by_a_claim(paper):
     commands = [claim.command.split() for claim in claims()]
     cited = {name for words in commands if words[:3] == ["discreet", "lab", "run"] for name in words[3:]}
     assert {one.name for one in of_paper(paper)} - cited == set()
+
+
+def test_the_lab_and_the_forecast_state_one_theorem():
+    # They said 482 and 386 here: see `tests/planning/test_bounds.py`.
+    assert formulas.least_epsilon(3_340, 7, "0.2", "0.5")["epsilon"] == least_epsilon(3_340, 7)
+    short = formulas.least_epsilon(3_340, 7, "0.2", "0.5", longest=10)["epsilon"]
+    assert short == least_epsilon_of_short(3_340, 7, 10)
+    assert formulas.enough_epsilon(3_340, 7, "0.2", "0.5", 10)["epsilon"] == sufficient_epsilon(3_340, 7, 10)

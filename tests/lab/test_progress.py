@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.lab.run import runner
-from discreet.lab.run.experiment import Axis, Experiment, Line, Metric
-from discreet.lab.run.progress import Pace
-from discreet.lab.run.runner import run
-from discreet.lab.run.store import Row
+from discreet_lab.run import runner
+from discreet_lab.run.experiment import Axis, Experiment, Line, Metric
+from discreet_lab.run.progress import Pace
+from discreet_lab.run.runner import run
+from discreet_lab.run.store import Row
 
 TWO = Experiment(
     name="two",
@@ -53,6 +53,7 @@ def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
 
 
 def test_a_run_tells_its_pace(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "check_asked", lambda cell: None)
     monkeypatch.setattr(runner, "measured", lambda cell, seed: {"number": 0.0})
     told = []
     run([TWO], tmp_path, jobs=1, progress=told.append)

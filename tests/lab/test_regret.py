@@ -15,21 +15,22 @@ from discreet.baskets.read import read
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.judging import ListedPatterns, WantedPatterns, judged
-from discreet.lab.data.own_data import at_points, on_data, with_line
-from discreet.lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
-from discreet.lab.measure import regret as measure
-from discreet.lab.measure.measures import Run, measured
-from discreet.lab.measure.regrets import coverages, rows
-from discreet.lab.pages.page import write_page
-from discreet.lab.papers import experiment, experiments, of_paper
-from discreet.lab.papers.paper_regret import FITTED, MECHANISMS, REGRET
-from discreet.lab.run.experiment import Data, Line
-from discreet.lab.run.questions import ReleaseQuestion, every_question, some_questions
-from discreet.lab.run.runner import Results, run
-from discreet.lab.run.store import Row
-from discreet.lab.run.trial import trial
 from discreet.planning.regret import ratio_of, regret_of
+from discreet.planning.trial import trial
 from discreet.registry import mechanisms
+from discreet_lab.data.own_data import at_points, on_data, with_line
+from discreet_lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
+from discreet_lab.measure import regret as measure
+from discreet_lab.measure.measures import Run, measured
+from discreet_lab.measure.regrets import coverages, rows
+from discreet_lab.pages.page import write_page
+from discreet_lab.papers import experiment, experiments, of_paper
+from discreet_lab.papers.paper_regret import FITTED, MECHANISMS, REGRET
+from discreet_lab.run.experiment import Data, Line
+from discreet_lab.run.failures import Failure
+from discreet_lab.run.questions import ReleaseQuestion, every_question, some_questions
+from discreet_lab.run.runner import Results, run
+from discreet_lab.run.store import Row
 
 
 def test_a_question_is_read_back():
@@ -91,7 +92,11 @@ def listed(*patterns):
     itemsets, said, true = zip(*patterns, strict=True) if patterns else ((), (), ())
     counts = np.array(said, np.float64)
     return ListedPatterns(
-        itemsets=itemsets, said=counts, low=counts - 3, high=counts + 3, true=np.array(true, np.float64)
+        itemsets=itemsets,
+        released_counts=counts,
+        low=counts - 3,
+        high=counts + 3,
+        true_counts=np.array(true, np.float64),
     )
 
 
@@ -311,7 +316,9 @@ def test_intervals_of_every_mechanism():
 
 
 def test_the_page_has_goals_groups_and_the_worst(tmp_path):
-    done = results(NUMBERS, missing=3, failed=("regret: `auto` on tea: no",))
+    done = results(
+        NUMBERS, missing=3, failed=(Failure(experiment="regret", cell="regret: `auto` on tea", reason="no"),)
+    )
     full = replace(done, experiment=replace(done.experiment, name="regret-full", shows="All", title="all of it"))
     aside = Results(experiment=experiment("regret-aside"), rows=(), missing=9)
     page = write_page("regret", [done, full, aside], [], tmp_path, quick=False).read_text()
@@ -338,7 +345,7 @@ def test_the_page_has_goals_groups_and_the_worst(tmp_path):
 
 
 def test_chance_is_that_of_a_binomial():
-    from discreet.lab.pages.regret import _by_chance
+    from discreet_lab.pages.regret import _by_chance
 
     easy, hard = rows(results(NUMBERS))
     few = sum(exp(log(c) + k * log(0.07) + (20 - k) * log(0.93)) for k, c in ((0, 1), (1, 20), (2, 190), (3, 1140)))
@@ -350,7 +357,7 @@ TINY = at_points(on_data(REGRET, Data(name="made-up-groceries", people=300)), ["
 
 
 def test_it_runs_from_python_and_is_taken_up_where_it_stopped(tmp_path, monkeypatch):
-    from discreet.lab.run import runner
+    from discreet_lab.run import runner
 
     (found,) = run([TINY], tmp_path, quick=True, jobs=1)
     assert (found.failed, found.missing) == ((), 0)

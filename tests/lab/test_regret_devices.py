@@ -11,22 +11,22 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.exact.judging import ListedPatterns, WantedPatterns
-from discreet.lab.data.own_data import at_points, on_data, with_line
-from discreet.lab.data.set_aside import FOR_DEVICES
-from discreet.lab.measure.measures import Run, comparators, loaded, measured
-from discreet.lab.measure.order import best
-from discreet.lab.measure.regret_devices import cumulative_rank, judged_devices, regret_devices, true_top
-from discreet.lab.measure.regrets import rows
-from discreet.lab.pages.page import write_page
-from discreet.lab.pages.tables import table
-from discreet.lab.papers import experiment, of_paper
-from discreet.lab.papers.paper_regret_devices import FITTED, PROTOCOLS, REGRET_DEVICES
-from discreet.lab.run.experiment import Data, Line
-from discreet.lab.run.questions import SimulationQuestion, every_simulation, some_simulations
-from discreet.lab.run.runner import Results, run
-from discreet.lab.run.store import Row
 from discreet.local.study.simulate import simulate
 from discreet.registry import protocols
+from discreet_lab.data.own_data import at_points, on_data, with_line
+from discreet_lab.data.set_aside import FOR_DEVICES
+from discreet_lab.measure.measures import Run, comparators, loaded, measured
+from discreet_lab.measure.order import best
+from discreet_lab.measure.regret_devices import cumulative_rank, judged_devices, regret_devices, true_top
+from discreet_lab.measure.regrets import rows
+from discreet_lab.pages.page import write_page
+from discreet_lab.pages.tables import table
+from discreet_lab.papers import experiment, of_paper
+from discreet_lab.papers.paper_regret_devices import FITTED, PROTOCOLS, REGRET_DEVICES
+from discreet_lab.run.experiment import Data, Line
+from discreet_lab.run.questions import SimulationQuestion, every_simulation, some_simulations
+from discreet_lab.run.runner import Results, run
+from discreet_lab.run.store import Row
 
 GROCERIES = Data(name="made-up-groceries", people=4_000)
 CHEATS = "the true top, asked once"
@@ -106,7 +106,11 @@ def listed(*patterns):
     itemsets, said, true = zip(*patterns, strict=True) if patterns else ((), (), ())
     counts = np.array(said, np.float64)
     return ListedPatterns(
-        itemsets=itemsets, said=counts, low=counts - 3, high=counts + 3, true=np.array(true, np.float64)
+        itemsets=itemsets,
+        released_counts=counts,
+        low=counts - 3,
+        high=counts + 3,
+        true_counts=np.array(true, np.float64),
     )
 
 

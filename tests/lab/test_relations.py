@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 
 import discreet
-from discreet.lab.comparators.relation_protocols import CHAINS, compared
 from discreet.local.study.conversation import Wanted
 from discreet.local.study.simulate import simulate
+from discreet_lab.comparators.relation_protocols import CHAINS, compared
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 

@@ -8,14 +8,17 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.lab.data.own_data import on_data, with_line
-from discreet.lab.pages.page import write_page
-from discreet.lab.papers import experiment, experiments, of_paper, titles
-from discreet.lab.run import runner
-from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.run.fingerprint import fingerprint
-from discreet.lab.run.runner import Results, kept, keys_of, run
-from discreet.lab.run.store import Row, Store
+from discreet_lab.data import datasets
+from discreet_lab.data.own_data import on_data, with_line
+from discreet_lab.pages.page import write_page
+from discreet_lab.papers import experiment, experiments, of_paper, titles
+from discreet_lab.run import runner
+from discreet_lab.run.asked_names import check_asked
+from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
+from discreet_lab.run.failures import Failure, reasons_once
+from discreet_lab.run.fingerprint import fingerprint
+from discreet_lab.run.runner import Results, kept, keys_of, run
+from discreet_lab.run.store import Row, Store
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 SMALL = Experiment(
@@ -151,8 +154,58 @@ def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
     odd = replace(SMALL, lines=(*SMALL.lines, Line(label="odd", name="laplace", settings={"nonsense": 1})))
     (results,) = run([odd], tmp_path, quick=True, jobs=1)
     assert len(results.failed) == 3
-    assert results.failed[0].startswith("small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no")
+    assert str(results.failed[0]).startswith(
+        "small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no"
+    )
     assert len(results.rows) > 2 * 3 * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"asked": {"tpo": 5}}, "small asks for 'tpo', which the measure 'release' does not know; it knows "),
+        ({"asked": {"top": 5, "length": 1}}, "Did you mean lengths?"),
+        ({"asked": {"lengths": 1}}, "small does not ask for top, fraction or min_count, which the measure 'release' "),
+        ({"axis": None}, "small does not ask for epsilon, which the measure 'release' needs: add it to asked, or"),
+        ({"axis": replace(SMALL.axis, of="epsilom")}, "Did you mean epsilon?"),
+        ({"data": (replace(SMALL.data[0], asked={"tops": 5}),)}, "Did you mean top?"),
+        ({"measure": "simulation"}, "small asks for 'lengths', which the measure 'simulation' does not know; it knows"),
+        ({"measure": "releases"}, "There is no measure 'releases'; there are formula, from-data, overhead, regret"),
+        ({"lines": (Line(label="d", name="det-gd", settings={"gama": "19"}),)}, "det-gd does not know; it knows gamma"),
+        ({"measure": "formula"}, "There is no formula 'exponential'"),
+    ],
+)
+def test_wrong_names_in_asked_are_refused_before_anything_runs(change, said, counted, tmp_path):
+    with pytest.raises(MisuseError) as raised:
+        run([SMALL, replace(SMALL, **change)], tmp_path, jobs=1)
+    assert said in str(raised.value)
+    assert counted == []
+
+
+def test_every_experiment_asks_what_its_measure_knows():
+    for one in experiments().values():
+        for cell in one.cells(quick=False):
+            check_asked(cell)
+
+
+def test_one_reason_is_said_once(tmp_path, monkeypatch):
+    """Without data, the same sentence stood there for every point of every experiment."""
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "_places", lambda: [tmp_path])
+    sets = tuple(Data(name=name) for name in ("retail", "chess"))
+    small = replace(SMALL, data=sets, goals=())
+    results = run([small, replace(small, name="other")], tmp_path / "kept", quick=True, jobs=1)
+    failures = [failure for one in results for failure in one.failed]
+    assert len(failures) == 2 * 2 * 2 * 3
+    (reason,) = reasons_once(failures)
+    assert reason.startswith("24 points of small, other: The files of 2 data sets are not here. Looked in:\n")
+    assert reason.count("retail:") == reason.count("chess:") == reason.count("DISCREET_DATA") == 1
+    (alone,) = reasons_once(results[0].failed[:1])
+    assert "The file retail.dat.xz of the data set 'retail' is not here." in alone
+    alike = [Failure(experiment=f"e{place}", cell=f"cell {place}", reason="no") for place in range(12)]
+    names = ", ".join(f"e{place}" for place in range(8))
+    assert reasons_once(alike) == [f"12 points of {names} and 4 more experiments, first cell 0: no"]
+    assert reasons_once(alike[:1]) == ["cell 0: no"]
 
 
 def test_processes_give_what_one_gives(tmp_path, monkeypatch):
@@ -283,13 +336,13 @@ def theirs(monkeypatch, tmp_path, name, text):
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint(name="mine", value=name, group="discreet.experiments")
-    monkeypatch.setattr("discreet.lab.papers.points", lambda group: [point])
+    monkeypatch.setattr("discreet_lab.papers.points", lambda group: [point])
 
 
 def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
     text = (
         "from dataclasses import replace\n"
-        "from discreet.lab.papers.paper_004 import EXPERIMENTS as KNOWN\n"
+        "from discreet_lab.papers.paper_004 import EXPERIMENTS as KNOWN\n"
         "TITLE = 'Mine'\n"
         "EXPERIMENTS = (replace(KNOWN[-1], name='mine-1', paper='mine'),)\n"
     )

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.lab.data.datasets import DATA_SETS, load, names, origin, path
-from discreet.lab.data.set_aside import DIGESTS, DRAWN, digest, half, made
+from discreet_lab.data.datasets import DATA_SETS, load, names, origin, path
+from discreet_lab.data.set_aside import DIGESTS, DRAWN, digest, half, made
 
 
 def test_all_of_them_are_known_by_name_and_say_what_they_are():

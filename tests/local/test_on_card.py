@@ -27,7 +27,6 @@ from discreet.local.oracle import Answered
 from discreet.local.oracle_steps import on_card as deciding
 from discreet.local.oracle_steps.choice import make
 from discreet.local.oracle_steps.on_card import WORTH, device, on_card, using
-from discreet.local.oracle_steps.packing import pack
 from discreet.local.oracle_steps.published import SeedTable
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
@@ -41,9 +40,9 @@ BEGINNING = "The cores of this machine count, as a card cannot: "
 def _anew(monkeypatch):
     """Forget what other tests counted and said, and which card they found."""
     monkeypatch.delenv("DISCREET_DEVICE", raising=False)
-    monkeypatch.setattr(deciding, "_seen", 0)
-    monkeypatch.setattr(deciding, "_said", set())
-    monkeypatch.setattr(deciding, "_found", lru_cache(deciding._found.__wrapped__))
+    monkeypatch.setattr(deciding, "_hash_count", 0)
+    monkeypatch.setattr(deciding, "_warnings", set())
+    monkeypatch.setattr(deciding, "_find_card", lru_cache(deciding._find_card.__wrapped__))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def card(library, monkeypatch):
             asked.append(name)
             super().launch(name, grid, arguments)
 
-    monkeypatch.setattr(deciding, "_found", lambda process: Card(driver=Watched(library)))
+    monkeypatch.setattr(deciding, "_find_card", lambda process: Card(driver=Watched(library)))
     return asked
 
 
@@ -248,16 +247,16 @@ def test_supports_are_the_same(card, name):
 @pytest.mark.parametrize("epsilon", ["1", "3"])
 def test_tables_are_read_the_same(card, epsilon):
     oracle = replace(make("olh", Fraction(epsilon), 60), seeds=1024)
-    aggregate = oracle.empty()
-    oracle.add(aggregate, reports(oracle, 60_000))
+    aggregate = oracle.adder.start()
+    oracle.adder.add(aggregate, reports(oracle, 60_000))
 
     def table():
-        return SeedTable(table=aggregate, symbols=oracle.size + oracle.dummies, own=float(oracle.p_own))
+        return SeedTable(table=aggregate, symbols=oracle.size + oracle.dummies, own_chance=float(oracle.p_own))
 
     plain = table()
     values = np.arange(8)
     wanted, shared = plain.frequencies(), plain.shared(values)
-    assert len(plain._found[1]) > 3, "several symbols are solved for"
+    assert len(plain._solution[1]) > 3, "several symbols are solved for"
     assert not card
     with using("gpu"):
         there = table()
@@ -288,7 +287,7 @@ def asked_of(name, seeds=None):
 @pytest.mark.parametrize("screen", [True, False])
 def test_a_collector_s_round_is_the_same(card, tmp_path, name, seeds, screen):
     ask = asked_of(name, seeds)
-    words = pack(ask.oracle, reports(ask.oracle, 900))
+    words = ask.oracle.codec.pack(reports(ask.oracle, 900))
     blocks = np.array_split(words, 4)
     report_files.save_reports(tmp_path / "reports", ask, blocks)
     wanted = add_up(ask, lambda: blocks, screen=screen)
@@ -304,7 +303,7 @@ def test_a_collector_s_round_is_the_same(card, tmp_path, name, seeds, screen):
 
 def test_what_is_no_report_is_counted_the_same(card, tmp_path):
     ask = asked_of("olh", 1024)
-    words = pack(ask.oracle, reports(ask.oracle, 300))
+    words = ask.oracle.codec.pack(reports(ask.oracle, 300))
     words[::7, 1] = 99
     report_files.save_reports(tmp_path / "reports", ask, [words])
     wanted = report_files.add_up_files(tmp_path / "reports", ask)
@@ -316,7 +315,7 @@ def test_what_is_no_report_is_counted_the_same(card, tmp_path):
 
 def test_a_card_that_fails_on_the_way_changes_nothing(card, tmp_path, monkeypatch, caplog):
     ask = asked_of("olh", 1024)
-    words = pack(ask.oracle, reports(ask.oracle, 300))
+    words = ask.oracle.codec.pack(reports(ask.oracle, 300))
     report_files.save_reports(tmp_path / "reports", ask, [words[:200], words[200:]])
     wanted = report_files.add_up_files(tmp_path / "reports", ask).text()
     monkeypatch.setattr(CardRound, "total", raising(CardError("The memory of NVIDIA T1 is full.")))
@@ -416,7 +415,7 @@ def test_the_driver_of_cupy(library, monkeypatch, caplog):
     assert (driver.name, driver.free()) == ("NVIDIA T1", (1 << 30) + 5)
     for seeds in (None, 1024):
         ask = asked_of("olh", seeds)
-        words = pack(ask.oracle, reports(ask.oracle, 300))
+        words = ask.oracle.codec.pack(reports(ask.oracle, 300))
         wanted = add_up(ask, lambda words=words: [words]).text()
         with using("gpu"):
             assert add_up(ask, lambda words=words: [words]).text() == wanted

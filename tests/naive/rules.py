@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.baskets.core import Vocabulary
 from discreet.results.patterns import Patterns
+from discreet.results.provenance import Provenance
 
 
 def subsets(items):
@@ -26,8 +27,11 @@ def count_patterns(baskets, min_count=1):
     return {itemset: count for itemset, count in counts.items() if count >= min_count}
 
 
-def make_patterns(counts, people, labels=None, **bounds):
-    """Return a Patterns of {itemset: count}, the largest count first, in a vocabulary of `labels`."""
+def make_patterns(counts, people, labels=None, about=None, **bounds):
+    """Return a Patterns of {itemset: count}, the largest count first, in a vocabulary of `labels`.
+
+    `about` is the provenance as files have it.
+    """
     labels = sorted(labels if labels is not None else {item for itemset in counts for item in itemset})
     order = sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), sorted(itemset)))
     code = {label: place for place, label in enumerate(labels)}
@@ -38,15 +42,16 @@ def make_patterns(counts, people, labels=None, **bounds):
         counts=np.array([counts[itemset] for itemset in order], np.int64),
         vocabulary=Vocabulary(labels),
         people=people,
+        provenance=None if about is None else Provenance.from_dict(about),
         **bounds,
     )
 
 
-def hash_rows(rows, keys):
+def hash_itemsets(rows, keys):
     return [int(np.bitwise_xor.reduce([0, *(int(keys[code]) for code in row)])) for row in rows]
 
 
-def find_rows(rows, wanted):
+def find_itemsets(rows, wanted):
     return [rows.index(row) if row in rows else -1 for row in wanted]
 
 

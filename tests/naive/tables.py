@@ -51,8 +51,8 @@ def met(start, reports, buckets, items, weights):
     return found
 
 
-def shared(start, cells, table, items):
-    """Return what is left in cells that two share, its variance and all reports, each pair once, the later first."""
+def shared(start, cells, table, scale, items):
+    """Return `scale` times what is left in cells that two share, its variance and all reports: a pair once."""
     left = [[0] * len(items) for _ in items]
     noise = [[0.0] * len(items) for _ in items]
     people = [[0] * len(items) for _ in items]
@@ -61,7 +61,7 @@ def shared(start, cells, table, items):
             for other in range(one):
                 place = bucket(start + at, item, len(row))
                 if place == bucket(start + at, items[other], len(row)):
-                    expected, many = table[at][place] - row[place], sum(table[at])
+                    expected, many = table[at][place] - row[place] / scale, sum(table[at])
                     left[one][other] += row[place]
                     noise[one][other] += max(0, expected) * max(0, 1 - max(0, expected) / max(1, many))
                     people[one][other] += many

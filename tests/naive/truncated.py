@@ -63,7 +63,7 @@ class Scripted(Meter):
         self.spread = spread
 
     def count(self, what, engine, query, share):
-        self._take(share)
+        self._spend_share(share)
         scale, variance = self.scale(query, share)
         self.asked.append((what, query, share, unsealed(engine.answer(query))))
         return Noisy(self.made_up.integers(-2, self.spread, query.cells), scale, variance)

@@ -10,12 +10,12 @@ import pytest
 
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
-from discreet.curator.mechanism import Task
+from discreet.curator.problem import Problem
 from discreet.exact.engine import LocalEngine
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.selection import Chosen
+from discreet.privacy.sampling.selection import Selection
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.privacy.sealed import SealedEngine
 
@@ -28,9 +28,9 @@ def engine(people, items: int) -> SealedEngine:
     return SealedEngine(LocalEngine(baskets), items)
 
 
-def asking(**more) -> Task:
+def asking(**more) -> Problem:
     """Return a question about patterns of one item or more, and five people, unless told otherwise."""
-    return Task(**({"least": 1, "people": 5} | more))
+    return Problem(**({"min_length": 1, "people": 5} | more))
 
 
 class Watched(Meter):
@@ -42,7 +42,7 @@ class Watched(Meter):
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         super()._choose(what, candidates, picks, share, way)
         self.seen.append((what, candidates, rate, picks, way))
-        return Chosen(tuple(range(picks)))
+        return Selection(tuple(range(picks)))
 
 
 def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
@@ -71,7 +71,7 @@ def choices(how, asked, relation, subsets, steps) -> Iterator[tuple]:
     for pair in neighbours_of(relation, subsets, steps):
         before, after = (watched(relation) for _ in pair)
         for people, meter in zip(pair, (before, after), strict=True):
-            how.run(engine(people, asked.items), asked, meter)
+            how.run(engine(people, asked.item_count), asked, meter)
         prices = [charge.epsilon for charge in before.charges]
         assert prices == [charge.epsilon for charge in after.charges]
         for (what, mine, rate, picks, way), (_, yours, *_), price in zip(before.seen, after.seen, prices, strict=False):

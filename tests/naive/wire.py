@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import comb
 
 WORD = 2**32
@@ -311,7 +311,16 @@ def of_words(oracle, words):
     return {"seed": [first, second], **last} if first % 2 else None
 
 
+def answered_for(question, basket):
+    """Return the part of a basket that is answered for."""
+    if "texts" not in question:
+        return basket[:32_768]
+    sums = accumulate(len(text) + 1 for text in basket)
+    return [text for text, symbols in zip(basket, sums, strict=True) if symbols <= 262_144]
+
+
 def device(question, basket, own, words):
+    basket, own = answered_for(question, basket), own[:32_768]
     values, oracle = values_of(question, basket, own), question["oracle"]
     return number(oracle, values[0], words) if question["ask"] == "projection" else answer(oracle, values, words)
 

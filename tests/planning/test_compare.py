@@ -19,13 +19,13 @@ from discreet.baskets.generate_crowds import bulk_buyers, zipf
 from discreet.exact import metrics
 from discreet.exact.engine import LocalEngine
 from discreet.exact.judging import judged, listed_patterns
-from discreet.lab.run.trial import trial
 from discreet.planning.advising import LEVEL, advise
 from discreet.planning.measuring import wanted_patterns
 from discreet.planning.regret import adjusted, p_value, runs_needed
-from discreet.publish import prepare
+from discreet.planning.trial import trial
 from discreet.results.comparison import Comparison
 from discreet.results.trials import Trial, Trials
+from questions import case
 
 SHOP = groceries(2_000, seed=7)
 HALF = Fraction(1, 2)
@@ -201,7 +201,7 @@ class TestOnData:
 
     def test_what_is_measured_is_what_a_release_gives(self):
         found = discreet.compare(SHOP, top=10, epsilon=1, mechanisms=["bases"], runs=2, seed=7)
-        job = prepare(SHOP, top=10, epsilon=1, items="public")[""]
+        job = case(SHOP, top=10, epsilon=1, items="public")
         wanted = wanted_patterns(job)
         made = trial(SHOP, seed=3, top=10, epsilon=1, items="public", mechanism="bases")
         true = discreet.mine(SHOP, top=10)
@@ -211,7 +211,7 @@ class TestOnData:
         assert all(0 <= run.found <= 1 and run.listed == 10 for row in found for run in row.runs)
 
     def test_a_threshold_is_scored_by_the_f_score(self):
-        job = prepare(SHOP, min_support="0.1", epsilon=1, items="public")[""]
+        job = case(SHOP, min_support="0.1", epsilon=1, items="public")
         made = trial(SHOP, seed=3, min_support="0.1", epsilon=1, items="public", mechanism="bases")
         numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), wanted_patterns(job), rules=False)
         true = discreet.mine(SHOP, min_support="0.1").to_dict()
@@ -238,19 +238,19 @@ class TestOnData:
         assert found[0].found.mean > 0.5
         assert "for a public list" not in " ".join(found.notes)
 
-    def test_intervals_of_several_baskets_hold_for_those_that_take_part(self):
+    def test_intervals_of_several_baskets_hold_for_weighed_counts(self):
         source = np.random.default_rng(7)
         rows = [(person, f"{person}-{basket}", f"item {item}")
                 for person in range(800) for basket in range(6) for item in source.permutation(8)[:3]]  # fmt: skip
         table = pa.table(dict(zip(("who", "when", "what"), map(list, zip(*rows, strict=True)), strict=True)))
         baskets = discreet.read(table, person="who", basket="when", item="what")
         found = discreet.compare(baskets, top=5, epsilon=4, mechanisms=["bases"], max_baskets=2, runs=4, seed=7)
-        # Two of six baskets take part: the counts are a third of all, and 40 intervals are for the third. Of 40, fewer
-        # than 30 hold once in 10,000.
+        # Two of six baskets take part: each weighs a third, and 40 intervals are for the sum of these weights. Of 40,
+        # fewer than 30 hold once in 10,000.
         assert found.unit == "baskets"
         assert sum(run.held for row in found for run in row.runs) >= 30
         assert all(row.error.mean > 0.5 for row in found)
-        assert "those that took part" in found.notes[-3]
+        assert "the baskets of a person weigh as much as may take part" in found.notes[-3]
 
     def test_people_drawn_from_the_data(self):
         found = discreet.compare(SHOP, top=5, epsilon=1, mechanisms=["bases"], crowd=300, runs=2, seed=7)
@@ -318,7 +318,7 @@ class TestHandedOn:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"discreet": "patterns/1"}, "holds no comparison: discreet.load() reads other results."),
+            ({"discreet": "patterns/1"}, "'patterns' must be a list of objects."),
             ({"on": "nowhere"}, "cannot be read as a comparison: 'nowhere' is none of data, drawn, imagined."),
             ({"trials": [{"mechanism": "auto", "epsilon": "1", "runs": []}]}, "it has a mechanism without a run."),
             ({"advice": 3}, "cannot be read as a comparison: 'int' object is not iterable."),

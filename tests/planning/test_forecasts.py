@@ -25,26 +25,41 @@ def bought():
 
 
 def test_the_smallest_epsilon_comes_first_and_none_comes_twice(bought):
-    assert [one.asked["epsilon"] for one in bought] == ["0.1", "1", "4"]
-    assert len(bought) == 3
-    assert bought["1/10"] is bought["0.1"] is bought.forecasts[0]
+    assert [one.asked["epsilon"] for one in bought.by_epsilon] == ["0.1", "1", "4"]
+    assert bought.epsilons == ("0.1", "1", "4")
+    assert len(bought) == 3 * len(NAMES)
+    assert bought.at("1/10") is bought.at("0.1") is bought.by_epsilon[0]
 
 
 def test_each_is_the_forecast_of_its_epsilon(bought):
     alone = discreet.plan(**SHOP, epsilon=1, baskets_each=[1, 2, 6], names=NAMES)
-    assert bought[1].to_json() == alone.to_json()
+    assert bought.at(1).to_json() == alone.to_json()
 
 
 def test_an_epsilon_that_is_not_there(bought):
     with pytest.raises(MisuseError) as told:
-        bought[3]
+        bought.at(3)
     assert str(told.value) == "There is no forecast at an epsilon of 3; there are those at 0.1, 1, 4."
 
 
 def test_json_has_all_of_them(bought):
     told = json.loads(bought.to_json())
     assert [one["asked"]["epsilon"] for one in told["forecasts"]] == ["0.1", "1", "4"]
-    assert told["forecasts"][0] == bought["0.1"].to_dict()
+    assert {"discreet": "forecast/1", **told["forecasts"][0]} == bought.at("0.1").to_dict()
+
+
+def test_a_name_alone_does_not_say_at_which_epsilon(bought):
+    with pytest.raises(MisuseError) as told:
+        bought["auto"]
+    assert str(told.value) == (
+        "This is a forecast at several epsilons (0.1, 1, 4): say at which one, as in at(0.1)['auto']."
+    )
+
+
+def test_one_epsilon_in_a_list_is_one_forecast():
+    alone, listed = (discreet.plan(**SHOP, epsilon=epsilon, names=["count"]) for epsilon in (1, [1]))
+    assert listed == alone
+    assert listed.at(1) is listed
 
 
 def test_both_units_are_said(bought):
@@ -56,8 +71,8 @@ def test_both_units_are_said(bought):
     assert "The unit of privacy is the person, with all their baskets." in text
     assert "Baskets of one person are imagined to have no more in common than those of two people." in text
     assert "geometric" not in text  # typical numbers were given
-    assert bought[1].bounds.unit == "baskets"
-    assert "baskets hold" in "\n".join(bought[1].lines())
+    assert bought.at(1).bounds.unit == "baskets"
+    assert "baskets hold" in "\n".join(bought.at(1).lines())
 
 
 def test_the_picture_has_a_line_for_each_that_finds_something(bought):
@@ -79,17 +94,18 @@ def test_nothing_to_draw():
 
 def test_what_is_needed_by_each_budget():
     found = discreet.plan(items=60, sizes=3, min_support=0.05, lengths=1, epsilon=[1, 4], names=["auto"])
-    assert found[1].needed["auto"] > found[4].needed["auto"]
+    assert found.at(1).needed["auto"] > found.at(4).needed["auto"]
     needs = [line for line in found.lines() if line.startswith("Recommended at")]
-    assert needs[0].endswith(f"auto. auto needs about {found[1].needed['auto']:,} people.")
+    assert needs[0].endswith(f"auto. auto needs about {found.at(1).needed['auto']:,} people.")
 
 
 @pytest.mark.parametrize("cap", [1, 3])
 def test_noise_grows_with_the_baskets_that_take_part(cap):
-    # Eight counts of baskets share what is left of epsilon; each has Laplace noise of scale 8 times the cap.
-    one = discreet.plan(**SHOP, epsilon=1, baskets_each=4, max_baskets=cap, names=["count"])
+    # Eight counts of baskets share what is left of epsilon; each has Laplace noise of scale 80 times the cap. Intervals
+    # cover the draw of baskets too, which is small beside so much noise.
+    one = discreet.plan(**SHOP, epsilon="0.1", baskets_each=4, max_baskets=cap, names=["count"])
     assert one["count"].max_baskets == cap
-    least = 8 * cap * np.log(20)
+    least = 80 * cap * np.log(20)
     assert least <= one["count"].interval < 1.6 * least
     assert f"A curator counts baskets, {cap} of each person at most: as was asked." in one.units
 

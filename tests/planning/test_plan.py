@@ -21,12 +21,12 @@ from discreet.curator.mechanism import Answers, Found, Mechanism
 from discreet.errors import LimitError, MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
-from discreet.lab.run.trial import trial
 from discreet.local.study.conversation import Learnt
 from discreet.planning.bounds import bounds
 from discreet.planning.crowd import ImaginedCrowd, imagine
 from discreet.planning.forecast import Forecast, Outlook
 from discreet.planning.planner import _entries
+from discreet.planning.trial import trial
 from discreet.planning.trying import (
     CrowdTruth,
     ForecastTask,
@@ -276,13 +276,13 @@ class Everything(Mechanism):
     citation: ClassVar[str] = "Nobody."
     answers: ClassVar[tuple[Answers, ...]] = ("top",)
 
-    def plan(self, asked):
+    def plan(self, problem):
         return [("counting the items", Fraction(1))]
 
-    def run(self, engine, asked, meter):
-        every = Itemsets.of([(item,) for item in range(asked.items)])
+    def run(self, engine, problem, meter):
+        every = Itemsets.of([(item,) for item in range(problem.item_count)])
         noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
-        best = np.argsort(-noisy.values)[: asked.top]
+        best = np.argsort(-noisy.values)[: problem.top]
         values, margin = noisy.values[best].astype(np.float64), noisy.margin()
         return Found(itemsets=every.take(best), estimates=values, low=values - margin, high=values + margin)
 

@@ -124,7 +124,7 @@ class TestFinding:
         counted = meter("1", delta, neighbours, discovery_delta=Fraction(delta))
         assert counted.pure
         twice = 2 if neighbours is REPLACE else 1
-        scale = counted._finding_scale(most, Fraction(1))
+        scale = counted._discovery_scale(most, Fraction(1))
         threshold = counted.find("items", occurring(5, most=most), Fraction(1)).threshold
         q = exp(-1 / float(scale))
         assert scale == most * twice

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.main import get_command
 
 import discreet
 from discreet import MisuseError
 from discreet.baskets.recoding import CHOICES
+from discreet.cli.app import app
 from discreet.cli.delivery import names_of
 from discreet.curator.mechanism import settings_of
-from discreet.publish import answer, keywords, prepare, prepare_count
-from discreet.publish.payment import Receipt
+from discreet.publish import Question, RankQuestion, RelationQuestion, answer, keywords
+from discreet.publish.door import Observer, Payer, Receipt
+from discreet.publish.fields import default_of, question_fields
+from discreet.publish.ranking import RankOptions
+from discreet.publish.relations import RelationOptions
 from discreet.registry import mechanism
+from discreet.results.formats import listed_suffixes
+from questions import cases
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
 ASKED = {"top": 2, "epsilon": 1, "items": "public"}
@@ -153,8 +162,8 @@ def test_a_release_says_where_it_can_be_kept(tmp_path):
     with pytest.raises(MisuseError) as caught:
         discreet.release(SHOP, **ASKED).save(tmp_path / "x.txt")
     assert str(caught.value) == (
-        f"{tmp_path / 'x.txt'} ends in .txt, but a release is kept in .csv, .json or .parquet files, or as an .html "
-        "report."
+        f"{tmp_path / 'x.txt'} ends in .txt, but results are kept in "
+        f"{listed_suffixes('rows', 'page', 'picture')} files."
     )
 
 
@@ -251,8 +260,10 @@ def test_count_by_segment():
 class TestStages:
     def told(self, data, **question):
         stages, shares = [], []
-        jobs = prepare(data, epsilon=1, items=["bread", "milk", "tea"], **question)
-        answer(discreet.read(data) if data else data, jobs, stage=stages.append, progress=shares.append)
+        jobs = cases(data, epsilon=1, items=["bread", "milk", "tea"], **question)
+        answer(
+            discreet.read(data) if data else data, jobs, observer=Observer(stage=stages.append, progress=shares.append)
+        )
         return stages, shares
 
     def test_they_are_named_as_they_are_charged(self):
@@ -266,17 +277,17 @@ class TestStages:
         assert self.told(SHOP, **question) == self.told([{"tea"}], **question)
 
     def test_segments_follow_one_another(self):
-        jobs = prepare_count(SHOP, [{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60, segments=[0, 1])
+        jobs = cases(SHOP, itemsets=[{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60, segments=[0, 1])
         shares = []
-        answer(discreet.read(SHOP), jobs, progress=shares.append)
+        answer(discreet.read(SHOP), jobs, observer=Observer(progress=shares.append))
         assert shares == [0, 0.01, 0.5, 0.51, 1]
 
 
 def test_the_receipt_comes_before_the_result(tmp_path):
     ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=3)
-    jobs = prepare(SHOP, **ASKED, mechanism="exponential")
+    jobs = cases(SHOP, **ASKED, mechanism="exponential")
     receipts = []
-    answer(discreet.read(SHOP), jobs, ledger=ledger, paid=receipts.append)
+    answer(discreet.read(SHOP), jobs, payer=Payer(ledger), observer=Observer(paid=receipts.append))
     assert str(receipts[0]) == f"What was paid stays paid: spend 1 of {tmp_path / 'b.db'}, epsilon = 1."
     assert ledger.spends()[0].state == "released"
     assert str(Receipt()) == ""
@@ -320,65 +331,90 @@ def test_by_segment_takes_what_a_release_takes_and_nothing_else():
         discreet.release_by(SHOP, [0] * 120, segments=[0], epsilon=1, itemsets=[{"tea"}])
 
 
-def in_signature(function) -> dict[str, str]:
-    """Return the keywords of a function with their types as written; those without a default are required."""
-    return {
-        each.name: each.annotation if each.default is not each.empty else f"Required[{each.annotation}]"
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is each.KEYWORD_ONLY
-    }
+# What a function takes beside the fields of its question.
+READING_AND_PAYING = {"person", "item", "basket", "ledger", "who", "same_data", "progress"}
+ASKING = {
+    discreet.release: (Question, "release", keywords.ReleaseOptions),
+    discreet.release_by: (Question, "release release_by", keywords.ReleaseOptions),
+    discreet.count: (Question, "count", keywords.CountOptions),
+    discreet.count_by: (Question, "count count_by", keywords.CountOptions),
+    discreet.preview: (Question, "release release_by", keywords.ReleaseOptions),
+    discreet.release_relations: (RelationQuestion, "", RelationOptions),
+    discreet.rank: (RankQuestion, "", RankOptions),
+}
 
 
-def in_table(options: type) -> dict[str, str]:
-    return {name: kind.__forward_arg__ for name, kind in options.__annotations__.items()}
+class TestKeywordsAreTheFieldsOfTheQuestion:
+    """A field of a question is a keyword of its functions, with its default and its words; nothing else is."""
 
+    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    def test_in_the_signature_and_for_type_checkers(self, function):
+        question, name, options = ASKING[function]
+        asked = {one.name: default_of(one) for one, _ in question_fields(question, name)}
+        shown = inspect.signature(function).parameters
+        keyword = {one.name: one.default for one in shown.values() if one.name not in ("baskets", "question", "scores")}
+        own = {one for one in ("by", "itemsets") if one in keyword}
+        reading_and_paying = READING_AND_PAYING | {"time", "pair"}
+        assert keyword.keys() - reading_and_paying - own == asked.keys() - own
+        assert all(keyword[one] == asked[one] for one in asked.keys() - own)
+        assert options.__annotations__.keys() >= asked.keys() - own - {"segments"}
+        assert options.__annotations__.keys() <= keyword.keys()
 
-class TestKeywordsAreThoseOfRelease:
-    """The signature that users see is the one to change; whatever hands keywords on is held to it."""
+    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    def test_choices_are_those_of_the_types(self, function):
+        question, name, options = ASKING[function]
+        shown = inspect.signature(function).parameters
+        for one, words in question_fields(question, name):
+            if words.choices:
+                kinds = str(eval(shown[one.name].annotation, vars(sys.modules[options.__module__])))
+                assert all(f"'{choice}'" in kinds for choice in words.choices), one.name
 
-    def test_for_type_checkers(self):
-        assert in_table(keywords.ReleaseOptions) == in_signature(discreet.release)
-        assert in_table(keywords.CountOptions) == in_signature(discreet.count)
-        segments = {"by", "segments"}
-        assert keywords.PreviewOptions.__annotations__.keys() - segments == in_signature(discreet.release).keys()
-        for function, options in (
-            (discreet.release_by, "ReleaseOptions"),
-            (discreet.count_by, "CountOptions"),
-            (discreet.preview, "PreviewOptions"),
-        ):
-            *_, last = inspect.signature(function).parameters.values()
-            assert (last.kind, last.annotation) == (last.VAR_KEYWORD, f"Unpack[{options}]")
+    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    def test_in_its_help(self, function):
+        question, name, _ = ASKING[function]
+        text = " ".join(inspect.getdoc(function).split())
+        assert "FIELDS" not in text
+        for one, words in question_fields(question, name):
+            if one.name not in ("by", "itemsets", "segments"):
+                assert f" {one.name} {' '.join(str(words.help).split())}" in text, one.name
 
-    def test_of_what_checks_the_question(self):
-        own = {"itemsets", "by", "segments", "trying"}
-        reading_and_paying = {"person", "item", "basket", "ledger", "who", "same_data", "progress"}
-        asked, checked = (inspect.signature(one).parameters for one in (discreet.release, prepare))
-        assert asked.keys() - reading_and_paying == checked.keys() - own
-        for name in checked.keys() - own:
-            one, other = asked[name], checked[name]
-            assert (one.annotation, one.default) == (other.annotation, other.default), name
+    @pytest.mark.parametrize(
+        ("command", "function"),
+        [
+            ("release", discreet.release_by),
+            ("count", discreet.count_by),
+            ("rank", discreet.rank),
+            ("release-relations", discreet.release_relations),
+        ],
+    )
+    def test_on_the_command_line(self, command, function):
+        question, name, _ = ASKING[function]
+        options = {one.name: one for one in get_command(app).commands[command].params}
+        for one, words in question_fields(question, name):
+            option = options[one.name]
+            if one.name != "itemsets":
+                assert option.help.replace("\\[", "[").startswith(words.help.typed.replace("\\[", "[")), one.name
+                assert option.default is None
 
-    def test_of_a_count(self):
-        released, counted = (inspect.signature(one).parameters for one in (discreet.release, discreet.count))
-        for name in counted.keys() - {"itemsets"}:
-            assert counted[name].replace(kind=released[name].kind) == released[name], name
-
-    def test_each_is_handed_on(self, monkeypatch, tmp_path):
-        """What is typed reaches the check of the question, or who reads and who pays."""
+    def test_each_is_handed_on(self, monkeypatch):
+        """What is typed reaches the question, or who reads and who pays."""
         seen: dict[str, Any] = {}
 
-        def heard(*_: Any, **given: Any) -> dict[str, Any]:
-            seen.update(given)
+        def heard(question, baskets, call, by=None):
+            seen.update(vars(question) | call.reading | vars(call.payer) | vars(call.observer))
             return {"": None}
 
-        for name in ("everyone", "prepare", "prepare_count", "answer"):
-            monkeypatch.setattr(f"discreet.publish.api.{name}", heard)
+        monkeypatch.setattr("discreet.publish.api.Question", lambda **fields: SimpleNamespace(by=None, **fields))
+        monkeypatch.setattr("discreet.publish.keywords.Question", lambda **fields: SimpleNamespace(by=None, **fields))
+        monkeypatch.setattr("discreet.publish.api.answered", heard)
         for function, given in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
-            names = in_signature(function).keys()
+            names = [
+                one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY
+            ]
             values = {name: object() for name in names}
             seen.clear()
             function(SHOP, *given, **values)
-            assert seen == values
+            assert seen.items() >= values.items()
 
     @pytest.mark.parametrize("function", [discreet.release_by, discreet.preview])
     def test_other_words(self, function):

@@ -10,9 +10,9 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish.question import prepare
 from discreet.publish.run import carry_out
 from discreet.registry import mechanisms
+from questions import cases
 from running import run
 
 TABLE = """product,category,department
@@ -32,7 +32,7 @@ SHOP = groceries(2_000, seed=4)
 
 
 def simulated(baskets=SHOP, seed=1, **asked):
-    (job,) = prepare(baskets, **{"epsilon": 2, "hierarchy": ROWS, **asked}).values()
+    (job,) = cases(baskets, **{"epsilon": 2, "hierarchy": ROWS, **asked}).values()
     return carry_out(job, SimulationSource(seed))
 
 

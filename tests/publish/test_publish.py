@@ -12,12 +12,12 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.recoding import only, onto
 from discreet.exact.bounds import lengths_for
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours, rho_for
 from discreet.privacy.sampling.sources import SystemSource
-from discreet.publish import prepare
-from discreet.publish.payment import price
+from discreet.publish.door import price
 from discreet.results.show import NOTHING
+from questions import case, cases
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
 
@@ -172,10 +172,10 @@ class TestPeople:
             shop(top=1, neighbours="replace", people=7)
 
     def test_a_fraction_is_of_the_released_number(self):
-        jobs = prepare(SHOP, min_support="0.3", epsilon=1, items="public", mechanism="privbasis", people=100)
-        assert jobs[""].asked(3, 100).count == 30
-        assert jobs[""].asked(3, 33).count == 10
-        assert jobs[""].asked(3, 0).count == 1
+        jobs = cases(SHOP, min_support="0.3", epsilon=1, items="public", mechanism="privbasis", people=100)
+        assert jobs[""].problem(3, 100).threshold == 30
+        assert jobs[""].problem(3, 33).threshold == 10
+        assert jobs[""].problem(3, 0).threshold == 1
 
 
 class TestMustHaves:
@@ -244,7 +244,7 @@ class TestSegments:
 
     @pytest.mark.parametrize("two", [["a", "a\0"], [2**53 + 1, 2.0**53]])
     def test_nobody_is_in_two_segments(self, two):
-        jobs = prepare(SHOP, top=1, epsilon=1, items="public", by=[two[0]] * 119 + [two[1]], segments=two)
+        jobs = cases(SHOP, top=1, epsilon=1, items="public", by=[two[0]] * 119 + [two[1]], segments=two)
         assert [len(job.baskets) for job in jobs.values()] == [119, 1]
 
     def test_a_generator_is_read_once(self, tmp_path):
@@ -365,11 +365,11 @@ def test_release_files(tmp_path):
 
 
 def test_half_of_delta_finds_the_items_and_half_turns_rho_into_epsilon():
-    job = prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6")[""]
+    job = case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6")
     assert job.discovery_delta == job.budget.delta / 2
-    assert prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", items="public")[""].discovery_delta == 0
+    assert case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", items="public").discovery_delta == 0
     # A mechanism that finds patterns by itself takes all of it.
-    whole = prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", mechanism="threshold")[""]
+    whole = case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", mechanism="threshold")
     assert whole.discovery_delta == whole.budget.delta
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -19,10 +18,11 @@ from discreet import BudgetError, Ledger, MisuseError
 from discreet.exact.query import BasketCount
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.samplers import short
+from discreet.privacy.sampling.samplers import shorten_fraction
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, carry_out
-from discreet.publish.ranking import prepare as checked
+from discreet.publish.door import meter_for
+from discreet.publish.other_questions import RankQuestion
+from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, contest_of, metered_ranking
 
 REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
 EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
@@ -32,7 +32,7 @@ DECLARED = {"sensitivity": 1, "labels": "public", "really": True}
 
 
 def prepare(scores, **question):
-    return checked(scores, **DECLARED | question)
+    return contest_of(RankQuestion(**DECLARED | question), scores)
 
 
 def rank(scores, **question):
@@ -40,7 +40,8 @@ def rank(scores, **question):
 
 
 def tried(scores=REGIONS, seed=1, **question):
-    return carry_out(prepare(scores, **({"top": 2, "epsilon": 1} | question)), SimulationSource(seed))
+    contest = prepare(scores, **({"top": 2, "epsilon": 1} | question))
+    return metered_ranking(contest, meter_for(contest, SimulationSource(seed)))
 
 
 class TestGrid:
@@ -86,7 +87,7 @@ class TestGrid:
         for scores in ({"a": "1/3", "b": "1/7"}, {"a": 1, "b": 2}, {"a": "0.000001", "b": 10**12}):
             contest = prepare(scores, top=1, epsilon=1, sensitivity="1/2")
             assert contest.grid == Fraction(1, 2000)
-            made = carry_out(contest, SimulationSource(3))
+            made = metered_ranking(contest, meter_for(contest, SimulationSource(3)))
             assert all(Fraction(repr(score)) % Fraction(1, 2000) == 0 for score in made.scores)
 
     @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
     )
     meter = Meter(contest.budget, contest.neighbours, SimulationSource(1))
     scale, _ = meter.scale(contest.query(tuple(range(100_000))), 1 - SELECTING)
-    assert short(scale) >= scale
+    assert shorten_fraction(scale) >= scale
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -404,10 +405,3 @@ def test_what_the_command_line_calls_scores():
         discreet.rank(REGIONS, top=1, epsilon=1, counts="no", **DECLARED)
     assert str(refused.value) == "counts is True or False; 'no' was given."
     assert refused.value.message.typed == "--scores is True or False; 'no' was given."
-
-
-def test_the_keywords_of_the_check_are_those_of_rank():
-    asked, given_on = (inspect.signature(one).parameters for one in (discreet.rank, checked))
-    assert {name: each.default for name, each in given_on.items()} == {
-        name: each.default for name, each in asked.items() if name not in ("ledger", "who")
-    }

@@ -15,7 +15,8 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.publish import relations as door
-from discreet.publish.relations import metered_relations, prepare_relations, release_relations
+from discreet.publish.relations import metered_relations, release_relations
+from questions import relations_case
 
 ITEMS = 12
 
@@ -34,7 +35,7 @@ def shoppers(people: int, seed: int, **reading) -> discreet.Baskets:
 
 
 def simulated(baskets, seed=0, **question):
-    job = prepare_relations(baskets, **{"items": ITEMS, "top": 8, "among": 6, "epsilon": 1} | question)
+    job = relations_case(baskets, **{"items": ITEMS, "top": 8, "among": 6, "epsilon": 1} | question)
     return metered_relations(job, Meter(job.budget, job.neighbours, SimulationSource(seed)))
 
 
@@ -174,14 +175,14 @@ MISTAKES = {
 def test_mistakes_are_told_before_anything_is_spent(mistake):
     question, message = MISTAKES[mistake]
     with pytest.raises(MisuseError) as raised:
-        prepare_relations(shoppers(20, 5), **{"items": ITEMS, "top": 8, "among": 6, "epsilon": 1} | question)
+        relations_case(shoppers(20, 5), **{"items": ITEMS, "top": 8, "among": 6, "epsilon": 1} | question)
     assert str(raised.value).startswith(message)
 
 
 def test_more_pairs_than_can_be_counted_are_refused_before_paying(monkeypatch):
     monkeypatch.setattr(door.np, "iinfo", lambda _: type("Limits", (), {"max": 100}))
     with pytest.raises(LimitError, match="more pairs in all than can be counted at once: lower among"):
-        prepare_relations(shoppers(90, 5), items=ITEMS, top=8, among=6, epsilon=1)
+        relations_case(shoppers(90, 5), items=ITEMS, top=8, among=6, epsilon=1)
 
 
 def test_several_baskets_of_a_person_are_one_here():

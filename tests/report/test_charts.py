@@ -38,13 +38,13 @@ def test_bars_as_they_are_drawn():
         '<rect y="38" width="83.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
         '<line x1="75.00%" x2="91.67%" y1="42" y2="42"/><line x1="75.00%" x2="75.00%" y1="38" y2="46"/>'
         '<line x1="91.67%" x2="91.67%" y1="38" y2="46"/></g>'
-        f'<text x="91.67%" dx="8" y="46" font-size="11" {halo}>50.0\u202f%</text></g>'
+        f'<text x="100%" y="34" text-anchor="end" font-size="11" {halo}>50.0\u202f%</text></g>'
         "<g><title>jam: 2.0\u202f% (from 0.0\u202f% to 7.0\u202f%)</title>"
         f'<svg width="84%" height="30" y="50"><text y="14" {halo}>jam</text></svg>'
         '<rect y="68" width="3.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
         # No cap where the interval goes on below 0.
         '<line x1="0.00%" x2="11.67%" y1="72" y2="72"/><line x1="11.67%" x2="11.67%" y1="68" y2="76"/></g>'
-        f'<text x="11.67%" dx="8" y="76" font-size="11" {halo}>2.0\u202f%</text></g></svg>'
+        f'<text x="100%" y="64" text-anchor="end" font-size="11" {halo}>2.0\u202f%</text></g></svg>'
     )
 
 
@@ -116,12 +116,16 @@ def test_ticks_reach_and_are_few(most):
     assert len(ticks(0, most, 1.0)) <= 7
 
 
-def test_a_number_stands_behind_its_bar_where_there_is_room():
-    def stands(value, least):
-        return 'x="100%"' not in bars([Bar("tea", value)], title="", most=1.0, least=least).inside.split("<g>")[1]
+def test_numbers_stand_in_a_column_and_not_at_a_place_of_the_scale():
+    rows = [Bar("tea", value, value / 2, min(1.0, 1.6 * value)) for value in (0.12, 0.5, 1.0)]
+    drawn = bars(rows, title="", most=1.0).inside.split("<g><title>")[1:]
+    assert all('<text x="100%"' in row and row.count("text-anchor") == 1 for row in drawn)
 
-    assert [stands(value, 640) for value in (0.5, 0.9, 0.95, 1.0)] == [True, True, False, False]
-    assert [stands(value, 328) for value in (0.5, 0.9, 1.0)] == [True, False, False]
+
+def test_a_number_that_was_cut_is_the_least_that_it_may_be():
+    drawn = bars([Bar("tea", 1.0, 0.8727, 1.0, cut=True)], title="")
+    assert "≥ 87.2\u202f%</text>" in drawn.inside
+    assert "tea: ≥ 87.2\u202f% (from" in drawn.said
 
 
 def test_a_label_that_has_no_room_is_cut_with_a_sign():

@@ -5,23 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.report.overview import SegmentPage, overview
+from discreet.results.provenance import Provenance
 from naive.rules import make_patterns
 from report.test_page import Seen
 from report.told import COUNTS, PROMISE, bounded
 
-ABOUT = {
-    "guarantee": PROMISE.to_dict(),
-    "mechanism": "auto",
-    "chosen": "clipped",
-    "asked": {"top": 5, "segment": "north"},
-}
+PROVENANCE = Provenance(
+    guarantee=PROMISE.stated(),
+    mechanism="auto",
+    chosen_mechanism="clipped",
+    question={"top": 5, "segment": "north"},
+)
 
 
 def pages():
     other = {frozenset({"tea"}): 30, frozenset({"<gin>"}): 20}
     return [
-        SegmentPage("north & <b>", "r-north.html", replace(bounded(COUNTS, 100), about=ABOUT, people_within=(95, 105))),
-        SegmentPage("south", "r-south.html", replace(bounded(other, 50, 3), about=ABOUT)),
+        SegmentPage(
+            "north & <b>",
+            "r-north.html",
+            replace(bounded(COUNTS, 100), provenance=PROVENANCE, people_within=(95, 105)),
+        ),
+        SegmentPage("south", "r-south.html", replace(bounded(other, 50, 3), provenance=PROVENANCE)),
     ]
 
 
@@ -44,7 +49,11 @@ def test_segments_stand_side_by_side_and_lead_to_their_reports():
 
 def test_without_counts_segments_are_listed_alone():
     names = [
-        SegmentPage(name, f"{name}.html", replace(make_patterns({frozenset("a"): 0}, 9, counted=False), about=ABOUT))
+        SegmentPage(
+            name,
+            f"{name}.html",
+            replace(make_patterns({frozenset("a"): 0}, 9, counted=False), provenance=PROVENANCE),
+        )
         for name in ("one", "two")
     ]
     seen = Seen(overview(names, "A shop"))

@@ -12,6 +12,7 @@ import pytest
 import discreet
 from discreet.errors import MisuseError
 from discreet.report.colours import NIGHT
+from discreet.results.provenance import Provenance
 from naive.rules import make_patterns
 from report.told import COUNTS, bounded
 
@@ -26,7 +27,7 @@ def exact():
 
 
 def private(**more):
-    return replace(bounded(COUNTS, 100), about=ABOUT | more)
+    return replace(bounded(COUNTS, 100), provenance=Provenance.from_dict(ABOUT | more))
 
 
 def read(picture):
@@ -80,7 +81,7 @@ def test_a_release_an_outcome_and_what_they_were_loaded_from_look_alike(tmp_path
 
 def test_what_is_not_a_release_is_not_loaded_as_one(tmp_path):
     exact().save(tmp_path / "exact.json")
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(discreet.InputError) as told:
         discreet.Release.load(tmp_path / "exact.json")
     assert str(told.value) == f"{tmp_path / 'exact.json'} holds no release: discreet.load() reads other results."
 
@@ -108,7 +109,7 @@ def test_what_is_not_a_release_is_not_loaded_as_one(tmp_path):
         ),
         (
             lambda: exact().plot().save("x.pdf"),
-            "x.pdf ends in .pdf, but a picture is written to .svg, .html or .png files.",
+            "x.pdf ends in .pdf, but a picture is written to .html, .htm, .svg or .png files.",
         ),
     ],
 )

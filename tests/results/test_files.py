@@ -84,7 +84,7 @@ def test_omitted_comes_back(tmp_path, form):
 
 
 def test_more_rows_than_one_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.results.files._STRIDE", 3)
+    monkeypatch.setattr("discreet.results.writing._STRIDE", 3)
     patterns = make_patterns(count_patterns([set("abc")]), 1)
     for form in ("csv", "json"):
         patterns.save(tmp_path / f"patterns.{form}")
@@ -100,11 +100,11 @@ def test_csv_as_other_programs_see_it(tmp_path):
     text = (tmp_path / "a.csv").read_text(encoding="utf-8")
     assert text == (
         "items,count,support,people\n"
-        '"[""tea""]",5,0.625,8\n'
-        '"[""milk, cold"", ""tea""]",4,0.5,8\n'
+        '"tea",5,0.625,8\n'
+        '"milk, cold; tea",4,0.5,8\n'
     )  # fmt: skip
     rows = list(csv.DictReader(text.splitlines()))
-    assert json.loads(rows[1]["items"]) == ["milk, cold", "tea"]
+    assert rows[1]["items"].split("; ") == ["milk, cold", "tea"]
 
 
 def test_json_is_one_object(tmp_path):
@@ -195,7 +195,7 @@ def test_an_error_while_saving_leaves_nothing(tmp_path, monkeypatch):
     def fail(*_):
         raise RuntimeError("stop")
 
-    monkeypatch.setattr("discreet.results.files._write_cells", fail)
+    monkeypatch.setattr("discreet.results.writing.cell_tables", fail)
     with pytest.raises(RuntimeError):
         small().save(tmp_path / "a.csv")
     assert held(tmp_path) == []

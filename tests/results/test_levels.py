@@ -150,7 +150,7 @@ class TestFiles:
         after = discreet.mine(numbers, min_count=1, hierarchy={"1": "one", "2": "one"})
         found = {tuple(sorted(map(str, row.items))): row.change for row in discreet.diff(before, after)}
         assert found[("1",)] == "same"
-        assert found[("one",)] == "new"
+        assert found[("one",)] == "unlisted"
         assert found[("1", "2")] == "same"
 
 

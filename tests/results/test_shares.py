@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.results.files import load
 from discreet.results.measures import MEASURES, measure, within
 from naive.rules import make_patterns

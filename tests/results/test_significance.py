@@ -238,8 +238,8 @@ class TestPrivate:
         intervals hold and that the exact data do not call so.
         """
         from discreet.privacy.sampling.sources import SimulationSource
-        from discreet.publish.question import prepare
         from discreet.publish.run import carry_out
+        from questions import case
 
         draws = np.random.default_rng(5)
         alarms = rules = 0
@@ -247,7 +247,7 @@ class TestPrivate:
             held = draws.random((3000, 12)) < draws.uniform(0.05, 0.4, 12)
             held[:, 1] |= held[:, 0]
             people = discreet.read([set(np.flatnonzero(row).tolist()) for row in held])
-            job = prepare(people, top=40, epsilon=1, items=12, lengths=(1, 2))[""]
+            job = case(people, top=40, epsilon=1, items=12, lengths=(1, 2))
             released = carry_out(job, SimulationSource(seed)).patterns
             true = discreet.mine(people, itemsets=[pattern.items for pattern in released]).to_dict()
             holds = {p.items: p.low <= true[p.items] <= p.high for p in released}

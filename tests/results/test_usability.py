@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import InputError, MisuseError
 from discreet.results.files import load, written
+from discreet.results.formats import listed_suffixes
 from naive.rules import count_patterns, make_patterns
 
 PATTERNS = make_patterns(count_patterns([{"tea", "milk"}, {"tea"}]), 2)
@@ -90,7 +91,7 @@ MISTAKES = {
     "lengths the wrong way": (
         lambda: PATTERNS.where(lengths=(3, 2)),
         "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as "
-        "(2, 4) or (2, None); (3, 2) was given.",
+        "(2, 4) or (2, None), from 1 on; (3, 2) was given.",
     ),
     "unknown item": (lambda: PATTERNS.where(contains="coffee"), "'coffee' is not an item of this data."),
     "name for a number": (
@@ -129,8 +130,10 @@ def test_a_missing_package(monkeypatch, package, result):
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     for path, message in {
-        tmp_path / "a.xlsx": "{} ends in .xlsx, but results are kept in .csv, .json or .parquet files.",
-        tmp_path / "a": "{} has no suffix, but results are kept in .csv, .json or .parquet files.",
+        tmp_path
+        / "a.doc": f"{{}} ends in .doc, but results are kept in {listed_suffixes('rows', 'page', 'picture')} files.",
+        tmp_path
+        / "a": f"{{}} has no suffix, but results are kept in {listed_suffixes('rows', 'page', 'picture')} files.",
         tmp_path / "no" / "a.csv": (
             f"Cannot write {{}}: there is no directory {tmp_path / 'no'}; make it first, or write elsewhere."
         ),
@@ -165,18 +168,16 @@ BAD_FILES = {
         "": "{} cannot be read as CSV: Empty CSV file.",
         "person,item\n1,tea\n": (
             "{} has no column 'items'; it has person, item. Patterns have items, count, support, people; to read "
-            "baskets use discreet.read()."
+            "baskets use discreet.read(). Tables of other results have their rows alone: all of it is in a .json file."
         ),
-        'items,count,people\n[1],3,9\n"tea, milk",2,9\n': (
-            '{}, line 3: \'tea, milk\' is not an itemset; write it as a JSON array, such as ["milk", "tea"] or [3, 17].'
-        ),
+        'items,count,people\n[1],3,9\n"tea, milk",2,9\n': LISTS,
         'items,count,people\n"[1],[2]",3,9\n': (
-            '{}, line 2: \'[1],[2]\' is not an itemset; write it as a JSON array, such as ["milk", "tea"] or [3, 17].'
+            "{}, line 2: '[1],[2]' is not an itemset; write its items between semicolons, such as milk; tea or 3; 17, "
+            "and names that have some in double quotes."
         ),
         "items,count,people\n[1],3,9\n[2],3,8\n": (
             "{}: the column 'people' must be the same in all rows, but has 2 values."
         ),
-        "items,count,people\n1,3,9\n": LISTS,
         "items,count,people\n[1],,9\n[2],4,9\n": "{}: 'count' must hold whole numbers.",
     },
     "a.json": {

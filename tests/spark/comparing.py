@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,12 +29,22 @@ from discreet.exact.query import (
     Supports,
     Truncation,
 )
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
+from discreet.registry import mechanisms
 from discreet.results.itemsets import Itemsets
 
 COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
+# Whether everything is compared, at full size, as `make soak` does.
+WHOLE = bool(os.environ.get("WHOLE_SUITE"))
+# The mechanisms that every run compares: between them they ask all kinds of queries, and the others take minutes more.
+FEW_MECHANISMS = ["auto", "truncated"]
 # Stands in a line that cannot be read: it must be in no message and in no log.
 SECRET = "quincunx"
+
+
+def compared_mechanisms() -> list[str]:
+    """Return the names of the mechanisms whose releases are compared: all of them in `make soak`."""
+    return sorted(mechanisms()) if WHOLE else FEW_MECHANISMS
 
 
 def table_of(rows: list[list[Any]], seed: int = 0, **beside: list[Any]) -> pa.Table:

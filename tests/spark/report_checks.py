@@ -27,7 +27,6 @@ from discreet.collector.uploads import Upload, hashed
 from discreet.local.mean_oracle import MeanOracle
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracle_steps.packing import pack, width
 from discreet.local.study.collect import Collected, collect
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.pair_questions import Folded
@@ -52,7 +51,7 @@ def answers(ask: Ask, many: int, seed: int = 5) -> list[bytes]:
     held = np.arange(many, dtype=np.int32) % (ask.oracle.span if mean else ask.oracle.size)
     answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
     columns = ask.oracle.reports(answered, seed)
-    written = (ask.oracle.written(columns, row) for row in range(many))
+    written = (ask.oracle.codec.make_report(columns, row) for row in range(many))
     return [json.dumps(one, separators=(",", ":")).encode() for one in written]
 
 
@@ -117,7 +116,7 @@ def test_reports_that_are_screened(session: Any) -> None:
 def test_reports_of_files(session: Any) -> None:
     ask = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "wheel", Fraction(1), pad=2)
     sent = answers(ask, 5_000)
-    words = pack(ask.oracle, ask.oracle.read(sent).columns)
+    words = ask.oracle.codec.pack(ask.oracle.codec.read(sent).columns)
     with TemporaryDirectory() as folder:
         place = Path(folder)
         with patch.multiple(report_files, _ROW=6_000, _FILE=1, _ROWS=3):
@@ -128,7 +127,7 @@ def test_reports_of_files(session: Any) -> None:
         same(report_files.add_up_files(place, ask), expected)
         other = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "grr", Fraction(1))
         wide = Ask.of("which", EVERYBODY, Which(CandidateList(300)), "privset", Fraction(1), pad=3)
-        assert 6_000 % (4 * width(wide.oracle))
+        assert 6_000 % (4 * wide.oracle.codec.width)
         # Words of another round are refused one by one where they can be, and otherwise told at once.
         assert reports.add_up_reports(place, other, screen=False).refused > 4_000
         assert "are no whole number of reports of" in said(lambda: reports.add_up_reports(place, wide))
@@ -143,8 +142,9 @@ def test_reports_of_files(session: Any) -> None:
 
 def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
     plan = StudyPlan(
-        name="handed", title="Handed over", asks="Which?", protocol="svim", top=2, epsilon="4", items=tuple("abcdefgh")
-    )
+        name="handed", title="Handed over", asks="Which?", protocol="svim", top=2, epsilon="4", items=tuple("abcdefgh"),
+        minimum=0,
+    )  # fmt: skip
     with TemporaryDirectory() as folder:
         adder = reports.SparkAdder(folder=Path(folder) / "passing", session=session)
         signer = Signer.of(Path(folder))
@@ -154,7 +154,7 @@ def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
             one.open_study(plan)
             ask = one.ask("handed", 0)
             assert ask is not None
-            words = pack(ask.oracle, ask.oracle.read(answers(ask, 400)).columns)
+            words = ask.oracle.codec.pack(ask.oracle.codec.read(answers(ask, 400)).columns)
             tokens = [hashed(bytes.fromhex(token)) for token in one.tokens("handed", len(words))]
             keys, codes = [bytes(15) + b"k"] * len(words), np.zeros(len(words), np.uint8)
             upload = Upload(round=0, tokens=tokens, keys=keys, words=words, codes=codes)
@@ -162,7 +162,7 @@ def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
         here.close("handed")
         # Where Spark fails nothing is released: the round waits, and is not tried again at once by itself.
         told = said(lambda: there.close("handed"))
-        assert told.startswith("Round 0 of the study 'handed' is closed, and its reports are not added up yet: ")
+        assert told.startswith("Round 1 of the study 'handed' is closed, and its reports are not added up yet: ")
         assert "not_added_up" in there.status("handed")
         with patch.object(there, "advance", side_effect=AssertionError):
             there.tick()

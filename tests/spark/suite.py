@@ -25,7 +25,19 @@ import pyarrow as pa
 import reading_checks
 import receipt_checks
 import report_checks
-from comparing import COLUMNS, alike, both, drawn, released, said, shown, table_of
+from comparing import (
+    COLUMNS,
+    FEW_MECHANISMS,
+    WHOLE,
+    alike,
+    both,
+    compared_mechanisms,
+    drawn,
+    released,
+    said,
+    shown,
+    table_of,
+)
 
 import discreet
 from discreet.baskets.generate import groceries
@@ -42,7 +54,10 @@ from discreet.results.itemsets import Itemsets
 from discreet.spark import mining, reading
 from discreet.spark.session import Cluster
 
-KINDS = {"cluster": "local-cluster[2,1,1024]", "connect": "local[2]"}
+# A session in this process is what `make test` has; two executors and Spark Connect take minutes: `make soak`.
+KINDS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]", "connect": "local[2]"}
+# Checks of executors that are processes of their own, which a session in this process has none of.
+NEED_EXECUTORS = {"test_a_lost_executor_changes_nothing", "test_lines_of_csv_that_are_broken"}
 CHECKS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {}
 
 
@@ -170,10 +185,8 @@ def test_every_release(session: Any) -> None:
     local, spread = both(session, table_of([sorted(basket) for basket in shop]))
     first, second = (local.vocabulary.label(code) for code in np.argsort(-local.item_counts)[:2])
     kinds = {"top": {"top": 8}, "threshold": {"min_count": 40}, "itemsets": {"itemsets": [[first], [first, second]]}}
-    names = sorted(mechanisms())
+    names = compared_mechanisms()
     connect = type(session).__module__.startswith("pyspark.sql.connect")
-    if connect and not os.environ.get("EVERY_MECHANISM"):
-        names = ["auto", "truncated"]  # the others are minutes more: `make soak`
     tried = 0
     for name in names:
         kind = mechanisms()[name].kind
@@ -188,7 +201,7 @@ def test_every_release(session: Any) -> None:
                 continue
             assert released(spread, 7, **asked) == expected, asked
             tried += 1
-            if connect and name not in ("auto", "truncated"):
+            if connect and name not in FEW_MECHANISMS:
                 break  # one question of each is enough there: what differs is how an answer travels
     assert tried >= len(names)
     # Items that nobody listed, must-haves, and segments.
@@ -227,8 +240,8 @@ def test_a_ledger_knows_the_data_wherever_they_lie(session: Any) -> None:
 def test_odd_data(session: Any) -> None:
     one_in_all = [["all", *row] for row in drawn(5, 200, 9, 4)]
     one_person = [["a", "b"] * 2_000, ["a"], ["b", "c"], []]
-    # One person holds a million items, some of them twice, and another holds two of these.
-    long = np.arange(1_000_000)
+    # One person holds very many items, some of them twice, and another holds two of these.
+    long = np.arange(1_000_000 if WHOLE else 30_000)
     events = np.concatenate((long, long[::10], [1, 7]))
     long_basket = pa.table({"who": np.repeat([5, 7], [len(events) - 2, 2]), "what": events})
     for table in (*map(table_of, (one_in_all, one_person, [[]] * 7, [["only"]])), long_basket):
@@ -248,7 +261,7 @@ def test_odd_data(session: Any) -> None:
     numbers = pa.table({"who": list(range(50)) * 4, "what": [place * 10**6 for place in range(200)]})
     capped = COLUMNS | {"max_items": 2, "seed": 3}
     held = discreet.read(numbers, **capped)
-    spread = discreet.read(session.createDataFrame(numbers).repartition(40), **capped)
+    spread = discreet.read(session.createDataFrame(numbers).repartition(40 if WHOLE else 8), **capped)
     assert spread.vocabulary == held.vocabulary
     assert np.array_equal(spread.item_counts, held.item_counts)
     named = discreet.read(session.createDataFrame(numbers), **COLUMNS, labels="names")
@@ -522,6 +535,17 @@ def _fails(*_: object, **__: object) -> Any:
     raise KeyError("secret")
 
 
+# Thousands of jobs over a few hundred rows: compiling Java for each of them takes longer than interpreting it.
+SMALL_JOBS = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.speculation": "false",
+}
+
+
 def session_of(kind: str) -> Any:
     """Start a session: classic with two executors that speculate, or Spark Connect."""
     from pyspark.sql import SparkSession
@@ -530,6 +554,7 @@ def session_of(kind: str) -> Any:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "4",
@@ -539,11 +564,18 @@ def session_of(kind: str) -> Any:
         "spark.speculation.minTaskRuntime": "10ms",
         "spark.log.level": "WARN",
     }
+    if kind == "local":
+        settings |= SMALL_JOBS
     builder = SparkSession.builder.appName("discreet's tests")
     builder = builder.remote(KINDS[kind]) if kind == "connect" else builder.master(KINDS[kind])
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def runs_on(kind: str, name: str, kinds: tuple[str, ...]) -> bool:
+    """Return whether a check runs on a kind of session: those of a cluster run in this process too, where they can."""
+    return kind in kinds or (kind == "local" and "cluster" in kinds and name not in NEED_EXECUTORS)
 
 
 def main(kind: str, only: list[str]) -> None:
@@ -554,7 +586,7 @@ def main(kind: str, only: list[str]) -> None:
     wrong: dict[str, str] = {}
     checks = CHECKS | reading_checks.CHECKS | receipt_checks.CHECKS | hierarchy_checks.CHECKS | report_checks.CHECKS
     for name, (function, kinds) in checks.items():
-        if kind not in kinds or (only and name not in only):
+        if not runs_on(kind, name, kinds) or (only and name not in only):
             continue
         began = time.monotonic()
         try:

@@ -49,6 +49,7 @@ def test_a_job_that_is_submitted(tmp_path: Path) -> None:
     assert len(discreet.Ledger.open(tmp_path / "budget.db").spends()) == 1
 
 
+@pytest.mark.slow  # half a minute for a server of its own; `make soak` runs all checks on Spark Connect
 def test_a_notebook_on_spark_connect(tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / "spark_connect.ipynb").read_text())["cells"]
     with notebook_kernel(tmp_path, HERE) as client:

@@ -1,4 +1,4 @@
-"""Every question, release and refusal in a cluster of two executors and on Spark Connect, beside this machine's."""
+"""Every question, release and refusal on Spark, beside this machine's."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java
 
 
 @JAVA
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("kind", ["cluster", "connect"])
-def test_spark_answers_as_this_machine_does(kind: str) -> None:
-    _agrees(kind)
+@pytest.mark.timeout(900)
+def test_spark_answers_as_this_machine_does() -> None:
+    """Two minutes: one session in one process, with every check that such a session can run."""
+    _agrees("local")
 
 
 @JAVA
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_every_mechanism_on_spark_connect() -> None:
-    _agrees("connect", "test_every_release", EVERY_MECHANISM="1")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", ["cluster", "connect"])
+def test_executors_and_spark_connect_answer_as_this_machine_does(kind: str) -> None:
+    _agrees(kind, WHOLE_SUITE="1")
 
 
 def _agrees(kind: str, *only: str, **more: str) -> None:

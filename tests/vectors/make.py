@@ -9,6 +9,7 @@ says how the files are read; `tests/vectors/reading.py` reads them.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.exact.relations import How
+from discreet.local.device.answering import MOST_HELD, MOST_SYMBOLS_HELD, OWN
 from discreet.local.device.choosing import MOST_BASKETS, chosen
 from discreet.local.device.client import ANSWERS, client
 from discreet.local.device.draws import Draws
@@ -49,19 +51,24 @@ from discreet.local.study.pair_questions import (
     Valued,
     WhichRelations,
 )
-from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
+from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 from discreet.local.study.seeded_words import SeededWords, seed_of
 from discreet.local.study.texts import TextNumbers
-from vectors.reading import asked_in
+
+sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part of `vectors`
+
+from vectors.reading import asked_in, held_in
 
 Case = dict[str, Any]
 
-HERE = Path(__file__).parent / "v1"
+HERE, BESIDE = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
 WHO = Who(0, 1 << 32)
 
 
-LIVE = [name for name, kind in oracles().items() if kind.live]
+# What devices of every language answer for; and what declares its answer beside its oracle, for devices in Python.
+LIVE = [name for name, kind in oracles().items() if kind.live and "answer" not in vars(kind)]
+DECLARED = [name for name, kind in oracles().items() if kind.live and "answer" in vars(kind)]
 
 
 class Recorded:
@@ -214,6 +221,16 @@ def texts() -> list[Case]:
     # Beginnings of which one begins with another: a text is the item of each.
     loose = {**form["texts"], "begin": ["a", "ab", "abc\n", "b"]}
     cases += [told({**form, "texts": loose}, [], Recorded(f"begin {held}"), texts=held) for held in HELD]
+    cases += [refused(what, {"question": question}) for what, question in [*misspelt(), *unfit()]]
+    return [
+        *cases,
+        refused("items that a device does not hold", {"question": questions("grr")[0].form, "texts": ["a"]}),
+    ]
+
+
+def misspelt() -> list[tuple[str, Case]]:
+    """Return questions about texts that are not written as they should be, each with what is wrong with it."""
+    form = spelt()[1].form
     flaws = {
         "no alphabet": {"alphabet": ""},
         "a symbol twice": {"alphabet": "caba"},
@@ -240,13 +257,88 @@ def texts() -> list[Case]:
         ("texts that are a list", {**form, "texts": []}),
         ("texts and pairs", {**spelt()[4].form, "pairs": "together"}),
         ("texts of cells", {**Ask.of("", WHO, CellOfBlock((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]}),
-        ("texts that a device does not hold", form),
     ]
-    cases += [refused(what, {"question": question}) for what, question in bad]
-    return [
-        *cases,
-        refused("items that a device does not hold", {"question": questions("grr")[0].form, "texts": ["a"]}),
+    return bad
+
+
+def unfit() -> list[tuple[str, Case]]:
+    """Return a question about texts that is as it should be, for devices that hold none."""
+    return [("texts that a device does not hold", spelt()[1].form)]
+
+
+def flawed() -> list[Case]:
+    """Return the bad questions about texts for a device that holds texts: nothing else is wrong then."""
+    return [refused(f"{what}, where texts are held", {"question": one, "texts": ["ab"]}) for what, one in misspelt()]
+
+
+def most_held() -> list[Case]:
+    """Return cases of devices that hold as much as they answer for, and of those that hold more."""
+    first, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
+    own = {how: Relations(Items((1, 2, 3, 4), how), pairs) for how in OWN}
+    asked: dict[str, DeviceQuestion] = {
+        "items": CellOfBlock((1, 2, 3)),
+        "texts": HowMany(CandidateList(len(first), texts=first), bins),
+        **{how: HowManyRelations(of, bins) for how, of in own.items()},
+    }
+    # So much epsilon that the answer is what is reported, and what was ignored shows.
+    asks = {kind: Ask.of("", WHO, question, "grr", Fraction(16)) for kind, question in asked.items()}
+    twos, ones = MOST_SYMBOLS_HELD // 3, MOST_SYMBOLS_HELD // 2  # as many texts of two symbols, and of one
+    held: list[tuple[str, Ask, str, list[list[Any]]]] = [
+        ("items", asks["items"], "basket", [[1, MOST_HELD - 2], [2, 1], [3, 1]]),
+        ("items: one more", asks["items"], "basket", [[1, MOST_HELD - 1], [2, 1], [3, 1]]),
+        ("items that nobody knows", asks["items"], "basket", [[99, MOST_HELD], [1, 1]]),
+        ("pairs given", asks["given"], "given", [[[1, 2], MOST_HELD - 2], [[2, 3], 1], [[3, 4], 1]]),
+        ("pairs given: one more", asks["given"], "given", [[[1, 2], MOST_HELD - 1], [[2, 3], 1], [[3, 4], 1]]),
+        ("pairs in time", asks["after"], "after", [[[1, 2], MOST_HELD - 2], [[2, 3], 1], [[3, 4], 1]]),
+        ("pairs in time: one more", asks["after"], "after", [[[1, 2], MOST_HELD - 1], [[2, 3], 1], [[3, 4], 1]]),
+        ("texts", asks["texts"], "texts", [["aa", twos - 1], ["bab", 1]]),
+        ("texts: one symbol more", asks["texts"], "texts", [["aa", twos], ["b", 1], ["", 1]]),
+        ("texts: all after one too many", asks["texts"], "texts", [["aa", twos - 1], ["baba", 1], ["b", 1]]),
+        (
+            "texts of no symbol, which have an end",
+            asks["texts"],
+            "texts",
+            [["", MOST_SYMBOLS_HELD - 2], ["b", 1], ["a", 1]],
+        ),
+        ("texts of symbols of several bytes", asks["texts"], "texts", [["😀", ones - 1], ["b", 1], ["a", 1]]),
+        ("texts that are longer than asked for", asks["texts"], "texts", [["a" * 1023, 256], ["b", 1]]),
     ]
+    cases = []
+    for what, ask, kind, repeated in held:
+        held_by_kind, source = held_in({"repeated": {kind: repeated}}), Recorded(f"most held {what}")
+        basket = held_by_kind.pop("basket", [])
+        report = client(ask.form, basket, max_epsilon=MOST_EPSILON, **held_by_kind, take=source.take)
+        case = {"what": what, "question": ask.form, "repeated": {kind: repeated}}
+        cases.append({**case, "random": source.bytes.hex(), "report": report.decode()})
+    return cases
+
+
+def spaced() -> list[Case]:
+    """Return questions as text with space around and inside, which JSON allows, and with what is no space to it."""
+    form = questions("grr")[0].form
+    plain, loose = json.dumps(form, separators=(",", ":")), json.dumps(form, indent="\t").replace(":", " \r\n:")
+    cases = []
+    for what, text in (
+        ("no space", plain),
+        ("space after the end", f"{plain} \t\r\n "),
+        ("space before the beginning", f"\n\r\t {plain}"),
+        ("space between all that it has", f"  {loose}\n"),
+    ):
+        source = Recorded(f"spaced {what}")
+        report = client(text.encode(), [3], max_epsilon=MOST_EPSILON, take=source.take)
+        case = {"what": what, "text": text, "basket": [3]}
+        cases.append({**case, "random": source.bytes.hex(), "report": report.decode()})
+    for what, text in (
+        ("a space that breaks no line", f"{plain}\u00a0"),
+        ("a form feed", f"{plain}\f"),
+        ("a vertical tab", f"\v{plain}"),
+        ("a line separator", f"{plain}\u2028"),
+        ("an end of transmission", f"{plain}\0"),
+        ("a mark after the end", f"{plain}\ufeff"),
+        ("a comma after the end", f"{plain},"),
+    ):
+        cases.append(refused(what, {"text": text}))
+    return cases
 
 
 def numbers(name: str) -> list[Case]:
@@ -274,7 +366,7 @@ def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
     cells = CellOfBlock((4, 1, 2))
     together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
-    asked: list[tuple[Question, str, int]] = [
+    asked: list[tuple[DeviceQuestion, str, int]] = [
         (cells, "grr", 1),
         (cells, "subset", 1),
         (Valued(together), "grr", 2),
@@ -337,6 +429,7 @@ def choices() -> list[Case]:
     text = chosen(texts, take=source.take)
     cases.append({"baskets": texts, "max_baskets": 1, "random": source.bytes.hex(), "chosen": text})
     strange: list[tuple[Any, int]] = [([[1], ["tea"]], 1), ([[1], [1.5]], 1), ([[1], [None]], 1)]
+    strange += [([[1, "tea"]], 1), ([["tea"], [], [1]], 3)]
     for baskets, most in (([[1]], 0), ([[1]], MOST_BASKETS + 1), *strange):
         try:
             chosen(baskets, max_baskets=most)
@@ -702,11 +795,24 @@ def files() -> dict[str, str]:
     cases["texts"] = texts()
     cases["refused"] = bad()
     cases["chosen"] = choices()
+    cases["flawed"] = flawed()
+    cases["held"] = most_held()
+    cases["spaced"] = spaced()
+    return _written(cases)
+
+
+def declared() -> dict[str, str]:
+    """Return what each file about an oracle outside the format holds."""
+    return _written({name: good(name) for name in DECLARED})
+
+
+def _written(cases: dict[str, list[Case]]) -> dict[str, str]:
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 
 
 if __name__ == "__main__":
-    HERE.mkdir(exist_ok=True)
-    for name, text in files().items():
-        (HERE / name).write_text(text)
+    for folder, written in ((HERE, files()), (BESIDE, declared())):
+        for name, text in written.items():
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(text)

@@ -3,37 +3,51 @@
 `packed` has reports as words, `batches` the bytes that many of them travel in, and `studies` the signed texts of a
 study and its questions, good ones and bad ones. `answers` has what may come back for a report, and what then becomes of
 it; `becoming` has what baskets become in a study with a hierarchy. `signatures` has those of RFC 8032, and what is
-refused although some library takes it. `docs/wire.md` says how the files are read.
+refused although some library takes it. `asked` has which question a device answers, `enrol` what may come back for a
+request to take part, and `measured` questions as long as may be. `docs/wire.md` says how the files are read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from hashlib import sha512
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from discreet.collector.documents import question_document, study_document, study_id
-from discreet.collector.reasons import REFUSALS
+from discreet.collector.reasons import REFUSALS, Reason
 from discreet.collector.signing import Signer
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.local.device.becoming import becomes
 from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
+from discreet.local.device.ed25519 import _BASE as BASE
+from discreet.local.device.ed25519 import _CURVE as CURVE
 from discreet.local.device.ed25519 import _EIGHTH as EIGHTH
 from discreet.local.device.ed25519 import _ORDER as ORDER
+from discreet.local.device.ed25519 import Point
+from discreet.local.device.ed25519 import _combined as combined
+from discreet.local.device.ed25519 import _sum as added
+from discreet.local.device.limits import MOST_QUESTION
+from discreet.local.device.loss import WORD
+from discreet.local.device.participant import Participant
 from discreet.local.device.sending import fate_of
 from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracle_steps.packing import pack, width
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.wheel import Wheel
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 from discreet.local.study.seeded_words import SeededWords, seed_of
+
+sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part of `vectors`
+
+from vectors.make import LIVE
 
 Case = dict[str, Any]
 HERE = Path(__file__).parent / "v1"
@@ -81,9 +95,9 @@ def levels() -> list[Case]:
 
 
 def packed_oracles() -> list[Any]:
-    """Return an oracle of each kind that devices answer for, and those whose words are the largest."""
+    """Return an oracle of each kind of the format, and those whose words are the largest."""
     later = [oracles()["geometry"]]  # bytes go by the place in this list, so that what came later stands last
-    live = [kind for kind in oracles().values() if kind.live and kind not in later]
+    live = [oracles()[name] for name in LIVE if oracles()[name] not in later]
     made: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
     made += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
     made += [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
@@ -93,7 +107,7 @@ def packed_oracles() -> list[Any]:
 
 def bad_words(oracle: Any) -> Iterator[list[int]]:
     """Yield words that are no report of an oracle."""
-    last, wide = (1 << 32) - 1, width(oracle)
+    last, wide = (1 << 32) - 1, oracle.codec.width
     if getattr(oracle, "seeds", None) is not None:
         yield from ([oracle.seeds, 0], [last, 0], [1, oracle.places])
         return
@@ -124,7 +138,7 @@ def packed() -> list[Case]:
             stream = SeededWords(seed_of(2, f"packed {number} {basket}"), 0)
             one = 3 * basket - 4 if isinstance(oracle, tuple(means().values())) else [basket % oracle.size]
             report = oracle.randomise(one, stream.take)
-            words = pack(oracle, oracle.columns([report]))[0].tolist()
+            words = oracle.codec.pack(oracle.codec.make_columns([report]))[0].tolist()
             found.append({"oracle": oracle.form, "report": _compact(report), "words": words})
         found += [{"oracle": oracle.form, "words": words, "refused": True} for words in bad_words(oracle)]
     return found
@@ -399,7 +413,8 @@ def signatures() -> list[Case]:
         "a key of order eight": {"key": text(EIGHTH), "signature": text(1) + text(0)},
         "a key of order eight, mirrored": {"key": text(FIELD - EIGHTH), "signature": text(1) + text(0)},
     }
-    return found + [{**one, "what": what, **changed} for what, changed in broken.items()] + small_first()
+    found += [{**one, "what": what, **changed} for what, changed in broken.items()]
+    return [*found, *small_first(), *mixed_orders()]
 
 
 def small_first() -> list[Case]:
@@ -418,6 +433,196 @@ def small_first() -> list[Case]:
             "holds": False,
         }
     ]
+
+
+def mixed_orders() -> list[Case]:
+    """Return signatures on which the equations of RFC 8032, with and without the cofactor, say different things.
+
+    A point that is the sum of an honest one and of one of order eight is of no small order, and written in the one
+    right way. Eight times it, the equation holds for each of these signatures. Without the cofactor it holds for those
+    alone in which the parts of order eight cancel each other; for the last of them, once k was reduced by the order.
+    """
+    scale, nonce = 2**251 + 12_345, 2**250 + 67_890
+    # The x of the point of order eight whose y is EIGHTH: x^2 = (y^2 - 1) / (d y^2 + 1).
+    square = (EIGHTH**2 - 1) * pow(CURVE * EIGHTH**2 + 1, -1, FIELD) % FIELD
+    root = pow(square, (FIELD + 3) // 8, FIELD)
+    root = root if root * root % FIELD == square else root * pow(2, (FIELD - 1) // 4, FIELD) % FIELD
+    small = (root, EIGHTH, 1, root * EIGHTH % FIELD)
+
+    def times(number: int, point: Point) -> Point:
+        return combined(number, point, 0, point)
+
+    def written(point: Point) -> bytes:
+        x, y = (side * pow(point[2], -1, FIELD) % FIELD for side in point[:2])
+        return (y | (x & 1) << 255).to_bytes(32, "little")
+
+    def signature(key: Point, first: Point, fits: Callable[[int], bool]) -> Case:
+        for number in range(1000):
+            message, both = bytes([number % 256, number // 256]), written(first) + written(key)
+            challenge = int.from_bytes(sha512(both + message).digest(), "little")
+            if fits(challenge):
+                last = (nonce + challenge % ORDER * scale) % ORDER
+                text = written(first).hex() + last.to_bytes(32, "little").hex()
+                return {"key": written(key).hex(), "message": message.hex(), "signature": text}
+        raise AssertionError
+
+    key, first = times(scale, BASE), times(nonce, BASE)
+    mixed_key, mixed_first = added(key, small), added(first, small)
+    cases: list[tuple[str, bool, Case]] = [
+        ("a first point of mixed order", False, signature(key, mixed_first, lambda _: True)),
+        ("a key of mixed order", False, signature(mixed_key, first, lambda k: bool(k % 8 and k % ORDER % 8))),
+        (
+            "a key and a first point of mixed order that cancel each other",
+            True,
+            signature(mixed_key, mixed_first, lambda k: k % 8 == k % ORDER % 8 == 7),
+        ),
+        (
+            "a key of mixed order that cancels when k is reduced by the order",
+            True,
+            signature(mixed_key, first, lambda k: bool(k % 8) and k % ORDER % 8 == 0),
+        ),
+        (
+            "a key of mixed order that cancels when k is not reduced by the order",
+            False,
+            signature(mixed_key, first, lambda k: k % 8 == 0 and bool(k % ORDER % 8)),
+        ),
+    ]
+    return [{"what": what, **case, "holds": holds} for what, holds, case in cases]
+
+
+def taken_part(
+    answers: dict[str, tuple[int, str]], number: int, *, now: int = 0, token: str | None = "ab" * 16
+) -> tuple[Case, dict[str, Any]]:
+    """Return what a device of this number does when a service answers so, and what it then has in its record."""
+    sent: list[bytes] = []
+
+    def send(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
+        path = address.partition("/v1/studies/breakfast")[2]
+        if path == "/reports":
+            sent.append(body or b"")
+            return 200, b'{"outcome":"counted"}'
+        status, text = answers[path]
+        return status, text.encode()
+
+    drawn = iter([number.to_bytes(4, "little")])
+    with TemporaryDirectory() as folder:
+        device = Participant(
+            "http://service", "breakfast", folder=folder, max_epsilon=1, token=token, pause=0, send=send,
+            now=lambda: now, take=lambda many: next(drawn, bytes(many)),
+        )  # fmt: skip
+        try:
+            standing: Case = {"standing": device.take_part([1])}
+        except ValueError as error:
+            standing = {"refused": str(error)}
+        except OSError:
+            standing = {"again": True}
+        record = device.memory.read()
+    if sent:
+        standing = {"round": json.loads(sent[0])["round"], "token": json.loads(sent[0])["token"]}
+    return standing, record
+
+
+def asking() -> list[Case]:
+    """Return which of the questions a device answers, by its number, the clock and what it has seen."""
+    made, half = study_document(PLAN, SIGNER), 1 << 31
+    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
+    first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
+    both, end = {"state": "open", "questions": [first, second]}, 1_800_000_000
+    cases: list[tuple[str, Case, int, int]] = [
+        ("the first number", both, 0, 0),
+        ("the last number before the end of a round", both, half - 1, 0),
+        ("the first number of the next round", both, half, 0),
+        ("the last number of all", both, WORD - 1, 0),
+        ("the second before a question expires", both, half, end - 1),
+        ("the second in which a question expires", both, half, end),
+        ("the question of others has expired", both, 0, end),
+        ("a question that never expires", both, 0, 2**40),
+        ("nobody of this number is asked yet", {"state": "open", "questions": [second]}, 0, 0),
+        ("between rounds", {"state": "waiting", "questions": []}, 0, 0),
+        ("the study is over", {"state": "released", "questions": []}, 0, 0),
+        ("the study is over, and its reports are deleted", {"state": "scrubbed", "questions": []}, 0, 0),
+        ("a state that there is not yet", {"state": "resting", "questions": []}, 0, 0),
+        ("an open question of a study that is over", {"state": "released", "questions": [first]}, 0, 0),
+        ("a question to others that is refused", {"state": "open", "questions": [first, unanswered()]}, 0, 0),
+        ("a question to this device that is refused", {"state": "open", "questions": [first, unanswered()]}, half, 0),
+    ]
+    found = []
+    for what, questions, number, now in cases:
+        answers = {"": (200, json.dumps(study)), "/questions": (200, json.dumps(questions))}
+        told, record = taken_part(answers, number, now=now)
+        case = {"what": what, "study": study, "questions": questions, "number": number, "now": now}
+        told.pop("token", None)
+        found.append({**case, **told, "seen": record.get("seen", [])})
+    return found
+
+
+def unanswered() -> Case:
+    """Return a question to the second half that a service may sign, and that no device answers: it hides its loss."""
+    told = json.loads(asked(1 << 31, 1 << 32, 1)["question"])
+    oracle = {**told["question"]["oracle"], "inside": str((1 << 64) - 1)}
+    text, signature = signed(QUESTION, {**told, "question": {**told["question"], "oracle": oracle}})
+    return {"question": text, "signature": signature}
+
+
+def enrolled() -> list[Case]:
+    """Return what may come back for a request to enrol, and what a device makes of it."""
+    made = study_document(PLAN, SIGNER)
+    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
+    questions = {"state": "open", "questions": [asked(0, WORD, 0)]}
+    answers: list[tuple[str, int, str]] = [
+        ("a token", 200, _compact({"token": "0123456789abcdef" * 2})),
+        ("a token and more", 200, _compact({"more": [1], "token": "ee" * 16})),
+        ("no token", 200, "{}"),
+        ("a token that is a number", 200, _compact({"token": 7})),
+        ("a token that is null", 200, _compact({"token": None})),
+        ("a digit too few", 200, _compact({"token": "e" * 31})),
+        ("a digit too many", 200, _compact({"token": "e" * 33})),
+        ("large digits", 200, _compact({"token": "EE" * 16})),
+        ("a line feed after it", 200, _compact({"token": "ee" * 16 + "\n"})),
+        ("a token with another status", 201, _compact({"token": "ee" * 16})),
+        ("a list", 200, _compact(["ee" * 16])),
+        ("a network that wants a login", 200, "<html>please log in</html>"),
+        ("a network that wants a login, and says so", 403, "<html>please log in</html>"),
+        ("a reason without its type", 403, '{"reason":"not-for-anyone"}'),
+    ]
+    for reason in (Reason.NOT_FOR_ANYONE, Reason.ROUND_CLOSED, Reason.UNKNOWN_STUDY, Reason.TOO_MANY, Reason.BUSY):
+        refusal = REFUSALS[reason]
+        told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": reason}
+        answers.append((str(reason), refusal.status, _compact(told)))
+    found = []
+    for what, status, body in answers:
+        all_answers = {
+            "": (200, json.dumps(study)),
+            "/questions": (200, json.dumps(questions)),
+            "/enrol": (status, body),
+        }
+        told, _ = taken_part(all_answers, 0, token=None)
+        told.pop("round", None)
+        found.append({"what": what, "status": status, "body": body, **told})
+    return found
+
+
+def measured() -> list[Case]:
+    """Return signed questions of as many bytes as may be, and of one more; what is written stands before spaces."""
+    made = study_document(PLAN, SIGNER)
+    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
+    told = json.loads(asked(0, WORD, 0)["question"])
+    cases = []
+    for what, more in (("", {}), (" with letters of two bytes", {"more": "é" * 9})):
+        for beyond in (0, 1):
+            text = json.dumps({**told, **more}, ensure_ascii=False, separators=(",", ":"))
+            bytes_of_text = MOST_QUESTION + beyond
+            padded = text + " " * (bytes_of_text - len(text.encode()))
+            shown = {"question": padded, "signature": SIGNER.sign(QUESTION + padded.encode())}
+            answer = {"state": "open", "questions": [shown]}
+            case = {
+                "what": f"{'one byte more than' if beyond else 'as many bytes as'} may be{what}",
+                "name": "breakfast",
+            }
+            outcome = decided({**case, "study": study, "questions": answer})
+            cases.append({**outcome, "questions": {"state": "open", "questions": [{**shown, "question": text}]}})
+            cases[-1]["bytes"] = bytes_of_text
+    return cases
 
 
 def decided(case: Case) -> Case:
@@ -442,6 +647,7 @@ def files() -> dict[str, str]:
     cases = {"packed": packed(), "batches": batches(), "studies": studies(), "answers": answers()}
     cases["signatures"] = signatures()
     cases["becoming"] = levels()
+    cases |= {"asked": asking(), "enrol": enrolled(), "measured": measured()}
     lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 

@@ -8,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "v1"
+FOLDER, BESIDE = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
 MOST, FAIL = 64, 0  # what the owner of a device allows where a case does not say
 
 
 def cases(name: str) -> list[dict[str, Any]]:
     """Return the cases of a file."""
-    found: list[dict[str, Any]] = json.loads((FOLDER / f"{name}.json").read_text())
+    place = next(folder / f"{name}.json" for folder in (FOLDER, BESIDE) if (folder / f"{name}.json").exists())
+    found: list[dict[str, Any]] = json.loads(place.read_text())
     return found
 
 
@@ -26,6 +27,14 @@ def asked_in(case: Mapping[str, Any]) -> Any:
     if "bytes" in case:
         return json.dumps(question).encode().ljust(case["bytes"])
     return question
+
+
+def held_in(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is held in a case, by kind: as it is written, or each entry so many times."""
+    own = {name: case[name] for name in ("basket", "texts", "given", "after") if name in case}
+    for name, entries in case.get("repeated", {}).items():
+        own[name] = [entry for entry, times in entries for _ in range(times)]
+    return {name: [tuple(pair) for pair in some] if name in ("given", "after") else some for name, some in own.items()}
 
 
 class Bytes:
@@ -65,11 +74,12 @@ def _by_itself(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
 def _told(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
     source = Bytes(case["random"]) if "random" in case else Bytes("00")
     take = {} if "most_bytes" in case else {"take": source.take}
-    pairs = {name: [tuple(pair) for pair in case[name]] for name in ("given", "after") if name in case}
-    pairs |= {"texts": case["texts"]} if "texts" in case else {}
+    own = held_in(case)
+    # A device that holds texts holds no numbers.
+    basket = own.pop("basket", [1] if "texts" not in own else [])
     limits = {"max_epsilon": case.get("max_epsilon", MOST), "max_delta": case.get("max_delta", FAIL)}
     try:
-        report = client(asked_in(case), case.get("basket", [1]), **limits, **pairs, **take)
+        report = client(asked_in(case), basket, **limits, **own, **take)
     except ValueError as error:
         return f"refused: {error}"
     except Exception as error:

@@ -38,6 +38,17 @@ export interface Question {
   readonly oracle: Oracle;
 }
 
+/**
+ * Items that a device answers for, and pairs of either kind: what comes after the first of them is ignored.
+ *
+ * So the work of an answer has a bound that is known before anything is held. No limit of what is asked, and so not in
+ * `limits`: a device that holds more is not refused, which would show.
+ */
+export const MOST_HELD = 2 ** 15;
+
+/** Symbols of the texts that a device answers for, with the end of each counted: texts after the first are ignored. */
+export const MOST_SYMBOLS_HELD = 2 ** 18;
+
 export const OWN = ["after", "given"]; // kinds of pairs that a device has beside its items
 export const END = "\n"; // what every text ends with, and none has inside
 
@@ -59,6 +70,63 @@ export function plainTexts(texts: Iterable<string>): string[] {
     throw new TypeError("A study without a list of items asks for texts: this device holds other things.");
   }
   return held;
+}
+
+/** Return what comes first, up to as many as said. */
+function* firstOf<T>(some: Iterable<T>, many: number): Generator<T> {
+  let left = many;
+  if (left <= 0) return;
+  for (const one of some) {
+    yield one;
+    if (--left <= 0) return;
+  }
+}
+
+/** Return relations as pairs of whole numbers: as many as a device answers for. */
+function wholePairs(pairs: Iterable<Pair>): Pair[] {
+  return [...firstOf(pairs, MOST_HELD)].map((pair) => {
+    const both = wholeNumbers(pair);
+    if (both.length !== 2) throw new TypeError("A relation is a pair of two items: this device has others.");
+    return [both[0]!, both[1]!];
+  });
+}
+
+/** Return the texts that a device answers for: those at the front that are not too long together. */
+function firstTexts(texts: Iterable<string>): string[] {
+  let symbolsLeft = MOST_SYMBOLS_HELD;
+  const first: string[] = [];
+  for (const text of texts) {
+    symbolsLeft -= 1;
+    if (typeof text === "string") for (const _ of text) symbolsLeft -= 1;
+    if (symbolsLeft < 0) break;
+    first.push(text);
+  }
+  return plainTexts(first);
+}
+
+/** What a device may hold beside its items. */
+export interface OwnThings {
+  readonly texts?: Iterable<string> | undefined;
+  readonly given?: Iterable<Pair> | undefined;
+  readonly after?: Iterable<Pair> | undefined;
+}
+
+/** What a device holds, checked, and cut to what it answers for. */
+export interface DeviceData {
+  readonly items: readonly number[];
+  readonly texts: readonly string[] | undefined;
+  readonly given: readonly Pair[];
+  readonly after: readonly Pair[];
+}
+
+/** Return what is held, or throw: whatever is asked, and before anything is asked for. */
+export function deviceData(basket: Iterable<number>, { texts, given = [], after = [] }: OwnThings = {}): DeviceData {
+  return {
+    items: wholeNumbers(firstOf(basket, MOST_HELD)),
+    texts: texts === undefined ? undefined : firstTexts(texts),
+    given: wholePairs(given),
+    after: wholePairs(after),
+  };
 }
 
 /**

@@ -9,7 +9,7 @@
  * tells how they become numbers. A device with nothing to say answers too, and cannot be told apart by it.
  */
 
-import { type Pair, type Question, held, plainTexts, wholeNumbers } from "./answering.js";
+import { type Pair, type Question, deviceData, held } from "./answering.js";
 import { Draws, type Seed, type Take, mixed, published, secure } from "./draws.js";
 import { type Fields, Refused } from "./json.js";
 import { type Oracle, WORD, pointsOf, weightOf } from "./loss.js";
@@ -201,9 +201,9 @@ export interface Options {
   /** The texts held, where the study has no list of items: then there is no basket of numbers. */
   readonly texts?: Iterable<string> | undefined;
   /** The relations that the device was given, as pairs of items. */
-  readonly given?: Iterable<Pair>;
+  readonly given?: Iterable<Pair> | undefined;
   /** The pairs (a, b) of items where b came later than a. */
-  readonly after?: Iterable<Pair>;
+  readonly after?: Iterable<Pair> | undefined;
   /** Where random bytes come from: the system's secure source. Anything else is for tests. */
   readonly take?: Take;
 }
@@ -212,16 +212,15 @@ export interface Options {
  * Return this device's one report to a question, as the bytes to send. A `Refused` says why there is none.
  *
  * The question is the bytes or the text that came, or what `parsed` read from them. The basket has the numbers of the
- * items held; those that the question does not know are ignored.
+ * items held; those that the question does not know are ignored, and so is what comes after the first 32,768, here and
+ * among relations.
  */
 export function client(question: Fields | Uint8Array | string, basket: Iterable<number>, options: Options): Uint8Array {
   const asked = check(parsed(question), options.maxEpsilon, options.maxDelta);
   checkKind(asked, options.texts);
-  // Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
-  const items = wholeNumbers(basket);
-  const [given, after] = [pairsOf(options.given), pairsOf(options.after)];
-  const mine = options.texts === undefined ? items : plainTexts(options.texts);
-  const values = held(asked, mine, asked.pairs === "after" ? after : given);
+  // Looked at whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+  const own = deviceData(basket, options);
+  const values = held(asked, own.texts ?? own.items, asked.pairs === "after" ? own.after : own.given);
   const report = ANSWERS.get(asked.oracle.oracle)!(asked.oracle, values, new Draws(options.take ?? secure));
   return new TextEncoder().encode(JSON.stringify(report));
 }
@@ -231,12 +230,4 @@ export function checkKind(asked: Pick<Question, "texts">, texts: Iterable<string
   if ((asked.texts === undefined) !== (texts === undefined)) {
     throw new Refused("The question is about texts, and this device holds items; or the other way round.");
   }
-}
-
-function pairsOf(pairs: Iterable<Pair> = []): Pair[] {
-  return [...pairs].map((pair) => {
-    const both = wholeNumbers(pair);
-    if (both.length !== 2) throw new TypeError("A relation is a pair of two items: this device has others.");
-    return [both[0]!, both[1]!];
-  });
 }

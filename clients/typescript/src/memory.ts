@@ -91,19 +91,32 @@ export class Spending {
     this.memory = new Memory(store, SPENT);
   }
 
+  /** Refuse an answer that would be too much in all. Whoever enrols and then refuses shows what it gave before. */
+  async check(study: string, epsilon: string, most?: Limit): Promise<void> {
+    return this.memory.held(async (known) => checkTotal(read(known), study, epsilon, most));
+  }
+
   /** Write down what an answer gives away, before it is made; refuse it where that would be too much in all. */
   async charge(study: string, epsilon: string, most?: Limit): Promise<void> {
     return this.memory.held(async (known) => {
-      const others = read(known).filter(([name]) => name !== study);
-      const spent = others.reduce<Fraction>((sum, [, , number]) => plus(sum, number), [0n, 1n]);
-      if (most !== undefined) withinTotal(numberOf({ epsilon }, "epsilon"), spent, most);
+      const spent = read(known);
+      checkTotal(spent, study, epsilon, most);
+      const others = spent.filter(([name]) => name !== study);
       known.spent = [...others.map(([name, text]): [string, string] => [name, text]), [study, epsilon]];
       await this.memory.write(known);
     });
   }
 }
 
-function read({ spent = [] }: Known): [study: string, epsilon: string, number: Fraction][] {
+type Spent = [study: string, epsilon: string, number: Fraction][];
+
+function checkTotal(spent: Spent, study: string, epsilon: string, most?: Limit): void {
+  const others = spent.filter(([name]) => name !== study);
+  const total = others.reduce<Fraction>((sum, [, , number]) => plus(sum, number), [0n, 1n]);
+  if (most !== undefined) withinTotal(numberOf({ epsilon }, "epsilon"), total, most);
+}
+
+function read({ spent = [] }: Known): Spent {
   try {
     return spent.map(([study, epsilon]) => [String(study), epsilon, numberOf({ epsilon }, "epsilon")]);
   } catch (error) {

@@ -2,17 +2,18 @@
  * One device in one study, over the network: it joins, asks what is asked, and answers once.
  *
  * The order of things is the point. The device draws its number before it reads a question. It refuses what does not fit
- * (`documents`) before it looks at its basket. It writes its report down before it sends it, and whatever happens then, it
+ * (`documents`) whatever it holds, and what it holds it checks first of all. It writes its report down before it sends it, and whatever happens then, it
  * sends these bytes and no others. `docs/wire.md` says the same in words.
  */
 
-import type { Pair, Question } from "./answering.js";
+import { type OwnThings, type Question, deviceData } from "./answering.js";
 import { becomes } from "./becoming.js";
 import { checkKind, client } from "./client.js";
 import { type Limits, type QuestionText, type StudyText, checkedName, hexOf, questionsOf, studyOf } from "./documents.js";
 import { type Take, secure } from "./draws.js";
 import { type Fields, type Json, Refused, field } from "./json.js";
 import { type Known, Memory, Spending, type Store } from "./memory.js";
+import { MARGIN, rehearse } from "./rehearsal.js";
 import { ANOTHER_TOKEN, type Send, Unreached, fateOf, overHttp, problemOf, toldIn } from "./sending.js";
 import { type Limit, check } from "./trust.js";
 
@@ -35,8 +36,8 @@ export interface ParticipantOptions extends Limits {
   /** The key of the service, as hexadecimal digits; without one it keeps the first that comes, and no other after it. */
   readonly key?: string;
   /**
-   * Milliseconds from when the answer is begun to when it is sent: longer than any answer takes, so that the time it took
-   * tells nothing.
+   * Milliseconds from when the answer is begun to when it is sent, at least. It is more where the question asks for more
+   * work: four times what the longest answer takes, which the device tries first. So the time it took tells nothing.
    */
   readonly pause?: number;
   /** How a request is sent, the time in seconds, and random bytes; others are for tests. */
@@ -81,34 +82,40 @@ export class Participant {
    */
   async takePart(
     basket: Iterable<number>,
-    own: { texts?: Iterable<string>; given?: Iterable<Pair>; after?: Iterable<Pair> } = {},
+    own: OwnThings = {},
   ): Promise<Standing> {
     return this.memory.held(async (known) => {
+      if (known.report !== undefined) return this.sent(known);
+      // Before anything is asked for: who has enrolled and then is silent could be told apart.
+      const held = deviceData(basket, own);
       if (known.number === undefined) {
         // Before anything is read that could be made for some numbers alone.
         known.number = new DataView(copied(this.take(4))).getUint32(0, true);
         await this.memory.write(known);
       }
-      if (known.report === undefined) {
-        const study = await this.joined(known);
-        const asked = await this.asked(known, study);
-        if (typeof asked === "string") return asked;
-        // Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
-        check(asked.question, this.options.maxEpsilon, this.options.maxDelta);
-        checkKind(asked.question as Pick<Question, "texts">, own.texts);
-        const token = await this.token(known);
-        await this.spending.charge(this.name, asked.question["epsilon"] as string, this.options.maxTotalEpsilon);
-        const ready = new Promise((resolve) => setTimeout(resolve, this.options.pause ?? 1000));
-        const held = study.become === undefined ? basket : becomes(basket, study.become);
-        const report = client(asked.question, held, { ...this.options, ...own, take: this.take });
-        const key = hexOf(this.take(16));
-        const told = JSON.parse(new TextDecoder().decode(report)) as Json;
-        // The body as it travels, so that what is sent again is what was sent before.
-        known.asked = asked.text;
-        known.report = JSON.stringify({ round: asked.round, token, key, report: told });
-        await this.memory.write(known);
-        await ready;
-      }
+      const study = await this.joined(known);
+      const asked = await this.asked(known, study);
+      if (typeof asked === "string") return asked;
+      // Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
+      check(asked.question, this.options.maxEpsilon, this.options.maxDelta);
+      checkKind(asked.question as Pick<Question, "texts">, held.texts);
+      const charge = [this.name, asked.question["epsilon"] as string, this.options.maxTotalEpsilon] as const;
+      await this.spending.check(...charge);
+      const token = await this.token(known);
+      await this.spending.charge(...charge);
+      const wait = Math.max(this.options.pause ?? 1000, MARGIN * rehearse(asked.question, study, this.options));
+      const ready = performance.now() + wait;
+      const items = study.become === undefined ? held.items : becomes(held.items, study.become);
+      const kind = field(asked.question, "pairs");
+      const pairs = kind === "given" ? { given: held.given } : kind === "after" ? { after: held.after } : {};
+      const report = client(asked.question, items, { ...this.options, texts: held.texts, ...pairs, take: this.take });
+      const key = hexOf(this.take(16));
+      const told = JSON.parse(new TextDecoder().decode(report)) as Json;
+      // The body as it travels, so that what is sent again is what was sent before.
+      known.asked = asked.text;
+      known.report = JSON.stringify({ round: asked.round, token, key, report: told });
+      await this.memory.write(known);
+      await moment(ready, wait);
       return this.sent(known);
     });
   }
@@ -211,6 +218,16 @@ export class Participant {
     }
     throw new Refused(`The service does not answer: ${problem.title}.`);
   }
+}
+
+/**
+ * Wait for a moment; where that has passed, for the next one that is whole waits after it.
+ *
+ * A device that was held up for longer than any answer takes tells by how many waits, and no more.
+ */
+async function moment(ready: number, wait: number): Promise<void> {
+  const late = performance.now() - ready;
+  await new Promise((resolve) => setTimeout(resolve, late > 0 ? Math.ceil(late / wait) * wait - late : -late));
 }
 
 function copied(bytes: Uint8Array): ArrayBuffer {

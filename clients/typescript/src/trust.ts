@@ -109,7 +109,7 @@ function limits(maxEpsilon: Limit, maxDelta: Limit): [Fraction, Fraction] {
 }
 
 /** Return the finite number that the owner of the device wrote, exactly; undefined for anything else. */
-function limit(given: Limit): Fraction | undefined {
+export function limit(given: Limit): Fraction | undefined {
   if (typeof given === "bigint") return [given, 1n];
   if (typeof given !== "number" && typeof given !== "string") return undefined;
   return OWNED.test(String(given)) ? written(String(given)) : undefined;

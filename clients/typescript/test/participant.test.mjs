@@ -10,7 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { Memory, Participant, Refused, Unreached, localStore } from "../dist/index.js";
+import { MOST_HELD, MOST_SYMBOLS_HELD, deviceData } from "../dist/answering.js";
 import { Spending } from "../dist/memory.js";
+import { fullest } from "../dist/rehearsal.js";
 import { folderStore } from "../dist/node.js";
 import { overHttp } from "../dist/sending.js";
 
@@ -378,9 +380,8 @@ for (const [what, [answer, kind, why]] of Object.entries(WITHOUT)) {
       drawn.push(count);
       return new Uint8Array(count);
     };
-    const never = { [Symbol.iterator]: () => assert.fail("the basket was looked at") };
     const one = participant(service, { token: undefined, send: asked, take });
-    await assert.rejects(one.takePart(never), (error) => error instanceof kind && why.test(error.message));
+    await assert.rejects(one.takePart([1]), (error) => error instanceof kind && why.test(error.message));
     assert.deepEqual(drawn, [4]);
     assert.deepEqual([kept().token, kept().report], [undefined, undefined]);
     assert.equal(await one.takePart([1]), "counted");
@@ -455,12 +456,83 @@ test("a browser's storage keeps the same", async () => {
   assert.equal((await new Memory(localStore(storage), "breakfast").read()).report, service.bodies[0]);
 });
 
-test("the answer is sent at a moment that was chosen before it was made", async (context) => {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
+const SPELT = CASES.find((one) => one.what === "texts of a study without a list");
+
+/** Take part by a clock that stands still, but for what each answer takes; return the last delay before the sending. */
+async function delayed(context, taken, pause) {
+  let clock = 0;
+  const delays = [];
+  const { setTimeout: later } = globalThis;
+  const { encode } = TextEncoder.prototype;
+  context.mock.method(performance, "now", () => clock);
+  context.mock.method(globalThis, "setTimeout", (work, wait, ...rest) => {
+    delays.push(wait);
+    return later(work, 0, ...rest);
+  });
+  // Every answer ends with its report, as bytes: two of the rehearsal, and its own.
+  context.mock.method(TextEncoder.prototype, "encode", function (text) {
+    if (text?.startsWith('{"value":')) clock += taken.shift();
+    return encode.call(this, text);
+  });
   const service = new Service();
-  const done = participant(service, { pause: 5000 }).takePart([1]);
-  while (!readdirSync(folder).includes("breakfast.json") || kept().report === undefined) await new Promise(setImmediate);
-  assert.deepEqual(service.bodies, []);
-  context.mock.timers.tick(5000);
-  assert.equal(await done, "counted");
+  Object.assign(service, { study: SPELT.study, questions: SPELT.questions });
+  const store = localStore({ getItem: () => null, setItem: () => {} });
+  const take = (count) => new Uint8Array(count);
+  assert.equal(await participant(service, { store, pause, take }).takePart([], { texts: ["a"] }), "counted");
+  context.mock.restoreAll();
+  return delays.at(-1);
+}
+
+test("the answer is sent at a moment that was chosen before it was made, and later than the longest one", async (context) => {
+  // The pause where answers are quick, four times the rehearsal where they are not; of that, what the own answer took is over.
+  assert.equal(await delayed(context, [10, 10, 0], 1000), 1000);
+  assert.equal(await delayed(context, [10, 10, 20], 1000), 980);
+  assert.equal(await delayed(context, [1000, 700, 0], 1000), 6800);
+  assert.equal(await delayed(context, [1000, 700, 2000], 1000), 4800);
+  // One that was held up is sent at the next of the same moments: 33,300 after the beginning comes 35,000.
+  assert.equal(await delayed(context, [10, 10, 33_300], 5000), 1700);
+});
+
+test("a rehearsal holds as much as a device answers for, all of it what the question names", () => {
+  const spelt = { begin: ["", "ab", "é😀\n"], alphabet: "abé😀", step: 1, length: 9 };
+  for (const own of fullest({ ask: "which", of: 99, texts: spelt })) {
+    assert.deepEqual(deviceData(own.basket, own).texts, own.texts);
+    const symbols = own.texts.reduce((sum, text) => sum + [...text].length + 1, 0);
+    assert.ok(symbols > 0.99 * MOST_SYMBOLS_HELD && symbols <= MOST_SYMBOLS_HELD);
+  }
+  for (const question of [{ of: 10 }, { of: [[7, 8, 9], 5] }, { of: [[7, 8]], order: [5, 4] }, { of: [[7, 8]], pairs: "given" }, { of: [[7, 8]], pairs: "after" }]) {
+    const [own] = fullest(question);
+    const held = deviceData(own.basket, own);
+    assert.equal(held.items.length, MOST_HELD);
+    assert.ok(question.of === 10 || held.items[0] === 7);
+    for (const kind of ["given", "after"]) {
+      assert.equal(held[kind].length, question.pairs === kind ? MOST_HELD : 0);
+      assert.ok(question.pairs !== kind || `${held[kind][0]}` === "7,8");
+    }
+  }
+});
+
+test("what was given elsewhere shows in nothing", async () => {
+  const service = new Service();
+  await new Spending(folderStore(folder)).charge("lunch", "1/2");
+  const one = participant(service, { maxTotalEpsilon: 1, token: undefined });
+  await assert.rejects(one.takePart([1]), /has given 0.5 in other studies, and gives at most 1 in all/);
+  assert.deepEqual(service.requests, ["GET ", "GET /questions"]);
+});
+
+test("a basket that is none shows in nothing", async () => {
+  const cases = [
+    [["tea"], {}, /A basket holds whole numbers/],
+    [[1.5], {}, /A basket holds whole numbers/],
+    [[1], { given: [[1, 2, 3]] }, /A relation is a pair of two items/],
+    [[], { texts: [1] }, /asks for texts/],
+  ];
+  const service = new Service();
+  for (const [basket, own, why] of cases) await assert.rejects(participant(service).takePart(basket, own), why);
+  assert.deepEqual(service.requests, []);
+  assert.deepEqual(readdirSync(folder), []);
+  service.outcome = () => { throw new Unreached("no answer"); };
+  await assert.rejects(participant(service).takePart([1]), Unreached);
+  service.outcome = () => [200, { outcome: "counted" }];
+  assert.equal(await participant(service).takePart(["tea"]), "counted"); // a report that was made is not kept back
 });

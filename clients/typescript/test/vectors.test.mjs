@@ -9,7 +9,7 @@ import { Draws } from "../dist/draws.js";
 import { Refused } from "../dist/json.js";
 
 const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
-const STUDIES = ["packed.json", "batches.json", "studies.json", "answers.json", "signatures.json", "becoming.json"]; // of what travels around questions
+const STUDIES = ["packed.json", "batches.json", "studies.json", "answers.json", "signatures.json", "becoming.json", "asked.json", "enrol.json", "measured.json"]; // of what travels around questions
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".json") && ![...STUDIES, "chosen.json"].includes(name));
 // With fewer files than these, something was not read.
 assert.ok(FILES.length >= 13);
@@ -39,9 +39,13 @@ function askedIn(given) {
 function told(given) {
   const bytes = source(given.random ?? "");
   const options = { maxEpsilon: given.max_epsilon ?? 64, maxDelta: given.max_delta ?? 0 };
-  for (const name of ["texts", "given", "after"]) if (name in given) options[name] = given[name];
+  const own = { basket: given.basket, texts: given.texts, given: given.given, after: given.after };
+  for (const [name, entries] of Object.entries(given.repeated ?? {})) {
+    own[name] = entries.flatMap(([entry, times]) => Array(times).fill(entry));
+  }
+  for (const name of ["texts", "given", "after"]) if (own[name] !== undefined) options[name] = own[name];
   if (!("most_bytes" in given)) options.take = bytes.take;
-  const report = new TextDecoder().decode(client(askedIn(given), given.basket ?? [1], options));
+  const report = new TextDecoder().decode(client(askedIn(given), own.basket ?? (own.texts === undefined ? [1] : []), options));
   assert.equal(bytes.left(), 0, "bytes are left over");
   return report;
 }
@@ -67,7 +71,7 @@ for (const name of FILES) {
         assert.ok(told(given).length <= given.most_bytes, where);
       } else {
         assert.equal(told(given), given.report, where);
-        if (!("bytes" in given)) {
+        if (!("bytes" in given || "text" in given)) {
           // As text, it is the same question.
           assert.equal(told({ ...given, text: JSON.stringify(askedIn(given)) }), given.report, where);
         }

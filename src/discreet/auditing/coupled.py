@@ -23,7 +23,7 @@ from ..exact.engine import Engine
 from ..privacy.budget import Budget, Neighbours, compose, epsilon_for
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import SimulationSource, Source
-from ..publish import Job, metered
+from ..publish import Case, metered
 from ..publish.result import Release
 from .engines import NAME, Engines
 from .neighbours import AuditQuestion, Database, NeighbourPair, battery, questions
@@ -56,7 +56,7 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
         if broken is not None:
             pair, why = broken
             return Attempt(stands=False, loss=trial.loss, pair=str(pair), question=str(question), why=why, **run())
-    if not trial.pairs:
+    if not trial.pairs and trial.refused:
         raise MisuseError(
             told(
                 "{name} refused every question of the audit, the last one so: {why}",
@@ -88,20 +88,20 @@ class _Trial:
 
     def ask(self, question: AuditQuestion) -> tuple[NeighbourPair, str] | None:
         """Go through all pairs for one question; return the first that breaks the claim, and how."""
-        jobs: dict[Database, Job] = {}
+        cases: dict[Database, Case] = {}
         tapes: dict[Database, tuple[list[Step], dict[str, Any]]] = {}
 
-        def job(database: Database) -> Job:
-            if database not in jobs:
-                jobs[database] = question.job(self.mechanism, self.budget, self.neighbours, database)
-            return jobs[database]
+        def case(database: Database) -> Case:
+            if database not in cases:
+                cases[database] = question.case(self.mechanism, self.budget, self.neighbours, database)
+            return cases[database]
 
         for pair in battery(question, self.neighbours, self.seed):
             first, second = pair.databases
             try:
                 if first not in tapes:
-                    tapes[first] = self._recorded(job(first), len(tapes))
-                total = self._replayed(job(second), *tapes[first])
+                    tapes[first] = self._recorded(case(first), len(tapes))
+                total = self._replayed(case(second), *tapes[first])
             except Unlikely:
                 continue
             except Differs as difference:
@@ -112,17 +112,17 @@ class _Trial:
                 self.loss, self.worst = total, (pair, question)
         return None
 
-    def _recorded(self, job: Job, place: int) -> tuple[list[Step], dict[str, Any]]:
-        meter = Recorder(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
-        meter.record(MOODS[place % len(MOODS)], self.generator, labels(job))
-        told = ended(job, meter, self.engines)
+    def _recorded(self, case: Case, place: int) -> tuple[list[Step], dict[str, Any]]:
+        meter = Recorder(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        meter.record(MOODS[place % len(MOODS)], self.generator, labels(case))
+        told = ended(case, meter, self.engines)
         return meter.tape, told
 
-    def _replayed(self, job: Job, tape: list[Step], told: dict[str, Any]) -> float:
+    def _replayed(self, case: Case, tape: list[Step], told: dict[str, Any]) -> float:
         """Return the loss that the differences of this pair amount to, in epsilon."""
-        meter = Replayer(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
-        meter.replay(tape, self.generator, labels(job))
-        again = ended(job, meter, self.engines)
+        meter = Replayer(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        meter.replay(tape, self.generator, labels(case))
+        again = ended(case, meter, self.engines)
         meter.done()
         self.steps += len(tape)
         compare_results(told, again)
@@ -146,21 +146,21 @@ def lost(meter: Replayer) -> float:
     return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
 
 
-def labels(job: Job) -> list[Item]:
+def labels(case: Case) -> list[Item]:
     """Return the labels of the items that a pattern may have, where they are found."""
-    every = list(job.baskets.vocabulary)
-    return [every[code] for code in job.allowed.tolist()]
+    every = list(case.baskets.vocabulary)
+    return [every[code] for code in case.allowed.tolist()]
 
 
-def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
-    """Carry a job out and return all that anyone sees of it, by name."""
-    release, heard = carried(job, meter, engine)
+def ended(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
+    """Carry a case out and return all that anyone sees of it, by name."""
+    release, heard = carried(case, meter, engine)
     return {**seen(release), "warnings": heard}
 
 
-def carried(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
-    """Carry a job out and return the release and the warnings; whatever breaks the rules of a release is an error."""
-    return carried_by(lambda: metered(job, meter, engine), job.budget, meter)
+def carried(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
+    """Carry a case out and return the release and the warnings; whatever breaks the rules of a release is an error."""
+    return carried_by(lambda: metered(case, meter, engine), case.budget, meter)
 
 
 def carried_by(run: Callable[[], Release], budget: Budget, meter: Meter) -> tuple[Release, list[str]]:

@@ -26,10 +26,10 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Candidates, ItemTuple, Meter, Noisy, Way
 from ..privacy.sampling import intervals
 from ..privacy.sampling.intervals import Interval
-from ..privacy.sampling.selection import Chosen
+from ..privacy.sampling.selection import Selection
 from ..privacy.sampling.sources import SimulationSource
 from ..privacy.sealed import I64, SealedEngine, unsealed
-from ..publish import Job
+from ..publish import Case
 from ..results.itemsets import Itemsets
 from .coupled import ended
 from .engines import NAME, Engines
@@ -83,7 +83,7 @@ class Walker(Meter):
             self.path.append(0)
         self.place[0] += 1
         outcome = self.path[place]
-        self.chance[0] = intervals.times(self.chance[0], outcomes[outcome], DIGITS)
+        self.chance[0] = intervals.multiply(self.chance[0], outcomes[outcome], DIGITS)
         return outcome
 
     def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
@@ -101,9 +101,9 @@ class Walker(Meter):
         added = list(law_of_noise)[self._branch(list(law_of_noise.values()))]
         return Noisy(exact + added, noisy.scale, noisy.variance)
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
         """Follow each list of picks; candidates that are not listed are numbered after the others."""
-        if perm(candidates.many, picks) > _MOST:
+        if perm(candidates.total_count, picks) > _MOST:
             raise Endless
         super()._choose(what, candidates, picks, share, way)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
@@ -113,9 +113,9 @@ class Walker(Meter):
         chosen = list(lists)[self._branch(list(lists.values()))]
         listed = len(candidates.scores)
         self.beyond[:] = [candidates.unlisted, *(number - listed for number in chosen if number >= listed)]
-        return Chosen(tuple(number if number < listed else -1 for number in chosen))
+        return Selection(tuple(number if number < listed else -1 for number in chosen))
 
-    def _others(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
+    def _draw_unlisted(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
         """Name the itemsets that are not listed by going through all of them, always in the same order."""
         unlisted, *numbers = self.beyond
         every = universe.others(listed.tuples(), unlisted, lambda _: 0)
@@ -139,16 +139,16 @@ class Walker(Meter):
         raise Endless
 
 
-def results(job: Job, engines: Engines) -> ExactOutcomes:
-    """Return every result of a job that was followed, as text, with its chance."""
+def results(case: Case, engines: Engines) -> ExactOutcomes:
+    """Return every result of a case that was followed, as text, with its chance."""
     found: dict[str, Interval] = {}
     whole = True
     pending: list[tuple[int, ...]] = [()]
     source = SimulationSource(0)
     while pending:
-        meter = Walker(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta)
+        meter = Walker(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta)
         meter.walk(pending.pop())
-        told = repr(ended(job, meter, engines))
+        told = repr(ended(case, meter, engines))
         found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)
         pending += meter.others
         whole = whole and meter.whole[0]
@@ -165,7 +165,7 @@ def loss_between(one: ExactOutcomes, other: ExactOutcomes, delta: Fraction) -> f
         against = other.chances.get(result, ZERO)[1] + missing
         if against == 0:
             return inf
-        ratio = intervals.over(chance, (against, against), DIGITS)
+        ratio = intervals.divide(chance, (against, against), DIGITS)
         worst = max(worst, float(intervals.ln(ratio, DIGITS)[0])) if ratio[0] > 0 else worst
     return worst
 
@@ -200,7 +200,7 @@ def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attem
             for pair in _chosen(question, neighbours):
                 for database in pair.databases:
                     if database not in known:
-                        known[database] = results(question.job(mechanism, budget, neighbours, database), engines)
+                        known[database] = results(question.case(mechanism, budget, neighbours, database), engines)
                 one, other = (known[database] for database in pair.databases)
                 loss = max(loss_between(one, other, budget.delta), loss_between(other, one, budget.delta))
                 tried += 1

@@ -45,7 +45,7 @@ def law(scores: tuple[int, ...], rate: Fraction, picks: int, way: Way) -> dict[t
             best = max(scores[number] for number in left)
             weights = [_power(rate * (scores[number] - best)) for number in left]
             for place, number in enumerate(left):
-                longer[*taken, number] = intervals.times(chance, one(weights, place), DIGITS)
+                longer[*taken, number] = intervals.multiply(chance, one(weights, place), DIGITS)
         found = longer
     return found
 
@@ -59,7 +59,7 @@ def _proportional(weights: list[Interval], place: int) -> Interval:
     total = ZERO
     for weight in weights:
         total = intervals.add(total, weight, DIGITS)
-    return intervals.over(weights[place], total, DIGITS)
+    return intervals.divide(weights[place], total, DIGITS)
 
 
 def _permute_and_flip(weights: list[Interval], place: int) -> Interval:
@@ -70,13 +70,13 @@ def _permute_and_flip(weights: list[Interval], place: int) -> Interval:
     products = [ONE]  # of each number of other weights, all such products added up
     for other, weight in enumerate(weights):
         if other != place:
-            shifted = [ZERO, *(intervals.times(product, weight, DIGITS) for product in products)]
+            shifted = [ZERO, *(intervals.multiply(product, weight, DIGITS) for product in products)]
             products = [intervals.add(one, two, DIGITS) for one, two in zip([*products, ZERO], shifted, strict=True)]
     total = ZERO
     for size, product in enumerate(products):
-        part = intervals.over(product, (Decimal(size + 1), Decimal(size + 1)), DIGITS)
-        total = intervals.add(total, intervals.negative(part) if size % 2 else part, DIGITS)
-    return intervals.times(total, weights[place], DIGITS)
+        part = intervals.divide(product, (Decimal(size + 1), Decimal(size + 1)), DIGITS)
+        total = intervals.add(total, intervals.negate(part) if size % 2 else part, DIGITS)
+    return intervals.multiply(total, weights[place], DIGITS)
 
 
 def _laplace(scores: tuple[int, ...], rate: Fraction, order: tuple[int, ...]) -> Interval:
@@ -121,13 +121,13 @@ def noise(scale: Fraction | None, variance: Fraction, far: int) -> dict[int, Int
     """Return the chance of each value of the noise from -far to far: discrete Laplace, or Gaussian without a scale."""
     if scale is not None:
         decay = _power(-1 / scale)
-        norm = intervals.over(intervals.one_minus(decay, DIGITS), intervals.add(ONE, decay, DIGITS), DIGITS)
+        norm = intervals.divide(intervals.one_minus(decay, DIGITS), intervals.add(ONE, decay, DIGITS), DIGITS)
         weights = [_power(-value / scale) for value in range(far + 1)]
-        return {value: intervals.times(norm, weights[abs(value)], DIGITS) for value in range(-far, far + 1)}
+        return {value: intervals.multiply(norm, weights[abs(value)], DIGITS) for value in range(-far, far + 1)}
     weights = [_power(-Fraction(value * value) / (2 * variance)) for value in range(2 * far + 1)]
     total = weights[0]
     for weight in weights[1:]:
         total = intervals.add(total, intervals.add(weight, weight, DIGITS), DIGITS)
     # Beyond twice as far as is looked at each weight is at most a third of the one before.
     most = intervals.add(total, weights[-1], DIGITS)
-    return {value: intervals.over(weights[abs(value)], (total[0], most[1]), DIGITS) for value in range(-far, far + 1)}
+    return {value: intervals.divide(weights[abs(value)], (total[0], most[1]), DIGITS) for value in range(-far, far + 1)}

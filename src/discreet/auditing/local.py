@@ -104,12 +104,12 @@ class DeviceCase:
             return {"no report": 1.0}
         found: Features = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         try:
-            self.oracle.read([report])
+            self.oracle.codec.read([report])
         except InputError:  # the basket made it one that nobody else can send
             return found | {"a report that is none": 1.0}
         if isinstance(self.oracle, MeanOracle):
-            return found | {"the worth": float(self.oracle.worth(self.oracle.columns([report]))[0])}
-        supports = self.oracle.supports(self.oracle.columns([report]))
+            return found | {"the worth": float(self.oracle.worth(self.oracle.codec.make_columns([report]))[0])}
+        supports = self.oracle.supports(self.oracle.codec.make_columns([report]))
         one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
         found["how many more values of one basket it speaks for"] = float(one - other)
         return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}
@@ -297,7 +297,7 @@ def exact(cases: Sequence[DeviceCase]) -> tuple[Attempt, list[ReportLoss]]:
     """Enumerate the law of every case's report, and return the largest loss; also that of each case."""
     begun = perf_counter()
     if not cases:
-        return Attempt(means="exact", stands=True, loss=0.0, tried="no question was put"), []
+        return Attempt(means="exact", stands=None, loss=0.0, tried="nothing: no question was put"), []
     losses = [case.loss() for case in cases]
     over = [inf if case.refused else _share(loss, case) for loss, case in zip(losses, cases, strict=True)]
     worst = max(range(len(cases)), key=lambda place: over[place])
@@ -352,7 +352,7 @@ def statistical(cases: Sequence[DeviceCase], losses: Sequence[ReportLoss], runs:
                 if best is None or score > best[0]:
                     best = score, place, event, swapped
     if best is None:
-        return Attempt(means="statistical", stands=True, loss=0.0, tried="no two baskets answer differently")
+        return Attempt(means="statistical", stands=None, loss=0.0, tried="nothing: no two baskets answer differently")
     _, place, event, swapped = best
     case, pair = tried[place]
     sides = [

@@ -228,7 +228,7 @@ class _Crowd:
         """See that devices send what the simulation says, and that one person's basket moves no other's report."""
         form, seed = ask.form, seed_of(self._crowds[0].seed, f"{ask.name}:{ask.who.start}")
         for row, person in enumerate(people[:_COMPARED].tolist()):
-            report, other = (ask.oracle.written(columns, row) for columns in both)
+            report, other = (ask.oracle.codec.make_report(columns, row) for columns in both)
             if row and report != other:
                 raise Broken(f"In the round {ask.name!r}, somebody's report depends on another person's basket.")
             holding: Holding = self._rows[person]

@@ -19,12 +19,12 @@ import numpy as np
 from ..baskets.core import Baskets, Vocabulary, starts
 from ..curator.mechanism import Mechanism
 from ..privacy.budget import Budget, Neighbours, Relation
-from ..publish import Job, prepare
+from ..publish import Case, Question, cases_of
 
 Basket: TypeAlias = tuple[int, ...]
 Database: TypeAlias = tuple[tuple[Basket, int], ...]
 # What everyone else holds, and what the person who differs may hold.
-Case: TypeAlias = tuple[Database, list[Basket]]
+PlannedRows: TypeAlias = tuple[Database, list[Basket]]
 
 # Up to so many people besides the one who differs, all databases over so many items are tried.
 _ALL = {1: 4, 2: 3, 3: 2}
@@ -82,19 +82,17 @@ class AuditQuestion:
     several: bool = False
     turn: tuple[int, int] = (0, 1)
 
-    def job(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Job:
-        """Return the job that answers this question about a database; what is refused is refused by its error."""
-        jobs = prepare(
-            self._data(database),
+    def case(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Case:
+        """Return the case that answers this question about a database; what is refused is refused by its error."""
+        question = Question(
             mechanism=mechanism,
             epsilon=budget.epsilon,
             delta=budget.delta,
-            neighbours=next(name for name, relation in RELATIONS.items() if relation is neighbours),
+            neighbours=neighbours,
             items=self.items if self.listed else None,
-            trying=True,
             **self.words,
         )
-        return next(iter(jobs.values()))
+        return cases_of(question, self._data(database), trying=True)[""]
 
     def _data(self, database: Database) -> Baskets:
         """Return a database as the baskets of the question; without a list, over the items up to the last one held."""
@@ -226,7 +224,7 @@ def battery(question: AuditQuestion, neighbours: Neighbours, seed: int) -> Itera
     return pairs(cases, neighbours)
 
 
-def pairs(cases: Sequence[Case], neighbours: Neighbours) -> Iterator[NeighbourPair]:
+def pairs(cases: Sequence[PlannedRows], neighbours: Neighbours) -> Iterator[NeighbourPair]:
     """Yield all pairs that the cases stand for."""
     for rows, changes in cases:
         if neighbours is Neighbours.ADD_REMOVE:
@@ -236,7 +234,7 @@ def pairs(cases: Sequence[Case], neighbours: Neighbours) -> Iterator[NeighbourPa
             yield from (NeighbourPair(rows=rows, more=more, instead=instead) for instead, more in either)
 
 
-def small(items: int, neighbours: Neighbours) -> list[Case]:
+def small(items: int, neighbours: Neighbours) -> list[PlannedRows]:
     """Return every database of a few people, and every change to it, where there are few items."""
     if items not in _ALL:
         return []
@@ -248,12 +246,12 @@ def small(items: int, neighbours: Neighbours) -> list[Case]:
     ]
 
 
-def planned(items: int, marks: Sequence[int]) -> list[Case]:
+def planned(items: int, marks: Sequence[int]) -> list[PlannedRows]:
     """Return the hard cases."""
     whole = tuple(range(items))
     last = (items - 1,)
     rest = whole[1:]
-    cases: list[Case] = [
+    cases: list[PlannedRows] = [
         ((), [(), (0,), last, whole]),  # nobody else
         ((((0,), _MANY),), [last, rest, whole]),  # an item that nobody else holds; one very long basket
         (((whole, 3),), [whole, (), (0,)]),  # a basket equal to others
@@ -273,7 +271,7 @@ def planned(items: int, marks: Sequence[int]) -> list[Case]:
     return cases
 
 
-def crowded(items: int) -> list[Case]:
+def crowded(items: int) -> list[PlannedRows]:
     """Return baskets with more subsets than any list can hold, tied by the thousand million: alone, and beside others.
 
     One person more must not be one more than fit.
@@ -286,7 +284,7 @@ def crowded(items: int) -> list[Case]:
     ]
 
 
-def _drawn(items: int, marks: Sequence[int], generator: np.random.Generator) -> Case:
+def _drawn(items: int, marks: Sequence[int], generator: np.random.Generator) -> PlannedRows:
     """Return a database of a few different baskets with counts of all sizes, and three changes to it."""
 
     def basket() -> Basket:

@@ -19,11 +19,12 @@ from ..exact.relations import How
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import SimulationSource
+from ..publish import RelationQuestion
 from ..publish import relations as door
 from ..publish.result import Release
 from .coupled import carried_by, compare_results, lost, seen
 from .engines import NAME, Engines
-from .neighbours import RELATIONS, Database, NeighbourPair, pairs, planned
+from .neighbours import Database, NeighbourPair, pairs, planned
 from .steps import Differs
 from .tape import MOODS, Recorder, Replayer, Unlikely
 from .verdict import Attempt, Verdict
@@ -56,13 +57,13 @@ def _coupled(budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
     for how, items, words in ((how, *question) for how in get_args(How) for question in _QUESTIONS):
         asked = f"{how}, {', '.join(f'{name}={value}' for name, value in words.items())} over {items} items"
         for pair in _ordered(items, neighbours):
-            jobs = [_job(database, items, how, words, budget, neighbours) for database in pair.databases]
+            cases = [_case(database, items, how, words, budget, neighbours) for database in pair.databases]
             recorder, replayer = Recorder(budget, neighbours, source), Replayer(budget, neighbours, source)
             recorder.record(MOODS[tried % len(MOODS)], generator, [])
             try:
-                told = _ended(jobs[0], recorder, engines)
+                told = _ended(cases[0], recorder, engines)
                 replayer.replay(recorder.tape, generator, [])
-                again = _ended(jobs[1], replayer, engines)
+                again = _ended(cases[1], replayer, engines)
                 replayer.done()
                 compare_results(told, again)
             except Unlikely:
@@ -98,20 +99,20 @@ def _ordered(items: int, neighbours: Neighbours) -> Iterator[NeighbourPair]:
     return pairs(cases, neighbours)
 
 
-def _job(
+def _case(
     database: Database, items: int, how: How, words: dict[str, Any], budget: Budget, neighbours: Neighbours
-) -> door.RelationJob:
-    return door.prepare_relations(
-        ordered_people(database, items),
+) -> door.RelationCase:
+    question = RelationQuestion(
         how=how,
         items=items,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        neighbours=next(name for name, relation in RELATIONS.items() if relation is neighbours),
+        neighbours=neighbours,
         top=words["top"],
         among=words["among"],
         people=None if neighbours is Neighbours.REPLACE else words.get("people"),
     )
+    return door.relation_case(question, ordered_people(database, items))
 
 
 @lru_cache(maxsize=4096)
@@ -137,13 +138,13 @@ def ordered_people(database: Database, items: int) -> Baskets:
     )
 
 
-def _ended(job: door.RelationJob, meter: Meter, engines: Engines) -> dict[str, Any]:
-    """Carry a job out and return all that anyone sees of it, by name."""
+def _ended(case: door.RelationCase, meter: Meter, engines: Engines) -> dict[str, Any]:
+    """Carry a case out and return all that anyone sees of it, by name."""
 
     def run() -> Release:
-        return door.metered_relations(job, meter, engines)
+        return door.metered_relations(case, meter, engines)
 
-    release, heard = carried_by(run, job.budget, meter)
+    release, heard = carried_by(run, case.budget, meter)
     found = release.relations
     if found is None:
         raise Differs("There are no relations.")

@@ -21,7 +21,7 @@ from ..errors import MisuseError
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import SimulationSource
-from ..publish import Job, metered
+from ..publish import Case, metered
 from ..publish.result import Release
 from .engines import NAME, Engines
 from .neighbours import AuditQuestion, NeighbourPair
@@ -78,20 +78,20 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     source = SimulationSource(seed)
     engines = Engines()
 
-    def run(job: Job) -> Features:
-        meter = Meter(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta)
+    def run(case: Case) -> Features:
+        meter = Meter(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta)
         try:
-            return told(metered(job, meter, engines))
+            return told(metered(case, meter, engines))
         except Exception as error:  # an exception is a result too
             return {f"the exception {type(error).__name__}": 1.0}
 
-    cases = list(_cases(mechanism, budget, neighbours))
-    if not cases:
+    tries = list(_tries(mechanism, budget, neighbours))
+    if not tries:
         raise MisuseError(f"{mechanism.name} refused every question of the audit.")
-    each = max(1, runs // 2 // len(cases))
+    each = max(1, runs // 2 // len(tries))
     best: tuple[float, int, Event, bool] | None = None
-    for place, (_, _, jobs) in enumerate(cases):
-        results = [[run(job) for _ in range(each)] for job in jobs]
+    for place, (_, _, cases) in enumerate(tries):
+        results = [[run(case) for _ in range(each)] for case in cases]
         for event in events(results):
             for swapped in (False, True):
                 one, other = (event.among(side) for side in (reversed(results) if swapped else results))
@@ -101,18 +101,18 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     if best is None:
         raise AssertionError("every result tells how many patterns it has")
     _, place, event, swapped = best
-    question, pair, jobs = cases[place]
+    question, pair, cases = tries[place]
     half = max(1, runs - runs // 2)
-    sides = [event.among([run(job) for _ in range(half)]) for job in (reversed(jobs) if swapped else jobs)]
+    sides = [event.among([run(case) for _ in range(half)]) for case in (reversed(cases) if swapped else cases)]
     loss = bound(sides[0], sides[1], half, budget.delta)
     stands = loss <= float(budget.epsilon)
     return Attempt(
         means="statistical",
         stands=stands,
         loss=loss,
-        tried=f"{len(cases)} pairs of neighbours, {2 * (each * len(cases) + half):,} runs, seed {seed}",
+        tried=f"{len(tries)} pairs of neighbours, {2 * (each * len(tries) + half):,} runs, seed {seed}",
         engine=NAME,
-        pairs=len(cases),
+        pairs=len(tries),
         paths=("made-up baskets in memory",),
         pair=str(pair),
         question=str(question),
@@ -202,9 +202,9 @@ def events(results: Sequence[Sequence[Features]]) -> Iterator[Event]:
             yield Event(name, cut, False)
 
 
-def _cases(
+def _tries(
     mechanism: Mechanism, budget: Budget, neighbours: Neighbours
-) -> Iterator[tuple[AuditQuestion, NeighbourPair, tuple[Job, Job]]]:
+) -> Iterator[tuple[AuditQuestion, NeighbourPair, tuple[Case, Case]]]:
     """Yield a few questions with neighbours who differ as much as they can."""
     public: dict[str, Any] = {} if neighbours is Neighbours.REPLACE else {"people": 5}
     asked: list[tuple[int, dict[str, Any]]] = []
@@ -222,7 +222,7 @@ def _cases(
             pair = NeighbourPair(rows=rows, more=more, instead=instead)
             first, second = pair.databases
             try:
-                jobs = tuple(question.job(mechanism, budget, neighbours, database) for database in (first, second))
+                cases = tuple(question.case(mechanism, budget, neighbours, database) for database in (first, second))
             except MisuseError:
                 break
-            yield question, pair, (jobs[0], jobs[1])
+            yield question, pair, (cases[0], cases[1])

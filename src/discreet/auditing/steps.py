@@ -97,12 +97,28 @@ def named(candidates: Candidates) -> list[Name]:
     return list(candidates.itemsets.tuples())
 
 
-def compare(one: Step, other: Step, neighbours: Neighbours) -> StepLoss:
-    """Return what a step reveals by the difference of two runs; `Differs` says what is wrong with it."""
+def compare_public(one: Step, other: Step) -> None:
+    """Check that two runs ask the same in the same way; on any data, since both have heard the same so far."""
     if type(one) is not type(other) or one.what != other.what:
         raise Differs(f"One run goes on with {one}, the other with {other}.")
     if one.share != other.share:
         raise Differs(f"{one.what}: one run pays a share of {one.share} for it, the other {other.share}.")
+    match one, other:
+        case Counted(), Counted():
+            _same_query(one, other)
+        case Chose(), Chose():
+            _same_choice(one, other)
+        case Kept(), Kept():
+            _same_search(one, other)
+        case Drew(), Drew():
+            pass
+    if one.charge != other.charge:
+        raise Differs(f"{one.what}: the two runs are charged differently.")
+
+
+def compare(one: Step, other: Step, neighbours: Neighbours) -> StepLoss:
+    """Return what a step reveals by the difference of two runs; `Differs` says what is wrong with it."""
+    compare_public(one, other)
     loss = StepLoss()
     match one, other:
         case Counted(), Counted():
@@ -111,8 +127,6 @@ def compare(one: Step, other: Step, neighbours: Neighbours) -> StepLoss:
             loss = _chose(one, other, neighbours)
         case Kept(), Kept():
             loss = _kept(one, other, neighbours)
-    if one.charge != other.charge:
-        raise Differs(f"{one.what}: the two runs are charged differently.")
     return loss
 
 
@@ -127,14 +141,17 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> StepLoss:
+def _same_query(one: Counted, other: Counted) -> None:
     if not same(one.query, other.query) or one.exact.shape != other.exact.shape:
         raise Differs(f"{one.what}: the two runs ask different queries ({_query(one)} and {_query(other)}).")
-    query, noisy, charge = one.query, one.noisy, _charge(one)
-    if (noisy.scale, noisy.variance) != (other.noisy.scale, other.noisy.variance):
+    if (one.noisy.scale, one.noisy.variance) != (other.noisy.scale, other.noisy.variance):
         raise Differs(f"{one.what}: the two runs add noise of different sizes.")
     if one.max_baskets != other.max_baskets:
         raise Differs(f"{one.what}: the two runs reckon with different numbers of baskets of a person.")
+
+
+def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> StepLoss:
+    query, noisy, charge = one.query, one.noisy, _charge(one)
     most, most_squared = moves(query, neighbours, one.max_baskets)
     apart = one.exact - other.exact
     moved = [abs(change) for change in apart[apart != 0].tolist()]  # of thousands of cells, one person moves a few
@@ -152,19 +169,25 @@ def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> StepLoss:
     return StepLoss(epsilon=epsilon, rho=epsilon**2 / 2)
 
 
-def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> StepLoss:
+def _same_choice(one: Chose, other: Chose) -> None:
     mine, yours = one.candidates, other.candidates
     if (one.picks, one.way, one.rate) != (other.picks, other.way, other.rate):
         raise Differs(f"{one.what}: the two runs choose in different ways ({_way(one)}; {_way(other)}).")
     if (mine.step, mine.monotone) != (yours.step, yours.monotone):
         raise Differs(f"{one.what}: the two runs say different things about how scores move.")
-    if mine.many != yours.many:
-        raise Differs(f"{one.what}: one run chooses from {mine.many:,} candidates, the other from {yours.many:,}.")
+    if mine.total_count != yours.total_count:
+        raise Differs(
+            f"{one.what}: one run chooses from {mine.total_count:,} candidates, the other from {yours.total_count:,}."
+        )
     followed = mine.itemsets is not None and yours.itemsets is not None
     if not followed and (mine.unlisted or yours.unlisted):
         raise Differs(f"{one.what}: candidates are not listed, and what the listed ones are is not said.")
     if None in one.chosen:
         raise Differs(f"{one.what}: an unlisted candidate was chosen, and not named by the meter.")
+
+
+def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> StepLoss:
+    mine = one.candidates
     changes = _changes(one, other)
     steps = mine.step if mine.monotone or neighbours is Neighbours.ADD_REMOVE else 2 * mine.step
     largest = max(map(abs, changes), default=0)
@@ -192,7 +215,7 @@ def _changes(one: Chose, other: Chose) -> list[int]:
     rest, your_rest = one.candidates.rest, other.candidates.rest
     every = mine.keys() | yours.keys()
     changes = [yours.get(name, your_rest) - mine.get(name, rest) for name in every]
-    if len(every) < one.candidates.many:
+    if len(every) < one.candidates.total_count:
         changes.append(your_rest - rest)
     return changes
 
@@ -205,9 +228,12 @@ def _rho(step: Chose, spread: int) -> Fraction:
     return step.picks * each**2 / (8 if step.way in ("exponential", "gumbel") else 2)
 
 
-def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> StepLoss:
+def _same_search(one: Kept, other: Kept) -> None:
     if (one.most, one.scale, one.threshold) != (other.most, other.scale, other.threshold):
         raise Differs(f"{one.what}: the two runs look for things in different ways.")
+
+
+def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> StepLoss:
     swap = 2 if neighbours is Neighbours.REPLACE else 1
     both = one.counts.keys() & other.counts.keys()
     moved = sum(abs(one.counts.get(name, 0) - other.counts.get(name, 0)) for name in one.counts | other.counts)

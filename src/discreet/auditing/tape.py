@@ -19,16 +19,35 @@ from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..exact.universe import Universe
 from ..privacy.meter import Candidates, ItemTuple, Meter, Noisy, Way
-from ..privacy.sampling.selection import Chosen
+from ..privacy.sampling.selection import Selection
 from ..privacy.sealed import I64, SealedEngine, unsealed
 from ..results.itemsets import Itemsets
-from .steps import Chose, Counted, Differs, Drew, Kept, Name, Step, StepLoss, compare, named
+from .steps import Chose, Counted, Differs, Drew, Kept, Name, Step, StepLoss, compare, compare_public, named
 
-Mood: TypeAlias = Literal["fair", "close", "any"]
+Mood: TypeAlias = Literal["fair", "close", "any", "wide"]
 MOODS: tuple[Mood, ...] = ("close", "fair", "any")
 # Values that a noisy count may have, however unlikely.
 _ANY = np.array([-50, -1, 0, 1, 2, 3, 5, 20, 100, 1000])
 _FINDS = 0.7
+# Wide answers are of so many orders of magnitude; a decision about millions of people is reached as often as others.
+_MAGNITUDES = 7.0
+# Wide choices take any candidate in one half of the cases, and follow the law of the noise in the other half.
+_ANYWHERE = 0.5
+# The numbers of candidates that a generator of numpy draws from.
+_NUMBERED = 2**62
+
+
+def wide_values(generator: np.random.Generator, cells: int) -> I64:
+    """Return made-up noisy counts of any size: of one size, falling, mostly near 0, or each for itself."""
+    largest = 10.0 ** generator.uniform(0, _MAGNITUDES)
+    shapes = (
+        np.full(cells, largest),
+        largest * generator.uniform(0.1, 1.0) ** np.arange(cells),
+        largest * (generator.random(cells) < generator.choice([0.05, 0.5])),
+        10.0 ** generator.uniform(0, _MAGNITUDES, cells),
+    )
+    values = shapes[int(generator.integers(len(shapes)))] - generator.choice([0, 1, 20])
+    return np.asarray(values, np.int64)
 
 
 class Unlikely(Exception):  # noqa: N818
@@ -79,6 +98,8 @@ class Recorder(Meter):
             values = heard.last + self.generator.integers(-1, 2, len(values))
         elif self.mood == "any":
             values = self.generator.choice(_ANY, len(values))
+        elif self.mood == "wide":
+            values = wide_values(self.generator, len(values))
         noisy = Noisy(values, noisy.scale, noisy.variance)
         self.tape.append(
             Counted(
@@ -93,12 +114,12 @@ class Recorder(Meter):
         )
         return noisy
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
         """Choose, and write it down."""
         chosen = super()._choose(what, candidates, picks, share, way)
-        if self.mood == "any":
-            places = self.generator.choice(candidates.many, picks, replace=False).tolist()
-            chosen = Chosen(tuple(place if place < len(candidates.scores) else -1 for place in places))
+        if self.mood == "any" or (self.mood == "wide" and self.generator.random() < _ANYWHERE):
+            places = self.generator.choice(min(candidates.total_count, _NUMBERED), picks, replace=False).tolist()
+            chosen = Selection(tuple(place if place < len(candidates.scores) else -1 for place in places))
         names = named(candidates)
         self.tape.append(
             Chose(
@@ -114,10 +135,10 @@ class Recorder(Meter):
         )
         return chosen
 
-    def _named(self, chosen: Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
+    def _name_itemsets(self, chosen: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Name the chosen itemsets, and write the names down beside the choice; how they were drawn is forgotten."""
         before = len(self.tape)
-        names = super()._named(chosen, listed, universe)
+        names = super()._name_itemsets(chosen, listed, universe)
         del self.tape[before:]
         step = self._choice()
         if any(one is not None and one != name for one, name in zip(step.chosen, names, strict=True)):
@@ -173,10 +194,12 @@ class Recorder(Meter):
 class Replayer(Recorder):
     """A meter that answers on other data what was answered before, and compares what it would have had to hide."""
 
-    def replay(self, tape: Sequence[Step], generator: np.random.Generator, labels: Sequence[Item]) -> None:
-        """Begin at the first step of a tape."""
+    def replay(
+        self, tape: Sequence[Step], generator: np.random.Generator, labels: Sequence[Item], *, far: bool = False
+    ) -> None:
+        """Begin at the first step of a tape. Data that are `far` are no neighbours: exact answers may differ by any."""
         self.record("fair", generator, labels)
-        self.before = tape
+        self.before, self.far = tape, far
         self.losses: list[StepLoss] = []
 
     def _next(self) -> Step:
@@ -184,7 +207,11 @@ class Replayer(Recorder):
         place = len(self.tape) - 1
         if place >= len(self.before):
             raise Differs(f"One run goes on with {self.tape[-1]}, the other one has ended.")
-        self.losses.append(compare(self.before[place], self.tape[-1], self.neighbours))
+        before, now = self.before[place], self.tape[-1]
+        if self.far:
+            compare_public(before, now)
+        else:
+            self.losses.append(compare(before, now, self.neighbours))
         return self.before[place]
 
     def done(self) -> None:
@@ -198,15 +225,15 @@ class Replayer(Recorder):
         before = cast(Counted, self._next())
         return Noisy(before.noisy.values, noisy.scale, noisy.variance)
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
         """Choose, compare, and give the picks of the other run, as listed here or as not listed."""
         super()._choose(what, candidates, picks, share, way)
         before = cast(Chose, self._next())
         self._choice().chosen[:] = before.chosen
         places: dict[Name | None, int] = {name: place for place, name in enumerate(named(candidates))}
-        return Chosen(tuple(places.get(name, -1) for name in before.chosen))
+        return Selection(tuple(places.get(name, -1) for name in before.chosen))
 
-    def _named(self, chosen: Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
+    def _name_itemsets(self, chosen: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Give the names of the other run."""
         return [cast(ItemTuple, name) for name in self._choice().chosen]
 

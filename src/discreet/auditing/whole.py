@@ -26,11 +26,10 @@ from ..errors import MisuseError
 from ..exact.engine import LocalEngine
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.sampling.sources import SimulationSource
-from ..publish import Job, prepare
+from ..publish import Case, Question, cases_of
 from ..publish.result import Release
 from .coupled import carried, compare_results, labels, lost, seen
 from .engines import NAME
-from .neighbours import RELATIONS
 from .steps import Differs, Step
 from .tape import MOODS, Recorder, Replayer, Unlikely
 from .verdict import Attempt
@@ -158,17 +157,21 @@ class _Run:
 
     def both(self, case: FileCase, place: int) -> tuple[float, int]:
         """Return what a case reveals, in epsilon, and how many steps that took; `Differs` says what is wrong."""
-        one, other = (self._jobs(case, people) for people in case.people(self.neighbours))
+        one, other = (self._cases(case, people) for people in case.people(self.neighbours))
         if list(one) != list(other):
             raise Differs(f"There are releases of {list(one)!r} for the one, and of {list(other)!r} for the other.")
         total, steps = 0.0, 0
-        for segment, job in one.items():
-            first = Recorder(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
-            first.record(MOODS[place % len(MOODS)], self.generator, labels(job))
+        for segment, resolved in one.items():
+            first = Recorder(
+                resolved.budget, resolved.neighbours, self.source, discovery_delta=resolved.discovery_delta
+            )
+            first.record(MOODS[place % len(MOODS)], self.generator, labels(resolved))
             # A segment that the person is not in has the same data on both sides: its files are as many again.
-            saved = not _same(job.baskets, other[segment].baskets)
-            told = self._told(job, first, saved)
-            again = Replayer(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
+            saved = not _same(resolved.baskets, other[segment].baskets)
+            told = self._told(resolved, first, saved)
+            again = Replayer(
+                resolved.budget, resolved.neighbours, self.source, discovery_delta=resolved.discovery_delta
+            )
             tape: Sequence[Step] = first.tape
             again.replay(tape, self.generator, labels(other[segment]))
             found = self._told(other[segment], again, saved)
@@ -177,26 +180,24 @@ class _Run:
             total, steps = max(total, lost(again)), steps + len(tape)  # everyone is in one segment
         return total, steps
 
-    def _jobs(self, case: FileCase, people: PeopleRows) -> dict[Item, Job]:
-        segments: dict[str, Any] = {"by": "region", "segments": list(SEGMENTS)} if case.by else {}
-        baskets = read_back(case.reader, tuple(people), case.by)
-        if case.by and case.reader == "dat":
-            segments["by"] = [segment for _, segment in people]
-        return prepare(
-            baskets,
+    def _cases(self, case: FileCase, people: PeopleRows) -> dict[Item, Case]:
+        in_column = case.by and case.reader != "dat"
+        question = Question(
             mechanism=self.mechanism,
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
-            neighbours=next(name for name, relation in RELATIONS.items() if relation is self.neighbours),
+            neighbours=self.neighbours,
             items=list(case.shop.items) if case.listed else None,
-            trying=True,
-            **segments,
+            by="region" if in_column else None,
+            segments=list(SEGMENTS) if case.by else None,
             **case.words,
         )
+        segment_of = [segment for _, segment in people] if case.by and not in_column else None
+        return cases_of(question, read_back(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True)
 
-    def _told(self, job: Job, meter: Recorder, saved: bool) -> dict[str, Any]:
-        """Carry a job out on the engine of a release, save it in every way, and return all that anyone sees."""
-        release, heard = carried(job, meter, LocalEngine)
+    def _told(self, case: Case, meter: Recorder, saved: bool) -> dict[str, Any]:
+        """Carry a case out on the engine of a release, save it in every way, and return all that anyone sees."""
+        release, heard = carried(case, meter, LocalEngine)
         return {**seen(release), "warnings": heard, **(self._saved(release) if saved else {})}
 
     def _saved(self, release: Release) -> dict[str, Any]:

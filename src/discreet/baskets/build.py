@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError, named, told
 from ..kernels.jit import in_threads, threads
-from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
+from ..kernels.rows import close_gaps, mark_held_codes, mark_present, sort_rows, translate
 from ..kernels.truncate import keep_some
 from ..wording import number_of
 from .allowance import Allowance
@@ -155,7 +155,7 @@ class Collector:
             return self._code_sparse_numbers(labels)
         present = np.zeros(highest + 1, np.bool_)
         for block in self._blocks:
-            mark(block, present)
+            mark_present(block, present)
         found = np.flatnonzero(present)
         vocabulary, order = sort_labels(as_arrow(found), labels, self._name)
         table = np.zeros(highest + 1, np.int32)
@@ -214,14 +214,12 @@ def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary,
     if pa.types.is_integer(found.type):
         found = found.cast(pa.large_string()) if labels == "names" else found.cast(pa.int64())
     elif labels == "numbers":
-        numbers, bad = parse_labels(found)
+        numbers, _ = parse_labels(found)
         if numbers is None:
             raise InputError(
                 told(
-                    '{name}: item {bad} is not a whole number that fits 64 bits; {labels="names"} reads items as '
-                    "names.",
+                    '{name}: an item is not a whole number that fits 64 bits; {labels="names"} reads items as names.',
                     name=name,
-                    bad=shown(bad),
                 )
             )
         found = numbers
@@ -347,7 +345,7 @@ def _shorten(codes: Codes, size: int) -> Codes:
 
 def _held(offsets: Offsets, codes: Codes, basket_offsets: Offsets, basket_codes: Codes) -> NDArray[np.bool_]:
     kept = np.empty(len(codes), np.bool_)
-    held(offsets, codes, basket_offsets, basket_codes, kept)
+    mark_held_codes(offsets, codes, basket_offsets, basket_codes, kept)
     return kept
 
 

@@ -16,11 +16,11 @@ from ..errors import InputError, Message, MisuseError, assigned, named, told
 from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
-from .database_messages import clean, public_name
 from .formats import FORMATS, TABLES, UNTYPED, FileFormat, format_of
 from .frames import ArrowStream, arrow_stream, has, records_table, table_of
 from .handed import kept, standard_input
 from .places import Part, kinds_told, parts_of, parts_of_several, with_told
+from .redaction import QUERY, clean, public_name
 from .remote import EXTENSIONS, format_of_address, opened_address
 from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
 from .streams import Progress, check_file
@@ -153,7 +153,7 @@ class Call:
         if source is None:
             query = self._needed_query("a source or a query")
             self.refuse("A query over files names them itself", "format", *TEXT)
-            return "The query", self._query(None, query)
+            return QUERY, self._query(None, query)
         if isinstance(source, str) and "://" in source:
             return self._address(source)
         if isinstance(source, (str, os.PathLike)):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .hierarchy import Hierarchy
+    from .naming import Names
 
 Item: TypeAlias = int | str
 Codes: TypeAlias = NDArray[np.int32]
@@ -38,14 +39,18 @@ _BLOCK = 65_536  # rows that are copied at once, so that the index needed on the
 class Vocabulary:
     """The items by code: code 0, 1, 2 … in the order of the labels (numbers by size, names by their text).
 
-    Labels are all whole numbers or all names. The table from label to code is made on first use.
+    Labels are all whole numbers or all names. The table from label to code is made on first use. `names` say what the
+    codes of the data are called, where labels are such names.
     """
 
-    def __init__(self, labels: pa.Array | Sequence[Item]) -> None:
+    def __init__(self, labels: pa.Array | Sequence[Item], names: Names | None = None) -> None:
         import pyarrow as pa
 
+        self.names = names
+
         if not isinstance(labels, pa.Array):
-            labels = _label_array(labels)
+            labels = label_array(labels)
+        _check_different(labels)
         self.labels: pa.Array = labels
         self.numeric: bool = pa.types.is_integer(labels.type)
 
@@ -90,6 +95,8 @@ class Vocabulary:
         try:
             return self._codes[label]
         except KeyError:
+            if self.names is not None and (shown := self.names.resolve(label)) in self._codes:
+                return self._codes[shown]
             raise MisuseError(f"{label!r} is not an item of this data{self._hint(label)}.") from None
 
     def codes(self, labels: Iterable[Item]) -> Codes:
@@ -114,7 +121,8 @@ def _identity(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
 
 
-def _label_array(labels: Sequence[Item]) -> pa.Array:
+def label_array(labels: Sequence[Item]) -> pa.Array:
+    """Return labels as an array of one type: all whole numbers or all names."""
     import pyarrow as pa
 
     labels = [label.item() if isinstance(label, np.integer) else label for label in labels]
@@ -132,6 +140,17 @@ def _label_array(labels: Sequence[Item]) -> pa.Array:
     except UnicodeEncodeError:
         raise InputError("Items are names that are not text (a lone surrogate): correct them first.") from None
     raise InputError("Items are a mixture of numbers and names: convert the numbers to text first.")
+
+
+def _check_different(labels: pa.Array) -> None:
+    """Check that no label is there twice: its people would be counted under two codes."""
+    import pyarrow.compute as pc
+
+    # Labels that ascend, as those of all readers do, need no table of them.
+    if len(labels) < 2 or pc.all(pc.less(labels[:-1], labels[1:])).as_py():
+        return
+    if pc.count_distinct(labels, mode="all").as_py() != len(labels):
+        raise InputError("The vocabulary has a label twice: give every code a label of its own.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +272,8 @@ class AnyBaskets(ABC):
     def capped(self, most: int, key: int) -> AnyBaskets:
         """Return at most so many baskets of each person, any as likely as the others.
 
-        Which stay is a function of the person's baskets and the key, a secret, and of nothing else.
+        The key is a secret. One more person is one more person in the result, and everybody else keeps the same when
+        equal people are taken together; people draw independently of each other (`capping.py`).
         """
 
     @property
@@ -350,9 +370,11 @@ class Baskets(AnyBaskets):
             if isinstance(held, Sequences):
                 moments = [] if held.moments is None else [held.moments]
                 _check_rows(what, held.offsets, held.codes, self.items, *moments, people=len(self))
+                _check_moments(held.offsets, held.moments)
             elif isinstance(held, Pairs):
                 _check_rows(what, held.offsets, held.first, self.items, held.second, people=len(self))
                 _check_codes(what, held.second, self.items)
+                _check_pairs(held)
             elif isinstance(held, Segments):
                 _check_codes(what, held.codes, len(held.vocabulary))
                 if len(held.codes) != len(self):
@@ -362,6 +384,8 @@ class Baskets(AnyBaskets):
             if self.sequences is not None or self.pairs is not None:
                 raise InputError("Baskets: several baskets of a person have no order and no pairs beside them.")
             _check_owners(self.owners, len(self))
+            if self.segments is not None:
+                _check_one_segment(self.segments.codes, self.owners)
             _freeze(self.owners)
         if self.lineage is not None and len(self.lineage) != self.items:
             raise InputError(f"Baskets: the lineage is of {len(self.lineage):,} items, and there are {self.items:,}.")
@@ -547,9 +571,13 @@ class Baskets(AnyBaskets):
         """Return at most so many baskets of each person, any as likely as the others."""
         if self.owners is None:
             return self
-        from .capping import kept_baskets
+        from .capping import SegmentOfPeople, kept_baskets
 
-        kept = kept_baskets(self.owners, self.offsets, self.codes, self.vocabulary.identities, most, key)
+        segments = None
+        if self.segments is not None:
+            segments = SegmentOfPeople(self.segments.codes[self.owners[:-1]], self.segments.vocabulary.identities)
+        names = self.vocabulary.identities
+        kept = kept_baskets(self.owners, self.offsets, self.codes, names, most, key, segments)
         return self if len(kept) == len(self) else self.rows(kept)
 
     def merged_people(self) -> Baskets:
@@ -581,17 +609,27 @@ def on_this_machine(baskets: AnyBaskets, what: str) -> Baskets:
 
 
 def nobody(
-    *, basket: object = None, time: object = None, pair: object = None, ordered: bool = False, **_: object
+    *,
+    basket: object = None,
+    time: object = None,
+    pair: object = None,
+    ordered: bool = False,
+    names: object = None,
+    same_names: str | None = None,
+    **_: object,
 ) -> Baskets:
     """Return the baskets of nobody, over no items, as these options of reading would have read them.
 
     That there is nobody is private: so what is asked of them, counted and told is what it would be of somebody.
     """
+    from .naming import Names
+
     ends, codes = np.zeros(1, np.int64), np.empty(0, np.int32)
+    known = None if names is None else Names.read(names, same_names or "apart")
     return Baskets(
         ends,
         codes,
-        Vocabulary([]),
+        Vocabulary([], known),
         sequences=Sequences(ends, codes) if time is not None or ordered else None,
         pairs=None if pair is None else Pairs(ends, codes, codes),
         owners=None if basket is None else ends,
@@ -627,10 +665,7 @@ def _check_codes(what: str, codes: Codes, items: int) -> None:
 
 def _check_sets(offsets: Offsets, codes: Codes) -> None:
     """See that each row ascends: an item held twice would count its person twice."""
-    ascends = codes[1:] > codes[:-1]
-    edges = offsets[1:-1]
-    ascends[edges[(edges > 0) & (edges < len(codes))] - 1] = True
-    if not ascends.all():
+    if not _rises_within_rows(offsets, codes, strictly=True):
         raise InputError("Baskets: the codes of each row ascend, and none is there twice; discreet.read() sorts them.")
 
 
@@ -641,6 +676,35 @@ def _check_owners(owners: Offsets, baskets: int) -> None:
         raise InputError(f"Baskets: owners rise from 0 to the number of baskets, {baskets:,}; those given do not.")
 
 
+def _check_one_segment(segments: Codes, owners: Offsets) -> None:
+    """Check that all baskets of a person are in one segment: a release by segment is charged once for all segments."""
+    if not np.array_equal(np.repeat(segments[owners[:-1]], np.diff(owners)), segments):
+        raise InputError(
+            "The segments: all baskets of a person are in one segment, and those of some people are in several. Give "
+            "each basket the segment of its person."
+        )
+
+
+def _check_pairs(pairs: Pairs) -> None:
+    """Check that the pairs of each person ascend: a relation that is given twice would count its person twice."""
+    if not _rises_within_rows(pairs.offsets, pairs.first.astype(np.int64) << 32 | pairs.second, strictly=True):
+        raise InputError("The pairs: those of each person ascend, and none is there twice; discreet.read() sorts them.")
+
+
+def _check_moments(offsets: Offsets, moments: Codes | None) -> None:
+    """Check that the moments of each person never descend: the order of events is read off them."""
+    if moments is not None and not _rises_within_rows(offsets, moments, strictly=False):
+        raise InputError("The order: the moments of each person never descend; those given do.")
+
+
+def _rises_within_rows(offsets: Offsets, values: NDArray[Any], *, strictly: bool) -> bool:
+    """Return whether the values of each row ascend; from one row to the next they may do anything."""
+    rises = values[1:] > values[:-1] if strictly else values[1:] >= values[:-1]
+    edges = offsets[1:-1]
+    rises[edges[(edges > 0) & (edges < len(values))] - 1] = True
+    return bool(rises.all())
+
+
 def _same_owners(one: Offsets | None, other: Offsets | None) -> bool:
     if one is None or other is None:
         return one is other
@@ -648,8 +712,12 @@ def _same_owners(one: Offsets | None, other: Offsets | None) -> bool:
 
 
 def _freeze(*arrays: NDArray[Any]) -> None:
+    """Make arrays read-only, and the arrays that they are views of: writing there would change them after all."""
     for array in arrays:
-        array.flags.writeable = False
+        owner: Any = array
+        while isinstance(owner, np.ndarray):
+            owner.flags.writeable = False
+            owner = owner.base
 
 
 def starts(sizes: NDArray[Any] | Sequence[int]) -> Offsets:

@@ -24,9 +24,9 @@ from ..temporary import passing_folder
 from . import feather
 from .allowance import Allowance
 from .columns import INTEGERS, Column, Table, literal, quoted
-from .database_messages import SAY_ENCODING, failed, hidden, public_name
 from .parquet import declared
 from .queries import check_parsed, check_query
+from .redaction import QUERY, SAY_ENCODING, failed, hidden, public_name
 from .streams import FOLDED, UTF_8, unpacked
 
 T = TypeVar("T")
@@ -290,11 +290,11 @@ class Workspace:
         if database is not None:
             self.run(str(database), f"ATTACH {literal(database.resolve())} AS given (READ_ONLY)")
             self._connection.execute("USE given")
-        with self._told("The query"):
+        with self._told(QUERY):
             self._do(lambda: check_parsed(query, self._connection))
-        self.run("The query", f"CREATE TABLE workspace.main.source AS {query}")
+        self.run(QUERY, f"CREATE TABLE workspace.main.source AS {query}")
         self._connection.execute("USE workspace.main")
-        return self.table("The query", "source")
+        return self.table(QUERY, "source")
 
     def sqlite(self, path: Path, query: str, wanted: list[str], time: str | None) -> Table:
         """Open the answer of a query over an SQLite database.

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ..errors import InputError, told
 from ..wording import number_of
-from .build import Labels, mixture, shown
+from .build import Labels, mixture
 from .columns import INTEGERS, Column, Table, quoted
 from .databases import Workspace
 
@@ -175,15 +175,15 @@ class Events:
         if labels == "numbers":
             for column, value in zip(self.items, values, strict=True):
                 wrong = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
-                bad = self.ask(f"min({value}) FILTER (WHERE {wrong})")[0]
-                if bad is not None:
+                unfit_rows = self.ask(f"count({value}) FILTER (WHERE {wrong})")[0]
+                if unfit_rows:
                     raise InputError(
                         told(
-                            "{table}: item {bad} in column {column!r} is not a whole number that fits 64 bits; "
-                            '{labels="names"} reads items as names.',
+                            "{table}: column {column!r} has items that are not whole numbers that fit 64 bits (in "
+                            '{rows}); {labels="names"} reads items as names.',
                             table=self.table.name,
-                            bad=shown(bad),
                             column=column.name,
+                            rows=number_of(unfit_rows, "row"),
                         )
                     )
             return [f"CAST({value} AS BIGINT)" for value in values]

@@ -30,7 +30,7 @@ def read_sheet(path: Path, wanted: Sequence[str], allowed: Allowance) -> pa.Tabl
     """Return the first sheet: its first row names the columns; those that are not wanted stay empty."""
     import pyarrow as pa
 
-    _check_extent(path, allowed)
+    check_extent(path, allowed)
     names, rows = _rows(path)
     columns = [
         _column(path, name, [row[place] for row in rows]) if name in wanted else pa.nulls(len(rows))
@@ -39,7 +39,7 @@ def read_sheet(path: Path, wanted: Sequence[str], allowed: Allowance) -> pa.Tabl
     return pa.Table.from_arrays(columns, names)
 
 
-def _check_extent(path: Path, allowed: Allowance) -> None:
+def check_extent(path: Path, allowed: Allowance) -> None:
     """Refuse a workbook whose contents, or a sheet of which, take more memory than is allowed.
 
     A workbook is a packed folder, and two cells in the corners of a sheet make all between them: calamine would end the

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..errors import InputError, MisuseError, told
 from .core import AnyBaskets, Baskets, Codes, Item, ItemTable, Vocabulary, starts
 from .lineage import DEEPEST, Lineage
 from .recoding import as_items, item_list, public_fact
+
+if TYPE_CHECKING:
+    from .naming import Names
 
 Held = TypeVar("Held", bound=AnyBaskets)
 
@@ -150,6 +153,21 @@ class Hierarchy:
         """All its items, on whatever level: numbers if all of them are."""
         return as_items(list(self.heights))
 
+    def renamed(self, names: Names | None) -> Hierarchy:
+        """Return the hierarchy with each item as it is shown, where it has codes or labels of these names."""
+        if names is None:
+            return self
+        shown = {label: str(names.resolve(label)) for label in self.heights}
+        if len(set(shown.values())) < len(shown):
+            seen: dict[str, str] = {}
+            twice = next(label for label, name in shown.items() if seen.setdefault(name, label) != label)
+            raise InputError(
+                f"In the hierarchy {seen[shown[twice]]!r} and {twice!r} are both called {shown[twice]!r}: give one of "
+                "them another name."
+            )
+        parents = {shown[label]: shown[above] for label, above in self.parents.items()}
+        return replace(self, parents=parents, heights={shown[label]: height for label, height in self.heights.items()})
+
     def above(self, label: str) -> list[str]:
         """Return what stands above a label, the nearest first."""
         found = []
@@ -233,8 +251,9 @@ def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held
         return baskets
     if isinstance(baskets, Baskets) and (baskets.sequences is not None or baskets.pairs is not None):
         raise MisuseError(told("{hierarchy} is for sets of items: read the baskets without their order and pairs."))
-    known = Hierarchy.read(hierarchy)
+    known = Hierarchy.read(hierarchy).renamed(baskets.vocabulary.names)
     table, vocabulary, lineage = becoming(known, level, baskets.vocabulary)
+    vocabulary.names = baskets.vocabulary.names
     one_level = None if level is None else known.level_name(known.level(level))
     return cast(Held, baskets.widened(table, vocabulary, lineage, replace(known, one_level=one_level)))
 

@@ -7,29 +7,38 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..errors import InputError, MisuseError, NobodyError, told
-from .database_messages import public_path
 from .formats import FileFormat, format_of
 from .frames import arrow_stream, has, table_of
+from .redaction import public_path
 from .sniffing import sniff
 from .streams import check_file, opened
 
 _TEXT, _ARROW = ("csv", "tsv"), ("parquet", "feather")
 _LARGEST = 1 << 30  # bytes of a table
-_NO_TABLE = "{} is no table that a hierarchy is read from: give CSV, TSV, Parquet or Feather, or a data frame."
+
+Table: TypeAlias = Literal["hierarchy", "names"]
+_SUBJECTS: dict[Table, str] = {"hierarchy": "The hierarchy", "names": "The names"}
+_IS: dict[Table, str] = {"hierarchy": "is", "names": "are"}
+_WITH: dict[Table, str] = {"hierarchy": "a hierarchy", "names": "names"}
+_NO_TABLE = "{} is no table that {} {} read from: give CSV, TSV, Parquet or Feather, or a data frame."
 
 
-def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
-    """Return the names of the columns of a table and its rows; no names where nothing names them."""
+def table_rows(source: Any, what: Table = "hierarchy") -> tuple[list[str], Iterable[Iterable[Any]]]:
+    """Return the names of the columns of a table and its rows; no names where nothing names them.
+
+    `what` is what the table holds, for messages.
+    """
     from .hierarchy import SHAPE
+    from .naming import SHAPE as NAMES_SHAPE
 
     if isinstance(source, str | os.PathLike):
         try:
-            return _file(Path(source))
+            return _file(Path(source), what)
         except NobodyError:
-            raise InputError(f"The hierarchy in {source} is empty.") from None
+            raise InputError(f"{_SUBJECTS[what]} in {source} {_IS[what]} empty.") from None
     if isinstance(source, Mapping):
         return _arrow(table_of(source, []).reader)
     if not isinstance(source, bytes) and has(source, "__arrow_c_stream__"):
@@ -40,6 +49,15 @@ def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
         rows = list(source)
         if all(isinstance(row, list | tuple) for row in rows):
             return [], rows
+    if what == "names":
+        raise MisuseError(
+            told(
+                "{names} is a file, a data frame, a dictionary from codes to names, or a list of pairs; {found} was "
+                "given. {shape}",
+                found=type(source).__name__,
+                shape=NAMES_SHAPE,
+            )
+        )
     raise MisuseError(
         told(
             "{hierarchy} is a file, a data frame, a dictionary from each item to what stands above it, or a list of "
@@ -50,42 +68,46 @@ def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
     )
 
 
-def _file(path: Path) -> tuple[list[str], Iterable[Iterable[Any]]]:
+def _file(path: Path, what: Table) -> tuple[list[str], Iterable[Iterable[Any]]]:
     if not path.exists():
-        raise InputError(f"There is no file {public_path(path)} with a hierarchy.")
+        raise InputError(f"There is no file {public_path(path)} with {_WITH[what]}.")
     check_file(path)
     try:
         form = format_of(path, None)
     except MisuseError:
-        raise InputError(_NO_TABLE.format(path)) from None
+        raise InputError(_NO_TABLE.format(path, _WITH[what], _IS[what])) from None
     if form.format in _TEXT:
-        names, *rows = _text_rows(path, form) or [[]]
+        names, *rows = _text_rows(path, form, what) or [[]]
         return names, rows
     if form.format in _ARROW:
-        return _arrow(_arrow_file(path, form))
-    raise InputError(_NO_TABLE.format(path))
+        return _arrow(_arrow_file(path, form, what))
+    raise InputError(_NO_TABLE.format(path, _WITH[what], _IS[what]))
 
 
-def _text_rows(path: Path, form: FileFormat) -> list[list[str]]:
+def _text_rows(path: Path, form: FileFormat, what: Table) -> list[list[str]]:
     begins = sniff(path, form.compression, None)
     between = "\t" if form.format == "tsv" else begins.between(None, [])
     with opened(path, form.compression, begins.encoding) as (_, stream):
         content = stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise InputError(f"The hierarchy in {path} has over {_LARGEST:,} bytes.")
+        raise InputError(
+            f"{_SUBJECTS[what]} in {path} {'has' if what == 'hierarchy' else 'have'} over {_LARGEST:,} bytes."
+        )
     try:
         text = bytes(content).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"The hierarchy in {path} is not UTF-8 text: save it so, or give a data frame.") from None
+        raise InputError(
+            f"{_SUBJECTS[what]} in {path} {_IS[what]} not UTF-8 text: save it so, or give a data frame."
+        ) from None
     try:
         read = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
         rows = [[cell.strip() for cell in row] for row in read]
         return [row for row in rows if any(row)]
     except csv.Error as error:
-        raise InputError(f"The hierarchy in {path} cannot be read: {error}.") from None
+        raise InputError(f"{_SUBJECTS[what]} in {path} cannot be read: {error}.") from None
 
 
-def _arrow_file(path: Path, form: FileFormat) -> Any:
+def _arrow_file(path: Path, form: FileFormat, what: Table) -> Any:
     import pyarrow as pa
 
     try:
@@ -97,7 +119,7 @@ def _arrow_file(path: Path, form: FileFormat) -> Any:
 
         return feather.read_table(path).to_reader()
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"The hierarchy in {path} cannot be read: {error}.") from None
+        raise InputError(f"{_SUBJECTS[what]} in {path} cannot be read: {error}.") from None
 
 
 def _arrow(reader: Any) -> tuple[list[str], Iterator[Iterable[Any]]]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..errors import InputError, MisuseError, NobodyError, told
 from .allowance import Allowance
 from .arrow import as_arrow
-from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
-from .core import Item, Offsets, Vocabulary, starts
+from .build import Collector, Labels, Rows, canonical_pairs, mixture, sort_labels
+from .core import Item, Offsets, label_array, starts
 from .streams import UTF_8, Progress, blocks
 
 _BATCH = 1 << 16
@@ -72,9 +72,8 @@ class _ItemReader:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
                 raise InputError(
                     told(
-                        '{place}: {bad} does not fit 64 bits; {labels="names"} reads items as names.',
+                        '{place}: an item does not fit 64 bits; {labels="names"} reads items as names.',
                         place=places[_row_of(sizes, wrong)],
-                        bad=shown(int(values[wrong])),
                     )
                 ) from None
             return
@@ -83,7 +82,7 @@ class _ItemReader:
         except UnicodeEncodeError:
             wrong = next(i for i, value in enumerate(values) if any("\ud800" <= letter <= "\udfff" for letter in value))
             raise InputError(
-                f"{places[_row_of(sizes, wrong)]}: {shown(values[wrong])} is not text (it has a lone surrogate)."
+                f"{places[_row_of(sizes, wrong)]}: an item is not text (it has a lone surrogate)."
             ) from None
         self._collector.add_names(sizes, names)
 
@@ -211,7 +210,7 @@ def column_labels(labels: Any, columns: int, what: str) -> Any:
                 columns=columns,
             )
         )
-    found = Vocabulary(names).labels
+    found = label_array(names)
     if len(found.unique()) != len(found):
         raise MisuseError(told("{labels} names an item twice; give each column a name of its own."))
     return found

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 from ..errors import InputError, MisuseError, told
 from .build import shown
 from .columns import INTEGERS, Column, Table, literal
-from .database_messages import public_path
 from .formats import known_format
+from .redaction import public_path
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what Hive writes where a column has no value
 _LARGEST = 2**63

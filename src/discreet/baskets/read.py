@@ -14,6 +14,7 @@ from .call import TABLE, TEXT, Call
 from .core import AnyBaskets, Baskets, Item
 from .formats import Format
 from .frames import is_result, is_spark_frame
+from .naming import Names, named_rows
 
 
 @hinted
@@ -31,6 +32,8 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None,
+    names: Any = None,
+    same_names: Literal["apart", "merge"] | None = None,
     ordered: bool = False,
     max_items: int | None = None,
     nulls: Literal["error", "drop"] = "error",
@@ -103,6 +106,10 @@ def read(
         says it. In text with one basket per line the first line with items decides. They are numbers if all of them are
         digits without a leading zero and fit 64 bits. In a CSV table the same must hold for the whole column. For a
         sparse matrix or a one-hot table, the list of the columns' names.
+    names, same_names
+        What the items of the data are called, where these are codes: a table of codes and names (a file, a data frame,
+        a dictionary), which is public. Codes of one name stay different items, shown as ``Emma (1996) [838]``; with
+        ``same_names="merge"`` they are one item. See :doc:`/data`.
     ordered
         Keep the order of the items in each line or list, repeats included, as `Baskets.sequences`.
     max_items
@@ -161,7 +168,7 @@ def read(
         progress=progress,
     )
     # Where they lie in a cluster, all that is public of Baskets is there too.
-    return cast(Baskets, _read(source, call, max_items, seed, engine))
+    return cast(Baskets, _read(source, call, max_items, seed, engine, _names(names, same_names)))
 
 
 def read_people(
@@ -179,15 +186,29 @@ def read_people(
     `person` is among the options this is refused, with `otherwise` to say what to do.
     """
     allowed = Allowance.of(options.pop("memory", MEMORY))
-    return _read(source, Call(**options, allowed=allowed, otherwise=otherwise), max_items, seed, engine)
+    names = _names(options.pop("names", None), options.pop("same_names", None))
+    return _read(source, Call(**options, allowed=allowed, otherwise=otherwise), max_items, seed, engine, names)
 
 
-def _read(source: Any, call: Call, max_items: int | None, seed: int | None, engine: str | None) -> AnyBaskets:
+def _names(names: Any, same_names: Any) -> Names | None:
+    """Return what codes are called, if that was given."""
+    if names is None:
+        if same_names is not None:
+            raise MisuseError(told("{same_names} says which items names stand for: give {names=} too."))
+        return None
+    return Names.read(names, "apart" if same_names is None else same_names)
+
+
+def _read(
+    source: Any, call: Call, max_items: int | None, seed: int | None, engine: str | None, names: Names | None
+) -> AnyBaskets:
     check_cap(max_items, seed)
     if engine not in (None, "spark"):
         raise MisuseError(told("{engine} is 'spark', or left out for this machine; {given!r} was given.", given=engine))
     if isinstance(source, AnyBaskets):
         call.refuse("Baskets pass through as they are", *TABLE, "query", "format", *TEXT, "labels", "ordered")
+        if names is not None:
+            raise MisuseError(told("Baskets pass through as they are: give {names=} where they are read."))
         if max_items is None:
             return source
         if not isinstance(source, Baskets):
@@ -200,9 +221,15 @@ def _read(source: Any, call: Call, max_items: int | None, seed: int | None, engi
             "not what was found in them."
         )
     if engine is not None or is_spark_frame(source):
+        if names is not None:
+            raise MisuseError(
+                told("Baskets in a cluster keep their codes: leave {names} out, or read on this machine.")
+            )
         reading = import_module("discreet.spark.reading")
         return cast(AnyBaskets, reading.read_frame(source, call, max_items, seed))
     name, rows = call.rows(source)
+    if names is not None:
+        rows = named_rows(rows, names)
     if call.ordered and rows.pairs is not None:
         raise MisuseError(told("{name}: {ordered=True} does not go with given pairs, which have no order.", name=name))
     ordered = call.ordered or call.time is not None

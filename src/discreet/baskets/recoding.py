@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -10,14 +11,12 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, assigned, told
+from ..errors import MisuseError, told
 from .build import parse_labels
 from .core import AnyBaskets, Codes, Item, Vocabulary
-from .database_messages import public_path
+from .list_files import Lists, heading_note, nearest_labels, read_labels
 
 Held = TypeVar("Held", bound=AnyBaskets)
-
-_LARGEST = 1 << 30  # bytes of a list of items
 
 MOST_ITEMS = 10_000_000
 CHOICES = told(
@@ -28,12 +27,10 @@ CHOICES = told(
 )
 
 
-def item_list(items: Any, baskets: AnyBaskets) -> tuple[Vocabulary | None, str]:
-    """Return the public list of items and how it came to be public; None where it has to be found."""
-    if items is None:
-        return None, ""
-    if isinstance(items, str) and items == "public":
-        return baskets.vocabulary, public_fact(baskets.items, "item", "as found in the data")
+def declared_items(items: Any) -> Any:
+    """Return a public list of items as it is declared: "public", a number, the labels as a tuple, or None."""
+    if items is None or (isinstance(items, str) and items == "public"):
+        return items
     if is_whole(items):
         if not 1 <= items <= MOST_ITEMS:
             raise MisuseError(
@@ -43,24 +40,36 @@ def item_list(items: Any, baskets: AnyBaskets) -> tuple[Vocabulary | None, str]:
                     given=items,
                 )
             )
-        return _numbered(int(items)), public_fact(int(items), "item", "as declared")
+        return int(items)
     if isinstance(items, str | os.PathLike):
-        labels = from_file(Path(items), "items")
-    elif isinstance(items, Iterable):
-        labels = list(items)
-        strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
-        if strange:
-            raise MisuseError(
-                told(
-                    "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
-                    strange=strange[0],
-                    choices=CHOICES,
-                )
-            )
-    else:
+        return tuple(from_file(Path(items), "items"))
+    if not isinstance(items, Iterable):
         raise MisuseError(told("{given!r} is not a list of items. {choices}", given=items, choices=CHOICES))
+    labels = tuple(items)
+    strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
+    if strange:
+        raise MisuseError(
+            told(
+                "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
+                strange=strange[0],
+                choices=CHOICES,
+            )
+        )
     if not labels:
         raise MisuseError("The list of items is empty: there is nothing to find.")
+    return labels
+
+
+def item_list(items: Any, baskets: AnyBaskets) -> tuple[Vocabulary | None, str]:
+    """Return the public list of items and how it came to be public; None where it has to be found."""
+    declared = declared_items(items)
+    if declared is None:
+        return None, ""
+    if isinstance(declared, str):
+        return baskets.vocabulary, public_fact(baskets.items, "item", "as found in the data")
+    if isinstance(declared, int):
+        return _numbered(declared), public_fact(declared, "item", "as declared")
+    labels = declared if baskets.vocabulary.names is None else baskets.vocabulary.names.resolved(list(declared))
     vocabulary = Vocabulary(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
     return vocabulary, public_fact(len(vocabulary), "item", "as declared")
 
@@ -70,30 +79,18 @@ def public_fact(many: int, word: Literal["item", "segment", "label"], how: str) 
     return f"which {many:,} {word}s there are, {how}" if many != 1 else f"which {word} there is, {how}"
 
 
-def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:
+def from_file(path: Path, what: Lists) -> list[Item]:
     """Read one per line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise InputError(f"The list of {what} in {path} has over {_LARGEST:,} bytes; it has one per line.")
-        lines = content.decode("utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise InputError(
-            told(
-                "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
-                path=public_path(path),
-                what=what,
-                public=assigned(what, "public"),
-            )
-        ) from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a directory: give a file with one per line as the list of {what}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"The list of {what} in {path} is not UTF-8 text.") from None
-    except OSError as error:
-        raise InputError(f"The list of {what} in {path} cannot be read: {error.strerror}.") from None
-    return as_items([line.strip() for line in lines if line.strip()])
+    labels, note = noted_list(path, what)
+    if note:
+        warnings.warn(note, stacklevel=3)
+    return labels
+
+
+def noted_list(path: Path, what: Lists) -> tuple[list[Item], str]:
+    """Return what a file lists, one per line, and a warning where its first line reads like a heading."""
+    labels = as_items(read_labels(path, what))
+    return labels, heading_note(path, labels, what)
 
 
 def as_items(texts: list[str]) -> list[Item]:
@@ -112,6 +109,12 @@ def like(label: Item, vocabulary: Vocabulary) -> Item:
     elif is_whole(label):
         other = str(label)
     return other if label not in vocabulary and other in vocabulary else label
+
+
+def nearest_hint(label: Item, vocabulary: Vocabulary) -> str:
+    """Return words that name the labels of a public list which are most like one that is not on it."""
+    near = nearest_labels(label, vocabulary)
+    return f"; nearest {'is' if len(near) == 1 else 'are'} {', '.join(map(repr, near))}" if near else ""
 
 
 def names(vocabulary: Vocabulary, others: Iterable[str] = ()) -> Vocabulary:

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from ..errors import LimitError, MisuseError, told
 from .columns import Table, literal
-from .database_messages import public_name
 from .formats import FileFormat, known_format
 from .parquet import declared
+from .redaction import public_name
 from .sniffing import DELIMITERS
 from .streams import COMPRESSIONS
 

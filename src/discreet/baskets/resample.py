@@ -53,8 +53,8 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
 def one_each(baskets: Baskets, seed: int = 0) -> Baskets:
     """Draw one basket of each person, any as likely as the others.
 
-    Everybody draws apart from all others, unlike with :meth:`Baskets.capped`, where equal people keep equal baskets: so
-    the baskets that are drawn are as independent of each other as the people are.
+    Everybody draws apart from all others: so the baskets that are drawn are as independent of each other as the people
+    are.
 
     Examples
     --------

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, NobodyError, told
 from .allowance import MEMORY, Allowance
-from .database_messages import public_path
+from .redaction import public_path
 
 Progress: TypeAlias = Callable[[float], object] | None
 

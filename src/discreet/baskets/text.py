@@ -21,7 +21,7 @@ from ..kernels.jit import in_threads, threads
 from ..kernels.rows import parse_numbers, split_fields
 from .allowance import Allowance
 from .arrow import as_numpy
-from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels, shown
+from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels
 from .core import Codes
 from .streams import PACKED, UTF_8, Progress, blocks
 
@@ -184,19 +184,19 @@ class _Lines:
         ) from None
 
     def _fail_number(self, line: int, token: str) -> NoReturn:
+        # The item itself is not shown: it is what some person holds.
         if not token.isascii() or not token.isdigit():
-            problem = "is not a whole number"
+            problem = "an item is not a whole number"
         elif (digits := token.lstrip("0")) and (len(digits), digits) > (19, str(LARGEST)):
-            problem = f"is larger than {LARGEST:,}, the largest number an item can be"
+            problem = f"an item is larger than {LARGEST:,}, the largest number an item can be"
         else:
-            problem = "has a leading zero, which a number would lose"
+            problem = "an item has a leading zero, which a number would lose"
         reason = "" if self._given else ", and the first line with items has only numbers"
         raise InputError(
             told(
-                '{path}, line {line}: {token} {problem}{reason}; {labels="names"} reads items as names.',
+                '{path}, line {line}: {problem}{reason}; {labels="names"} reads items as names.',
                 path=self._path,
                 line=line,
-                token=shown(token),
                 problem=problem,
                 reason=reason,
             )

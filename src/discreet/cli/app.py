@@ -19,13 +19,13 @@ from .compare import app as comparing
 from .diff import app as changes
 from .general import given_to_all, options
 from .groups import ClusterReading, Reporting, Writing, grouped
-from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
 from .numbers import whole
 from .pages import app as pages
 from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
+from .plugin_commands import CommandTable, check_separate, raise_blaming
 from .progress import ProgressBar
 from .rank import app as rank
 from .relations import app as relating
@@ -34,11 +34,21 @@ from .run import exited
 from .serve import app as serving
 from .simulate import app as simulation
 from .study import app as study
-from .terminal import say_when_compiling
+from .terminal import say, say_compiling_begun, say_when_compiling
 
 if TYPE_CHECKING:
     from ..baskets.core import AnyBaskets
     from ..results.patterns import Patterns
+
+
+# What people come for, and the commands for it, in the order of the help.
+PANELS = {
+    "See it exactly": ("mine", "rules", "relations", "diff", "report", "open"),
+    "Publish privately": ("release", "count", "release-relations", "rank", "ledger"),
+    "Ask devices": ("study", "serve", "simulate"),
+    "Choose and check": ("plan", "compare", "mechanisms", "audit"),
+    "Get to know it": ("demo", "warmup"),
+}
 
 
 def _parameters(command: Any) -> set[str]:
@@ -52,10 +62,29 @@ class _Commands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        given_to_all(self, options())
+        for_all = options()
+        given_to_all(self, for_all)
+        self._ours: dict[str, Any] = {name: self.commands[name] for names in PANELS.values() for name in names}
+        for panel, names in PANELS.items():
+            for name in names:
+                self._ours[name].rich_help_panel = panel
+        self.commands = CommandTable(self._ours, lambda command: given_to_all(command, for_all))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        try:
+            return list(self.commands)
+        except MisuseError as error:  # help is what is read where something is wrong
+            say(f"discreet: {error.message.typed}", err=True)
+            return list(self._ours)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        if found is None and not ctx.resilient_parsing:
+            check_separate(cmd_name)
+        return found
 
     def invoke(self, ctx: Any) -> Any:
-        background.from_a_command(ctx.invoked_subcommand != "serve")
+        background.note_command(ctx.invoked_subcommand != "serve", say_compiling_begun)
         try:
             return super().invoke(ctx)
         except MemoryError:
@@ -66,6 +95,7 @@ class _Commands(TyperGroup):
             where = getattr(error, "ctx", None) or ctx
             ours = hint(getattr(error, "option_name", None) or "", _parameters(where.command))
             if ours is None:
+                raise_blaming(error, self.commands.get(ctx.invoked_subcommand))
                 raise
             raise typer.BadParameter(ours.typed, ctx=where) from None
         except SystemExit as end:
@@ -98,7 +128,6 @@ app.add_typer(changes)
 app.add_typer(serving)
 app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")
-app.add_typer(lab, name="lab")
 
 
 class _Line(logging.Formatter):

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from . import options as given
+from .groups import Writing, grouped
 from .numbers import whole
-from .release import settings_of
-from .terminal import console
+from .parsing import settings_of
 
 app = typer.Typer()
 
@@ -24,6 +24,7 @@ app = typer.Typer()
     "discreet audit olh\n\n"
     "discreet audit --study study.toml"
 )
+@grouped
 def audit(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")
@@ -50,11 +51,13 @@ def audit(
     settings: given.Settings = None,
     runs: Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on each of two neighbours.")] = 1000,
     seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="The same seed tries the same.")] = 1,
-    form: given.ViewOption = "table",
+    *,
+    writing: Writing,
 ) -> None:
     """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.
 
-    Ends with status 0 where the claim stands and with 1 where it was broken. No data are read, nothing is spent.
+    Ends with status 0 where the claim stands, and with 1 where it was broken or nothing could be tried. No data are
+    read, nothing is spent.
     """
     from ..auditing import audit as judge
     from .progress import ProgressBar
@@ -80,9 +83,6 @@ def audit(
                 settings=settings_of(settings),
             )
         )
-    if form == "json":
-        typer.echo(verdict.to_json())
-    else:
-        console().print(verdict)
+    writing.write(verdict)
     if not verdict.stands:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import Message, MisuseError
+from ..publish.question import Question
 from . import options as given
-from .groups import ClusterReading, Reporting, Writing, grouped
+from .asking import QuestionOptions, question_options
+from .groups import ClusterReading, Reporting, Writing, grouped, name_of
 from .numbers import whole
-from .parsing import labels, lengths_of, typed
+from .output import write_report
 from .plan import frequencies_in, several_of
 from .progress import ProgressBar
-from .release import MaxBaskets, items_of
-from .terminal import at_terminal, console, say, say_when_compiling
+from .terminal import at_terminal, say, say_when_compiling
 
 if TYPE_CHECKING:
-    from ..baskets.core import AnyBaskets, Item
-    from ..results.comparison import Comparison
+    from ..baskets.core import AnyBaskets
 
 app = typer.Typer()
+AskedOptions = question_options(
+    Question,
+    "release",
+    leave_out=("epsilon", "mechanism", "settings", "counts", "hierarchy", "level", "really"),
+)
 
 _CROWD = "Without FILE: a made-up crowd"
 
@@ -82,19 +86,12 @@ class Rounds:
 )
 @grouped
 def compare(
-    top: given.Top = None,
-    min_support: given.MinSupport = None,
-    min_count: given.MinCount = None,
-    lengths: given.Lengths = None,
-    contains: given.Contains = None,
-    excludes: given.Excludes = None,
+    *,
+    asking: Annotated[QuestionOptions, AskedOptions],
     epsilon: Annotated[
         str,
         typer.Option(metavar="NUMBER,…", help="What to try, with commas between them.", rich_help_panel=given.HOW),
     ] = "0.5,1",
-    delta: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The delta of each of them.", rich_help_panel=given.HOW)
-    ] = "0",
     mechanism: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,28 +114,6 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|N|public",
-            help="The public list of items, as for `discreet release`.  \\[default: those of the data; with "
-            "--delta, found privately]",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
-    ] = None,
-    people: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="The number of people, where it is public.",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
-    ] = None,
-    neighbours: given.RelationOption = "add-remove",
-    max_baskets: MaxBaskets = None,
     one_row_a_person: given.OneRow = False,
     sizes: Annotated[
         str | None,
@@ -167,7 +142,6 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    *,
     reading: TriedReading,
     writing: Writing,
     reporting: Reporting,
@@ -188,21 +162,10 @@ def compare(
     if made_up and reading != TriedReading(seed=reading.seed):
         raise MisuseError("There is no FILE, but options that say how to read one: give it, or leave them out.")
     baskets = None if made_up else _baskets(reading, one_row_a_person)
-    public = items == "public" or (items is None and delta.strip() in ("", "0"))
     asked: dict[str, Any] = {
-        "top": top,
-        "min_support": min_support,
-        "min_count": min_count,
-        "lengths": lengths_of(lengths),
-        "contains": _items(contains, baskets, items, public),
-        "excludes": _items(excludes, baskets, items, public),
+        **asking.values(),
         "epsilon": [part.strip() for part in epsilon.split(",") if part.strip()],
-        "delta": delta,
         "mechanisms": [name.strip() for one in mechanism for name in one.split(",")] if mechanism else None,
-        "items": items_of(items),
-        "people": people,
-        "neighbours": neighbours,
-        "max_baskets": max_baskets,
         "crowd": crowd,
         "sizes": several_of(sizes, "sizes"),
         "exponent": exponent,
@@ -214,43 +177,13 @@ def compare(
         found = tried(baskets, **asked, progress=rounds)
     # What those who do not answer say names what to type here, and not what to write in Python.
     found = replace(found, refused={name: Message(why.typed, why.typed) for name, why in found.refused.items()})
-    _write(found, writing)
-    if reporting.report is not None:
-        found.save(reporting.report, title=reporting.title or _title(reading))
-        say(f"report written to {reporting.report}", err=True)
+    writing.write(found)
+    name = name_of(reading.source)
+    write_report(found, reporting.report, reporting.title or (name and f"Which mechanism for {name}"))
 
 
 def _baskets(reading: TriedReading, one_row_a_person: bool) -> AnyBaskets:
-    from ..publish.question import WHOSE
+    from ..publish.resolving import WHOSE
 
     reader = reading if reading.max_items is not None else replace(reading, seed=None)
     return reader.baskets(None if one_row_a_person else WHOSE)
-
-
-def _items(texts: list[str] | None, baskets: AnyBaskets | None, items: str | None, public: bool) -> list[Item]:
-    """Return what was typed as items: as the data have them where their items are the list, else as the list has."""
-    if baskets is not None and public:
-        return labels(texts, baskets)
-    return list(texts or []) if items is None else typed(texts)
-
-
-def _write(found: Comparison, writing: Writing) -> None:
-    form, output = writing.format or "table", writing.output
-    if output is None:
-        if form == "table":
-            console().print(found)
-        else:
-            sys.stdout.buffer.write(found.as_bytes(form))
-        return
-    from ..atomic_write import written
-
-    with written(output) as stream:
-        stream.write(f"{found}\n".encode() if form == "table" else found.as_bytes(form))
-    say(f"comparison written to {output}: {found.warning}", err=True)
-
-
-def _title(reading: TriedReading) -> str | None:
-    source = reading.source
-    if not isinstance(source, str) or source == "-" or "://" in source:
-        return None  # an address may hold a password
-    return f"Which mechanism for {Path(source).name}"

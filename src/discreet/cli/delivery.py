@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -14,20 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 from ..errors import DiscreetError, MisuseError, word
 from .groups import ReadingOptions, Writing, check_page
 from .options import Format
-from .output import emit
+from .output import emit, has_file_beside
+from .replacing import check_replaceable
 from .run import Interrupted, exited
 from .terminal import say
 
 if TYPE_CHECKING:
     from ..baskets.core import Item
-    from ..publish.payment import Receipt
+    from ..publish.door import Receipt
     from ..publish.result import Release
+    from ..results.result import Result
 
 _LONGEST = 80  # bytes of a segment in the name of a file
 _ALL = ""  # the name of the only release, where there are no segments
@@ -61,29 +62,34 @@ class Delivery:
 
     def check(self, segments: Iterable[Item]) -> None:
         """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
-        from ..atomic_write import check_place
+        from ..atomic_write import check_place, is_special
+        from ..results.files import beside_table
 
         if self.report is not None:
             check_page(self.report)
         named = names_of(segments)
-        if list(named) != [_ALL] and self.writing.output is None and self._form in ("csv", "parquet"):
+        if list(named) != [_ALL] and self.writing.output is None and self._form not in ("table", "json"):
             raise MisuseError(
                 f"Tables of several segments cannot follow one another as {self._form}: add -o FILE for a file "
                 "each, or take --format json."
             )
         taken = set()
-        every = [(place, name) for name in named.values() for place in (self.writing.output, self.report)]
+        output = self.writing.output
+        every = [(place, name) for name in named.values() for place in (output, self.report)]
         # The page of all segments has the name that was typed.
         every += [(self.report, _ALL)] if _ALL not in named.values() else []
-        for place, name in every:
-            if place is not None:
-                beside = _beside(place, name)
-                if any(_same(beside, other) for other in self.read):
-                    raise MisuseError(f"{beside} is read or pays for this release: write the result to another file.")
-                if beside.resolve() in taken:
-                    raise MisuseError(f"{beside} cannot hold both the result and the report: give two names.")
-                taken.add(beside.resolve())
-                check_place(beside)
+        places = [_beside(place, name) for place, name in every if place is not None]
+        if has_file_beside(self._form) and output is not None and not is_special(output):
+            # What a table has no columns for is written beside it.
+            places += [beside_table(_beside(output, name)) for name in named.values()]
+        for place in places:
+            if any(_same(place, other) for other in self.read):
+                raise MisuseError(f"{place} is read or pays for this release: write the result to another file.")
+            if place.resolve() in taken:
+                raise MisuseError(f"{place} cannot hold both the result and the report: give two names.")
+            taken.add(place.resolve())
+            check_replaceable(place)
+            check_place(place)
 
     def paid(self, receipt: Receipt) -> None:
         """Keep the receipt: whatever fails from now on, it is told."""
@@ -110,7 +116,7 @@ class Delivery:
                 raise
             raise DiscreetError(f"{_said(error)} There is no result.{self._receipt}") from None
 
-    def hand_over(self, done: Mapping[Item, Release]) -> None:
+    def hand_over(self, done: Mapping[Item, Result]) -> None:
         """Write everything; what a failing write leaves in no file goes to standard output."""
         left = dict(done)
         named = names_of(done)
@@ -124,7 +130,7 @@ class Delivery:
                     self._write(segment, made, named[segment])
                     if self.writing.output is not None or self._form != "table":
                         del left[segment]
-            self._write_reports(done, named)
+            self._write_reports(cast("Mapping[Item, Release]", done), named)  # there is none of a ranking
             self._written = "the result was written"
         except Exception as error:
             if os.environ.get("DISCREET_DEBUG"):
@@ -135,14 +141,14 @@ class Delivery:
     def _form(self) -> Format:
         return self.writing.format or "table"
 
-    def _write(self, segment: Item, made: Release, name: str) -> None:
+    def _write(self, segment: Item, made: Result, name: str) -> None:
         output = self.writing.output
         if output is None and segment != _ALL:
             say(f"\n{segment}")
-        emit(made.found, self._form, None if output is None else _beside(output, name))
+        emit(made, self._form, None if output is None else _beside(output, name))
         # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
         if output is not None or self._form == "table":
-            for note in made.notes:
+            for note in (made.provenance.notes if made.provenance else None) or ():
                 say(f"\n{note}", err=output is not None)
 
     def _write_reports(self, done: Mapping[Item, Release], named: Mapping[Item, str]) -> None:
@@ -166,7 +172,7 @@ class Delivery:
                 stream.write(overview(pages, self.title).encode())
         say(f"report written to {self.report}", err=True)
 
-    def _rescued(self, left: Mapping[Item, Release]) -> str:
+    def _rescued(self, left: Mapping[Item, Result]) -> str:
         if not left:
             return "The result itself was written."
         if self.writing.output is None and self._form != "table":
@@ -224,17 +230,11 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _print(done: Mapping[Item, Release]) -> None:
+def _print(done: Mapping[Item, Result]) -> None:
     """Write releases to standard output as JSON: the only one as it is, several as one object by segment."""
-    from ..results.files import write
-
     if sys.stdout is None:
         raise OSError
-    parts: dict[str, str] = {}
-    for segment, made in done.items():
-        text = io.BytesIO()
-        write(made.found, text, "json")
-        parts[str(segment)] = text.getvalue().decode().rstrip()
+    parts = {str(segment): made.to_json() for segment, made in done.items()}
     joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
     whole = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"
     # ASCII, which every output can hold: other letters stand in names only, where JSON has a way of writing them.

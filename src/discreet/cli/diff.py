@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
-from .groups import check_page
-from .terminal import say
+from .groups import Reporting, Writing, grouped
+from .output import write_report
 
 app = typer.Typer()
 
@@ -22,6 +21,7 @@ app = typer.Typer()
     "discreet diff march.json april.json --report changes.html\n\n"
     "discreet diff north.csv south.csv --names North,South --format json"
 )
+@grouped
 def diff(
     before: Annotated[
         Path, typer.Argument(metavar="BEFORE", help="A saved result: .json, .csv or .parquet.", show_default=False)
@@ -36,10 +36,9 @@ def diff(
             show_default=False,
         ),
     ] = None,
-    report: given.Report = None,
-    title: given.Title = None,
-    format: given.FormatOption = None,  # noqa: A002
-    output: given.Output = None,
+    *,
+    reporting: Reporting,
+    writing: Writing,
 ) -> None:
     """Say what changed between two saved results, months or segments, and what noise may explain.
 
@@ -55,21 +54,7 @@ def diff(
                 f"--names takes two names with a comma between them, as March,April; {names!r} was given."
             )
         called = (first.strip(), second.strip())
-    if report is not None:
-        check_page(report)
+    reporting.check(None, writing)
     found = compared(before, after, names=called)
-    form = format or ("table" if output is None else output.suffix.lower().removeprefix("."))
-    if form == "table":
-        say(repr(found))
-    elif form not in ("csv", "json", "parquet"):
-        raise MisuseError(f"The suffix of {output} does not tell the format: give --format csv, json or parquet.")
-    elif output is not None:
-        from ..atomic_write import written
-
-        with written(output) as stream:
-            stream.write(found.as_bytes(form))
-    else:
-        sys.stdout.buffer.write(found.as_bytes(form))
-    if report is not None:
-        found.save(report, title=title)
-        say(f"report written to {report}", err=True)
+    writing.write(found)
+    write_report(found, reporting.report, reporting.title)

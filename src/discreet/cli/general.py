@@ -1,4 +1,4 @@
-"""What every command takes, before its name and after it: how much is said, and for how long it may run.
+"""What every command takes, before its name and after it: how much is said, how long it may run, what it may replace.
 
 These options are made once and added to all commands. What they decide is kept where it acts: in the level of the log,
 and in the signal that ends the command.
@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from ..errors import MisuseError
 from .numbers import real
+from .replacing import allow_replacing, replacing_allowed
 
 _PANEL = "For every command"
 _LONGEST = 10**8  # seconds: some three years, which a timer can hold
@@ -44,6 +45,11 @@ def _timeout(ctx: typer.Context, value: float | None) -> None:
     signals: Any = ctx.find_root().obj
     if signals is None or not signals.limit(value):
         raise MisuseError("This system has no timer that could end a command: leave --timeout out.")
+
+
+def _force(ctx: typer.Context, value: bool) -> None:
+    # It stands before the name of the command or after it, and is looked at in this order.
+    allow_replacing(value or (ctx.parent is not None and replacing_allowed()))
 
 
 def _general(
@@ -82,6 +88,16 @@ def _general(
             show_default=False,
         ),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace files that discreet did not write, under the names that were given to write to.",
+            callback=_force,
+            expose_value=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = False,
 ) -> None:
     """Nothing: its parameters are what is wanted."""
 
@@ -95,12 +111,10 @@ def options() -> list[Any]:
 
 def given_to_all(command: Any, added: list[Any]) -> None:
     """Add options to a command, or to all commands of a group and below."""
-    inner = getattr(command, "commands", None)
-    if inner is not None:  # a group takes them before the name of its command
-        known = {one.name for one in command.params}
-        command.params.extend(one for one in added if one.name not in known)
-    else:
-        # A service runs until it is told to stop, and answers to devices meanwhile.
-        command.params.extend(one for one in added if command.name != "serve" or one.name != "timeout")
-    for one in (inner or {}).values():
+    # A command of another package may have such an option of its own, and a group may have been given them.
+    known = {option for one in command.params for option in one.opts}
+    # A service runs until it is told to stop, and answers to devices meanwhile; it writes no file that is named.
+    left_out = ("timeout", "force") if command.name == "serve" else ()
+    command.params.extend(one for one in added if known.isdisjoint(one.opts) and one.name not in left_out)
+    for one in getattr(command, "commands", {}).values():  # a group takes them before the name of its command too
         given_to_all(one, added)

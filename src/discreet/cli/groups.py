@@ -11,23 +11,21 @@ from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import typer
 
 from ..errors import MisuseError
 from . import options as given
 from .adding import check_place
-from .output import check, emit
+from .output import check, emit, write_report
 from .progress import ProgressBar
-from .terminal import say
+from .replacing import check_replaceable
 
 if TYPE_CHECKING:
     from ..baskets.core import AnyBaskets
     from ..errors import Message
-    from ..local.study.outcome import Outcome
-    from ..results.patterns import Patterns
-    from ..results.rules import Rules
+    from ..results.result import Result
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class ReadingOptions:
     delimiter: given.Delimiter = None
     encoding: given.Encoding = None
     labels: given.LabelsOption = None
+    names: given.NamesFile = None
+    same_names: given.SameNames = None
     max_items: given.MaxItems = None
     seed: given.Seed = None
     memory: given.Memory = "2GB"
@@ -90,6 +90,8 @@ class ReadingOptions:
                 "delimiter": self.delimiter,
                 "encoding": self.encoding,
                 "labels": self.labels,
+                "names": self.names,
+                "same_names": self.same_names,
                 "max_items": self.max_items,
                 "seed": self.seed,
                 "memory": self.memory,
@@ -140,15 +142,24 @@ class ClusterReading(ReadingOptions):
 class Writing:
     """How to write the result, and where; checked before any work is done."""
 
+    pictures: ClassVar[bool] = False
     format: given.FormatOption = None
     output: given.Output = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "format", check(self.format, self.output))
+        object.__setattr__(self, "format", check(self.format, self.output, pictures=self.pictures))
 
-    def write(self, result: Patterns | Rules) -> None:
+    def write(self, result: Result) -> None:
         """Write the result."""
         emit(result, self.format or "table", self.output)
+
+
+@dataclass(frozen=True)
+class ForecastWriting(Writing):
+    """How to write a forecast, and where: a picture too."""
+
+    pictures: ClassVar[bool] = True
+    format: given.ForecastFormatOption = None
 
 
 @dataclass(frozen=True)
@@ -162,24 +173,29 @@ class Reporting:
         if self.report is not None:
             check_page(self.report)
 
-    def check(self, reading: ReadingOptions, writing: Writing, beside: Path | None = None) -> None:
+    def check(self, reading: ReadingOptions | None, writing: Writing, beside: Path | None = None) -> None:
         """Refuse a report in the place of what is read, or of the result."""
         if self.report is None:
             return
         from .delivery import places_read
 
-        places = [(place, "is read") for place in places_read(reading, beside)]
+        places = [(place, "is read") for place in (places_read(reading, beside) if reading else ())]
         if writing.output is not None:
             places.append((Path(writing.output), "holds the result"))
         for other, what in places:
             if other.resolve() == self.report.resolve():
                 raise MisuseError(f"{self.report} {what}: write the report to another file.")
 
-    def write(self, result: Patterns | Rules | Outcome, reading: ReadingOptions) -> None:
-        """Write the report, if one is wanted."""
-        if self.report is not None:
-            result.save(self.report, title=title_of(self.title, reading.source))
-            say(f"report written to {self.report}", err=True)
+    def write(self, result: Result, reading: ReadingOptions) -> None:
+        """Write the report, if one is wanted, under the name of what was read."""
+        write_report(result, self.report, title_of(self.title, reading.source))
+
+
+@dataclass(frozen=True)
+class PlainReporting(Reporting):
+    """Whether a report is written too of what is read from no file."""
+
+    title: given.PlainTitle = None
 
 
 def check_page(path: Path) -> None:
@@ -189,6 +205,7 @@ def check_page(path: Path) -> None:
 
     if not is_page(path):
         raise MisuseError(f"A report is a page: give a name that ends in .html instead of {path}.")
+    check_replaceable(path)
     check_writable(path)
 
 
@@ -196,11 +213,14 @@ def title_of(typed: str | None, source: str | list[Path] | None) -> str:
     """Return the title of a report: as typed, or with the name of the file."""
     from ..report.contents import TITLE
 
-    if typed is not None:
-        return typed
-    if not isinstance(source, str) or source == "-" or "://" in source:
-        return TITLE  # an address may hold a password
-    return f"{TITLE}: {Path(source).name}"
+    name = name_of(source)
+    return (TITLE if name is None else f"{TITLE}: {name}") if typed is None else typed
+
+
+def name_of(source: str | list[Path] | None) -> str | None:
+    """Return the name of the one file that is read; None where there is none, or an address, which may be secret."""
+    named = isinstance(source, str) and source != "-" and "://" not in source
+    return Path(str(source)).name if named else None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -210,6 +230,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, tuple[Any, list[str]]] = {}
     for parameter in signature(command).parameters.values():
         kind = hints[parameter.name]
+        # A group that is made when the program starts stands beside the class that type checkers know it by.
+        kind = next((one for one in getattr(kind, "__metadata__", ()) if is_dataclass(one)), kind)
         if not is_dataclass(kind):
             parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
             continue

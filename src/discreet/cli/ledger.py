@@ -12,10 +12,12 @@ import typer
 from ..errors import MisuseError
 from ..results.promise import Relation
 from . import options as given
+from .replacing import check_replaceable
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..privacy.ledger.ledger import Ledger, Spend, State
+    from ..privacy.ledger.ledger import Spend, State
+    from ..publish.door import LedgerLike
 
 
 ExportFormat: TypeAlias = Literal["json", "csv"]
@@ -85,6 +87,42 @@ def create(
     say(f"Made {path}: {state.promise}. Keep it as you keep the data.{kept}")
 
 
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger spend budget.db --epsilon 0.3 --what 'histogram of ages, for the board'\n\n"
+    "discreet ledger spend budget.db --epsilon 1/3 --delta 1e-7 --what 'means by ward' --who ana"
+)
+def spend(
+    path: Place,
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon spent there.", show_default=False)],
+    what: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="What it was, in your words. Nothing that depends on the data.", show_default=False
+        ),
+    ],
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The delta spent there.")] = "0",
+    neighbours: Annotated[Relation, typer.Option(help="Which two data sets were told apart there.")] = "add-remove",
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who asked.  \\[default: the user]", show_default=False)
+    ] = None,
+    anchor: AnchorOption = None,
+) -> None:
+    """Enter a budget that something else than discreet has spent on the same data, so that one account holds all."""
+    from ..privacy.ledger.account import rounded
+    from ..privacy.ledger.ledger import Ledger
+    from .release import user
+
+    ledger = Ledger(path, anchor)
+    entered = ledger.spend_elsewhere(
+        epsilon=epsilon, delta=delta, what=what, who=user() if who is None else who, neighbours=neighbours
+    )
+    price = f"epsilon {rounded(entered.epsilon)}" + (f", delta {rounded(entered.delta)}" if entered.delta else "")
+    say(f"Entered in {path} as spend {entered.number}: {price}, {entered.what}.")
+    for line in ledger.state().lines():
+        say(line)
+
+
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
     path: Place,
@@ -138,6 +176,7 @@ def export(
         raise MisuseError(f"{output} is the ledger itself: write to another file.")
     if str(output.absolute()) in (anchor, ledger.state().anchor):
         raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
+    check_replaceable(output)
     with written(output) as stream:
         ledger.export(stream, chosen)
 
@@ -185,10 +224,12 @@ def upgrade(path: Place) -> None:
     say(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
 
 
-def tell_head(ledger: Ledger | None) -> None:
-    """Say where the chain of a ledger stands, to whoever has just spent from it."""
+def tell_head(ledger: LedgerLike) -> None:
+    """Print the head of the chain of a ledger, to whoever has just spent from it."""
     if ledger is not None:
-        say(f"The head of {ledger} is {ledger.head}", err=True)
+        from ..publish.door import ledger_of
+
+        say(f"The head of {ledger} is {ledger_of(ledger).head}", err=True)
 
 
 def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
@@ -217,10 +258,16 @@ def _cells(spend: Spend, state: State) -> list[str]:
         spend.who or "-",
         spend.what,
         cost if state.accounting == "pure" else f"{cost}, rho {rounded(spend.rho)}",
-        ("released" if spend.state == "released" else "spent, no release recorded")
-        + ("; the data had changed" if spend.changed else ""),
+        _fate(spend) + ("; the data had changed" if spend.changed else ""),
         parameters if len(parameters) <= _WIDEST else f"{parameters[:_WIDEST]}…",
     ]
+
+
+def _fate(spend: Spend) -> str:
+    """Return what became of a spend, in words."""
+    if spend.elsewhere:
+        return "spent elsewhere"
+    return "released" if spend.state == "released" else "spent, no release recorded"
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

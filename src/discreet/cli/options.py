@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ..results.formats import ROW_FORMATS
 from ..results.promise import Relation
 from .numbers import real, whole
 
@@ -16,7 +17,12 @@ OUT = "Where the result goes"
 HOW = "How it is done"
 
 # What may be typed for an option; the parser refuses anything else.
-Format: TypeAlias = Literal["table", "json", "csv", "parquet"]
+if TYPE_CHECKING:
+    Format: TypeAlias = str
+    ForecastFormat: TypeAlias = str
+else:
+    Format = Literal[("table", *ROW_FORMATS)]
+    ForecastFormat = Literal[("table", *ROW_FORMATS, "svg")]
 PatternKind: TypeAlias = Literal["all", "closed", "maximal"]
 LabelKind: TypeAlias = Literal["numbers", "names"]
 Nulls: TypeAlias = Literal["error", "drop"]
@@ -124,6 +130,25 @@ LabelsOption = Annotated[
         show_default=False,
     ),
 ]
+NamesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--names",
+        metavar="FILE",
+        help="What the items are called, where they are codes: a table of codes and names. It is public.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+SameNames = Annotated[
+    Literal["apart", "merge"] | None,
+    typer.Option(
+        "--same-names",
+        help="Whether codes of one name are different items or one.  \\[default: apart]",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 MaxItems = Annotated[
     int | None,
     typer.Option(
@@ -212,7 +237,7 @@ Itemsets = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Count just the itemsets in this file, one itemset per line.",
+        help="Count just the itemsets in this file, one per line: items between commas or tabs, or a JSON list.",
         rich_help_panel=WHAT,
         show_default=False,
     ),
@@ -345,15 +370,14 @@ TopRules = Annotated[
     ),
 ]
 
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="How to write the result.  \\[default: by the suffix of -o, else table]",
-        rich_help_panel=OUT,
-        show_default=False,
-    ),
-]
+_FORMAT = typer.Option(
+    "--format",
+    help="How to write the result.  \\[default: by the suffix of -o, else table]",
+    rich_help_panel=OUT,
+    show_default=False,
+)
+FormatOption = Annotated[Format | None, _FORMAT]
+ForecastFormatOption = Annotated[ForecastFormat | None, _FORMAT]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -403,31 +427,12 @@ Title = Annotated[
         show_default=False,
     ),
 ]
-By = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="One release per value of this column, for the price of one. Everyone has one value.",
-        rich_help_panel=HOW,
-        show_default=False,
-    ),
-]
 Segments = Annotated[
     list[str] | None,
     typer.Option(
         "--segment",
         metavar="VALUE",
         help="One value of --by, for a public list of them. Can be given again.",
-        rich_help_panel=HOW,
-        show_default=False,
-    ),
-]
-SegmentList = Annotated[
-    str | None,
-    typer.Option(
-        "--segments",
-        metavar="FILE|public",
-        help="The public list of the values of --by: a file with one per line, or 'public' for those in the data.",
         rich_help_panel=HOW,
         show_default=False,
     ),
@@ -456,3 +461,18 @@ RelationOption = Annotated[
     typer.Option("--neighbours", help="Neighbours differ by adding or removing one person, or by replacing one."),
 ]
 ViewOption = Annotated[PageFormat, typer.Option("--format", help="How to show it.")]
+QuestionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--question",
+        metavar="FILE.toml",
+        help="A file with the question, as --print-question writes it. Options that are typed go before it.",
+        show_default=False,
+    ),
+]
+PrintQuestion = Annotated[
+    bool | None,
+    typer.Option(
+        "--print-question", help="Print the question as a file has it, and do nothing else.", show_default=False
+    ),
+]

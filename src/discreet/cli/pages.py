@@ -13,8 +13,7 @@ from .groups import check_page, title_of
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..results.patterns import Patterns
-    from ..results.rules import Rules
+    from ..results.result import Result
 
 app = typer.Typer()
 
@@ -94,26 +93,13 @@ def show(
 
 
 def _page(file: Path, title: str | None) -> str:
-    from ..report.contents import contents_of
-    from ..report.page import page
+    from ..registry import described
     from ..results.files import load
     from ..results.patterns import Patterns
     from ..results.rules import Rules
 
-    found = load(file)
+    found: Result = load(file)
     if not isinstance(found, Patterns | Rules):  # what compares says by itself what it is about
-        told: str = found.report(title=title)
-        return told
-    summary, citations = _known(found)
-    return page(contents_of(found, title_of(title, str(file)), summary=summary, citations=citations))
-
-
-def _known(found: Patterns | Rules) -> tuple[str, tuple[str, ...]]:
-    """Return what a mechanism or a protocol does, and what to cite for a protocol: a release says that itself."""
-    from ..publish.result import summary_of
-    from ..registry import protocols
-
-    about = found.about or {}
-    protocol = protocols().get(str(about.get("protocol") or ""))
-    summary = summary_of(str(about.get("mechanism") or about.get("protocol") or ""))
-    return summary, () if protocol is None else (protocol.citation,)
+        return found.report(title=title)
+    summary, citations = described(found.provenance.method if found.provenance else "")
+    return found.report(title=title_of(title, str(file)), summary=summary, citations=citations)

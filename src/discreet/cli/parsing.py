@@ -8,30 +8,41 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ..errors import InputError, NobodyError
+from ..checks import UNBOUNDED, span
+from .terminal import say
 
 if TYPE_CHECKING:
-    from ..baskets.core import AnyBaskets, Baskets, Item
+    from ..baskets.core import AnyBaskets, Item, Vocabulary
+    from ..baskets.list_files import Lists
     from ..results.patterns import Patterns
 
 _WHOLE = re.compile("[0-9]{1,18}")
-# Each line is an itemset, however much they look like the rows of a table.
-_LINES: dict[str, Literal["baskets", "fimi"]] = {".csv": "baskets", ".tsv": "baskets", ".txt": "fimi", ".dat": "fimi"}
 
 
 def lengths_of(text: str | None) -> tuple[int, int | None] | None:
-    """Read 3, 2-4 or 2- as least and most."""
+    """Return the least and the most items of a pattern, of a text such as 3, 2-4 or 2-."""
     if text is None:
         return None
-    least, dash, most = (part.strip() for part in text.partition("-"))
-    whole = _WHOLE.fullmatch(least) and (not most or _WHOLE.fullmatch(most))
-    if not whole or not 1 <= int(least) <= int(most or least):
-        raise typer.BadParameter(
-            f"lengths are a number such as 3, or a range such as 2-4 or 2-, from 1 on; {text!r} was given."
-        )
-    if not dash:
-        return int(least), int(least)
-    return int(least), int(most) if most else None
+    least, most = span(text)
+    return least, None if most == UNBOUNDED else most
+
+
+def items_of(text: str | None) -> list[Item] | str | int | None:
+    """Return the list of items as it was typed: a number where it is one, and no file has that name."""
+    if text is None or text == "public":
+        return text
+    return int(text) if _WHOLE.fullmatch(text) and not Path(text).exists() else list_in_file(text, "items")
+
+
+def settings_of(texts: list[str] | None) -> dict[str, str]:
+    """Return settings typed as NAME=VALUE, by name."""
+    settings = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"a setting is written NAME=VALUE; {text!r} was given.")
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def labels(texts: list[str] | None, known: AnyBaskets | Patterns) -> list[Item]:
@@ -53,33 +64,41 @@ def typed(texts: list[str] | None) -> list[Item]:
 
 def public_list(source: str, what: Literal["segments", "labels"]) -> list[Item] | Literal["public"]:
     """Return a public list that was given as a file with one per line, or by the declaration `public`."""
-    if source == "public":
-        return "public"
-    from ..baskets.recoding import from_file
-
-    return from_file(Path(source), what)
+    return "public" if source == "public" else list_in_file(source, what)
 
 
-def public_itemsets(path: Path) -> list[list[Item]]:
-    """Return the itemsets of a file, one per line, whatever the data have: numbers if all of them are."""
+def list_in_file(source: str, what: Lists) -> list[Item]:
+    """Return a public list of a file with one per line; a first line that reads like a heading is warned of."""
+    from ..baskets.recoding import noted_list
+
+    labels, note = noted_list(Path(source), what)
+    if note:
+        say(f"discreet: {note}", err=True)
+    return labels
+
+
+def public_itemsets(path: Path, known: Vocabulary | None) -> list[list[Item]]:
+    """Return the itemsets of a file, one per line, whatever the data have: numbers if all of them are.
+
+    `known` is the public list of items, where there is one.
+    """
     from ..baskets.recoding import as_items
 
-    itemsets = _itemsets(path, "names")
-    items = as_items(itemsets.vocabulary.labels.to_pylist())
-    return [[items[code] for code in itemsets.vocabulary.codes(itemset)] for itemset in itemsets]
+    itemsets = _noted_itemsets(path, known)
+    texts = list(dict.fromkeys(text for itemset in itemsets for text in itemset))
+    items = dict(zip(texts, as_items(texts), strict=True))
+    return [[items[text] for text in itemset] for itemset in itemsets]
 
 
-def read_itemsets(path: Path, baskets: AnyBaskets) -> list[frozenset[Item]]:
-    """Return the itemsets of a file, one per line."""
-    return list(_itemsets(path, "numbers" if baskets.vocabulary.numeric else "names"))
+def read_itemsets(path: Path, baskets: AnyBaskets) -> list[list[Item]]:
+    """Return the itemsets of a file, one per line, as items of these baskets."""
+    return [labels(itemset, baskets) for itemset in _noted_itemsets(path, baskets.vocabulary)]
 
 
-def _itemsets(path: Path, labels: Literal["numbers", "names"]) -> Baskets:
-    from ..baskets.read import read
+def _noted_itemsets(path: Path, known: Vocabulary | None) -> list[list[str]]:
+    """Return the itemsets of a file as texts, and say how they were read."""
+    from ..baskets.list_files import read_itemset_file
 
-    if not path.exists():
-        raise InputError(f"There is no file {path}: --itemsets is a file with one itemset per line.")
-    try:
-        return read(path, labels=labels, format=_LINES.get(path.suffix.lower()))
-    except NobodyError:
-        raise InputError(f"{path} is empty: --itemsets is a file with one itemset per line.") from None
+    found = read_itemset_file(path, known)
+    say(f"{path}: {found}", err=True)
+    return found.itemsets

@@ -9,15 +9,14 @@ import typer
 
 from ..errors import InputError, MisuseError
 from . import options as given
-from .groups import check_page
+from .groups import ForecastWriting, PlainReporting, grouped
 from .numbers import whole
+from .output import write_report
 from .parsing import lengths_of
 from .progress import ProgressBar
-from .terminal import console, say
 
 Side: TypeAlias = Literal["curator", "local", "both"]
 
-ForecastFormat: TypeAlias = Literal["table", "json", "svg"]
 app = typer.Typer()
 
 _KNOWN = "What is known about the data"
@@ -35,6 +34,7 @@ _KNOWN = "What is known about the data"
     "-o plan.svg\n\n"
     "discreet plan --people 90000 --items 500 --top 32 --epsilon 0.5,1,2 --report plan.html"
 )
+@grouped
 def plan(
     people: Annotated[
         int | None,
@@ -133,18 +133,9 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[
-        ForecastFormat | None,
-        typer.Option(
-            "--format",
-            help="How to show it.  \\[default: by the suffix of -o, else table]",
-            rich_help_panel=given.OUT,
-            show_default=False,
-        ),
-    ] = None,
-    output: given.Output = None,
-    report: given.Report = None,
-    title: given.PlainTitle = None,
+    *,
+    writing: ForecastWriting,
+    reporting: PlainReporting,
 ) -> None:
     """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
 
@@ -156,16 +147,12 @@ def plan(
 
     if items is None:
         raise MisuseError("Say how many items there are: --items 1000.")
-    kind = _form(form, output)
-    if report is not None:
-        check_page(report)
-        if output is not None and output.resolve() == report.resolve():
-            raise MisuseError(f"{report} holds the result: write the report to another file.")
+    reporting.check(None, writing)
     with ProgressBar("planning") as bar:
         made = forecast(
             items=items,
             people=people,
-            epsilon=_epsilons(epsilon),
+            epsilon=None if epsilon is None else [part.strip() for part in epsilon.split(",")],
             delta=delta,
             top=top,
             min_support=min_support,
@@ -180,32 +167,8 @@ def plan(
             neighbours=neighbours,
             progress=bar.stage,
         )
-    if report is not None:
-        made.save(report, title=title)
-        say(f"report written to {report}", err=True)
-    text = made.to_json() if kind == "json" else made.plot().svg if kind == "svg" else str(made)
-    if output is not None:
-        from ..atomic_write import written
-
-        with written(output) as stream:
-            stream.write(f"{text.rstrip()}\n".encode())
-    elif kind == "table":
-        console().print(made)
-    else:
-        typer.echo(text)
-
-
-def _form(form: ForecastFormat | None, output: Path | None) -> ForecastFormat:
-    if form is not None or output is None:
-        return form or "table"
-    known: dict[str, ForecastFormat] = {".json": "json", ".svg": "svg", ".txt": "table"}
-    if output.suffix.lower() not in known:
-        raise MisuseError(f"A forecast is written to .json, .svg or .txt files; {output} was given: add --format.")
-    return known[output.suffix.lower()]
-
-
-def _epsilons(text: str | None) -> str | list[str] | None:
-    return text if text is None or "," not in text else [part.strip() for part in text.split(",")]
+    writing.write(made)
+    write_report(made, reporting.report, reporting.title)
 
 
 def several_of(text: str | None, what: str) -> str | list[int] | None:

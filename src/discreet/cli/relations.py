@@ -7,7 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from ..errors import MisuseError
+from ..publish.other_questions import RelationQuestion
 from . import options as given
+from .asking import QuestionOptions, question_options
 from .delivery import Delivery, places_read
 from .groups import OrderedReading, Reporting, Writing, grouped, title_of
 from .ledger import tell_head
@@ -18,6 +20,7 @@ from .release import Paying
 from .terminal import say
 
 app = typer.Typer()
+RelationOptions = question_options(RelationQuestion)
 
 HowOption: TypeAlias = Annotated[
     Literal["given", "after", "together"] | None,
@@ -98,24 +101,10 @@ def relations(
 )
 @grouped
 def release_relations(
-    top: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="The N relations most people have.",
-            rich_help_panel=given.WHAT,
-            show_default=False,
-        ),
-    ] = None,
-    how: HowOption = None,
-    among: Annotated[
-        int,
-        typer.Option(parser=whole, metavar="N", help="Among the N most frequent items.", rich_help_panel=given.WHAT),
-    ] = 40,
+    *,
+    asking: Annotated[QuestionOptions, RelationOptions],
     report: given.Report = None,
     title: given.Title = None,
-    *,
     paying: Paying,
     reading: OrderedReading,
     writing: Writing,
@@ -124,23 +113,22 @@ def release_relations(
 
     Say how many by --top, the privacy budget by --epsilon, and which items are public by --items.
     """
-    if top is None:
-        raise MisuseError("Say how many relations are wanted: --top 20.")
-    question = paying.budget()
-    read = places_read(reading, paying.ledger, paying.anchor, paying.items)
+    question = asking.question()
+    read = places_read(reading, paying.ledger, paying.anchor, *asking.files())
     delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, None)
-    from ..publish.relations import answer_relations, prepare_relations
+    from ..publish import Observer
+    from ..publish.relations import answer_relations, relation_case
 
-    job = prepare_relations(baskets, how=how, top=top, among=among, **question)
+    case = relation_case(question, baskets)
     delivery.check([""])
-    if not paying.really and len(job.baskets.codes) and not len(job.listed.codes):
+    if not question.really and len(case.baskets.codes) and not len(case.listed.codes):
         raise MisuseError(
             "Nobody holds any of the items on the list. Nothing was spent. If it is really meant, say so with --really."
         )
-    account = paying.account()
+    payer = paying.payer()
     with delivery.guarded():
         with ProgressBar("releasing"):
-            made = answer_relations(job, **account, paid=delivery.paid)
+            made = answer_relations(case, payer=payer, observer=Observer(paid=delivery.paid))
         delivery.hand_over({"": made})
-        tell_head(account.get("ledger"))
+        tell_head(payer.ledger)

@@ -91,7 +91,7 @@ def _without_secrets(message: str) -> str:
     typed = [word[word.index("=") + 1 :] if word.startswith("--") and "=" in word else word for word in sys.argv[1:]]
     for address in typed:
         if _ADDRESS.match(address):
-            from ..baskets.database_messages import hidden
+            from ..baskets.redaction import hidden
 
             short = address.replace("://", ":/", 1)  # as a path has it
             message = hidden(message.replace(short, address), address)

@@ -42,6 +42,7 @@ Place = Annotated[
     epilog="[bold]Examples[/bold]\n\n"
     "discreet serve studies\n\n"
     "discreet serve studies --host 0.0.0.0 --port 80\n\n"
+    "discreet serve studies --trusted-proxy 127.0.0.1\n\n"
     "discreet serve studies --store postgresql://collector@localhost/studies --port 8001\n\n"
     "discreet serve studies --engine spark --master spark://host:7077 --handover /shared/reports"
 )
@@ -61,6 +62,22 @@ def serve(
     rate: Annotated[
         int, typer.Option(parser=whole, metavar="N", help="Requests a second from one address; 0 for any number.")
     ] = 2000,
+    proxies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-proxy",
+            metavar="ADDRESS",
+            help="Believe the X-Forwarded-For of this proxy, an address or a network. Can be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    connections: Annotated[
+        int, typer.Option(parser=whole, metavar="N", help="Connections at the same time, at most.")
+    ] = 2048,
+    address_connections: Annotated[
+        int,
+        typer.Option(parser=whole, metavar="N", help="Of these from one address that is no trusted proxy, at most."),
+    ] = 256,
     *,
     handing: HandingOver,
 ) -> None:
@@ -68,6 +85,7 @@ def serve(
 
     It speaks HTTP; put it behind a proxy that speaks HTTPS. `discreet study` opens studies in it.
     """
+    from ..collector.limits import ConnectionLimits
     from ..collector.serving import serve as run
 
     lift_limit()
@@ -81,7 +99,17 @@ def serve(
 
     try:
         with handing.used():
-            run(directory, host=host, port=port, store=store, rate=rate, adder=adder, ready=ready)
+            run(
+                directory,
+                host=host,
+                port=port,
+                store=store,
+                rate=rate,
+                limits=ConnectionLimits(connections=connections, address_connections=address_connections),
+                trusted_proxies=proxies or (),
+                adder=adder,
+                ready=ready,
+            )
     except KeyboardInterrupt:
         if not served:
             raise

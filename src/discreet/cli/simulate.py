@@ -12,8 +12,8 @@ from . import options as given
 from .adding import DeviceOption
 from .groups import OrderedReading, Reporting, Writing, grouped
 from .numbers import whole
+from .parsing import settings_of
 from .progress import ProgressBar
-from .release import settings_of
 from .terminal import say, say_when_compiling
 
 if TYPE_CHECKING:

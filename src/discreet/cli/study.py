@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import MisuseError
+from ..wording import number_of
 from . import options as given
 from .adding import HandingOver
 from .groups import Writing, grouped
 from .numbers import whole
+from .output import write_text
 from .progress import ProgressBar
+from .replacing import check_replaceable
 from .serve import Place, StoreOption, StudyName
 from .study_reports import app as report_files
 from .study_simulate import app as simulation
-from .terminal import console, say
+from .terminal import console, say, say_row
 
 if TYPE_CHECKING:
     from ..collector.collector import Adder
@@ -93,6 +96,7 @@ def check(path: StudyFile) -> None:
     say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
     if plan.people is not None and plan.close != "quota":
         say(f"  people = {plan.people} closes no round: it is what `discreet study plan` forecasts with")
+    say(f"  with fewer reports than {core.minimum(0):,} the first round closes only if you insist")
     say(f"  who may take part: {'whoever holds a token' if plan.who == 'tokens' else 'anyone'}")
 
 
@@ -129,12 +133,13 @@ def plan(
     with ProgressBar("forecasting") as bar:
         needed = forecast(**asked, progress=bar.stage)
         expected = forecast(people=people or study.people, **asked) if people or study.people else None
+    made = needed if expected is None else expected
     enough = needed.needed.get(study.protocol)
     if form == "json":
-        told = {"needed": enough, "forecast": (expected or needed).to_dict()}
+        told = {"needed": enough, "forecast": made.to_dict()}
         typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
         return
-    console().print(expected or needed)
+    console().print(made)
     if enough is None:
         say("More people than can be forecast are needed for four of five patterns: allow more epsilon, or ask less.")
     else:
@@ -182,23 +187,29 @@ def status(
         return
     if name is None:
         for one in told:
-            say(f"{one['name']:<24}  {one['state']:<8}  {one['title']}")
+            say_row(f"{one['name']:<24}  {one['state']:<8}  {one['title']}")
         if not told:
             say("There are no studies yet: discreet study open STUDY.toml")
         return
-    say(f"{told['name']}: {told['title']}")
-    say(f"  {told['state']}; {told['people']:,} reports; {told['protocol']}, epsilon {told['epsilon']}")
+    say_row(f"{told['name']}: {told['title']}")
+    say_row(f"  {told['state']}; {told['people']:,} reports; {told['protocol']}, epsilon {told['epsilon']}")
     for one in told["rounds"]:
         quota = "" if one["quota"] is None else f" of {one['quota']:,}"
-        say(f"  {one['round']:>3}  {one['name']:<28}  {one['state']:<8}  {one['people']:>9,}{quota} reports")
-    say(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
+        say_row(f"  {one['round'] + 1:>3}  {one['name']:<28}  {one['state']:<8}  {one['people']:>9,}{quota} reports")
+    say_row(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
     for reason, many in told["refused"].items():
-        say(f"  refused: {many:,} {reason}")
+        say_row(f"  refused: {many:,} {reason}")
     if told.get("not_added_up"):
-        say(f"  a round is closed and not added up yet: {told['not_added_up']}")
+        say_row(f"  a round is closed and not added up yet: {told['not_added_up']}")
+    for number in told.get("overdue", ()):
+        one = told["rounds"][number]
+        say_row(
+            f"  the deadline of round {number + 1} has passed with {one['people']:,} reports, and its minimum is "
+            f"{one['minimum']:,}: discreet study close {told['name']} --yes"
+        )
     for one in told["alarms"]:
         for alarm in one["alarms"]:
-            say(f"  alarm in round {one['round']}: {alarm}")
+            say_row(f"  alarm in round {one['round'] + 1}: {alarm}")
 
 
 @app.command(
@@ -208,20 +219,33 @@ def status(
 )
 @grouped
 def close(
-    name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None, *, handing: HandingOver
+    name: StudyName,
+    place: Place = "studies",
+    token: Token = None,
+    store: StoreOption = None,
+    few: Annotated[
+        bool,
+        typer.Option("--yes", help="Close rounds with fewer reports than their minimum too. It cannot be undone."),
+    ] = False,
+    *,
+    handing: HandingOver,
 ) -> None:
     """Close the rounds of a study that are open: no report is taken any more, and the study goes on.
 
-    A round that is closed already and could not be added up is tried again. A service elsewhere adds up as it was told.
+    A round with fewer reports than its minimum is closed with --yes only. A round that is closed already and could not
+    be added up is tried again. A service elsewhere adds up as it was told.
     """
     operating = _operator(place, token, store, adder=handing.adder(place))
     with handing.used(), operating as operator, ProgressBar("adding up"):
-        closed = operator.close(name)
-    say(
-        f"Closed {closed:,} {'round' if closed == 1 else 'rounds'} of {name}."
-        if closed
-        else f"No round of {name} is open."
-    )
+        closed = operator.close(name, few=few)
+    say(f"Closed {number_of(closed.rounds, 'round')} of {name}." if closed.rounds else f"No round of {name} is open.")
+    for number in closed.without_reports:
+        say(f"Round {number + 1} had no reports: nothing is known from it.")
+    if closed.ended_empty:
+        say(
+            f"The study {name} has ended without a single report: its result is empty. Open it again under another "
+            "name to ask once more."
+        )
 
 
 @app.command(
@@ -242,17 +266,12 @@ def results(
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
     from ..checks import part
-    from ..results.files import load_rows
-    from ..temporary import passing_folder
+    from ..results.loading import rows_of_text
 
     part("assume_malicious", assume_malicious or "0")  # before anybody is asked
     with _operator(place, token, store) as operator:
         text = operator.result(name, assume_malicious or "0")
-    with passing_folder() as folder:
-        file = folder / "result.json"
-        file.write_text(text, encoding="utf-8")
-        found = load_rows(file)
-    writing.write(found)
+    writing.write(rows_of_text(text))
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study export breakfast --at studies -o breakfast.json")
@@ -268,17 +287,14 @@ def export(
     assume_malicious: given.AssumeMalicious = None,
 ) -> None:
     """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
-    from ..atomic_write import written
     from ..checks import part
 
     part("assume_malicious", assume_malicious or "0")  # before anybody is asked
+    if output is not None:
+        check_replaceable(output)
     with _operator(place, token, store) as operator:
         text = json.dumps(operator.export(name, assume_malicious or "0"), ensure_ascii=False, indent=1)
-    if output is None:
-        typer.echo(text)
-        return
-    with written(output) as stream:
-        stream.write(f"{text}\n".encode())
+    write_text(text, output)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study scrub breakfast --at studies")
@@ -349,8 +365,10 @@ def token(
                 say(f"Revoked the operator's token {revoked}.")
                 return
             for known in operator.operators():
-                say(f"{known['id']}  {' '.join(known['scopes']):<20}  {known['label']}".rstrip())
+                say_row(f"{known['id']}  {' '.join(known['scopes']):<20}  {known['label']}".rstrip())
         return
+    if output is not None:
+        check_replaceable(output)
     with _operator(place, own, store) as operator:
         made = operator.tokens(study, many) if study is not None else [operator.add_operator(scopes or [], label)]
     if output is None:

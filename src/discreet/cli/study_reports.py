@@ -9,25 +9,30 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import MisuseError
 from ..wording import number_of
 from .adding import AddingUp
 from .groups import grouped
 from .numbers import whole
+from .output import write_text
 from .progress import ProgressBar
+from .replacing import check_replaceable
 from .serve import Place, StoreOption, StudyName
 from .terminal import say
 
 app = typer.Typer()
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study reports breakfast --round 0 --at studies -o reports")
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study reports breakfast --round 1 --at studies -o reports")
 def reports(
     name: StudyName,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FOLDER", help="Write the files into this folder.", show_default=False),
     ],
-    number: Annotated[int, typer.Option("--round", parser=whole, metavar="N", help="Which round.")] = 0,
+    number: Annotated[
+        int, typer.Option("--round", parser=whole, metavar="N", help="Which round, counted from 1 as in `status`.")
+    ] = 1,
     place: Place = "studies",
     store: StoreOption = None,
 ) -> None:
@@ -37,8 +42,10 @@ def reports(
     """
     from ..collector.operators import operator_at
 
+    if number < 1:
+        raise MisuseError(f"--round counts from 1, as `discreet study status` shows rounds; {number} was given.")
     with operator_at(place, store=store) as operator, ProgressBar("writing"):
-        many = operator.save_reports(name, number, output)
+        many = operator.save_reports(name, number - 1, output)
     say(f"Wrote {number_of(many, 'report')} of round {number} of {name} into {output}.")
 
 
@@ -79,9 +86,10 @@ def add_up(
     adding: AddingUp,
 ) -> None:
     """Say what the reports of a round add up to, as JSON: how many there are, and how many support each value."""
-    from ..atomic_write import written
     from ..collector.report_files import add_up_files, round_of
 
+    if output is not None:
+        check_replaceable(output)
     ask = round_of(source, question)
     added: Any
     if adding.engine is None:
@@ -96,8 +104,4 @@ def add_up(
             )
     told = {"round": ask.name, **json.loads(added.text()), "refused": added.refused}
     text = json.dumps({**told, "values": added.estimate.values.tolist()}, ensure_ascii=False)
-    if output is None:
-        typer.echo(text)
-        return
-    with written(output) as stream:
-        stream.write(f"{text}\n".encode())
+    write_text(text, output)

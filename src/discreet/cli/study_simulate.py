@@ -73,8 +73,7 @@ def simulate(
     from ..collector.simulation import tried
     from ..collector.study_file import read_study
     from ..local.study.one_basket import said
-    from ..results.files import load_rows
-    from ..temporary import passing_folder
+    from ..results.loading import rows_of_text
 
     plan = read_study(study)
     seeded = reading.seeded()
@@ -89,15 +88,9 @@ def simulate(
                 say(f"{one['name']:<28}  {one['people']:>9,} reports  {one['oracle']}", err=beside)
 
     options: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": progress}
-    with (
-        tried(
-            plan, on_this_machine(baskets, "A simulated study"), people=people, seed=seeded.seed or 0, **options
-        ) as done,
-        passing_folder() as folder,
-    ):
-        file = folder / "result.json"
-        file.write_text(done.result, encoding="utf-8")
-        writing.write(load_rows(file))
+    answering = on_this_machine(baskets, "A simulated study")
+    with tried(plan, answering, people=people, seed=seeded.seed or 0, **options) as done:
+        writing.write(rows_of_text(done.result))
         if baskets.several:
             say(f"\n{said(1)}", err=beside)
         if stay:

@@ -31,15 +31,29 @@ def say(text: object = "", *, err: bool = False) -> None:
     typer.echo(printable(str(text), keep="\n"), err=err)
 
 
+def say_row(text: str) -> None:
+    """Write one row of a list: a line feed in it, which a service elsewhere may have put there, begins no other row."""
+    say(printable(text))
+
+
 def at_terminal() -> bool:
     """Say whether a person sits where standard error goes: a notebook and a build keep what a terminal would lose."""
     kept = any(os.environ.get(name) for name in ("JPY_PARENT_PID", "JPY_SESSION_NAME", "CI"))
     return sys.stderr is not None and sys.stderr.isatty() and not kept and not quiet()
 
 
+def say_compiling_begun() -> None:
+    """Say, on a terminal alone, that a process of its own compiles for the next command."""
+    if at_terminal():
+        say(
+            "discreet: compiling in the background, once, for commands to come; DISCREET_PREPARE=0 forbids it.",
+            err=True,
+        )
+
+
 def say_when_compiling() -> None:
     """Have it said once, on a terminal, that something is compiled. Not for releases: it depends on the data's size."""
-    from ..kernels.compiler import tell_of_compiling
+    from ..kernels.compiler import set_compile_listener
 
     told: list[str] = []
 
@@ -48,11 +62,11 @@ def say_when_compiling() -> None:
             say("discreet: compiling what so much data need; the next run has it.", err=True)
         told.append(name)
 
-    tell_of_compiling(listen)
+    set_compile_listener(listen)
 
 
-def console(*, stderr: bool = False, highlight: bool = False) -> Console:
-    """Return a console for tables."""
+def console(*, stderr: bool = False, highlight: bool = False, width: int | None = None) -> Console:
+    """Return a console for tables, as wide as the terminal unless a width is given."""
     from rich.console import Console
 
     class Ours(Console):
@@ -61,6 +75,6 @@ def console(*, stderr: bool = False, highlight: bool = False) -> Console:
             self.quiet = True
             unheard()
 
-    made = Ours(highlight=highlight, stderr=stderr)
+    made = Ours(highlight=highlight, stderr=stderr, width=width)
     made.push_render_hook(hook())
     return made

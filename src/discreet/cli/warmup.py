@@ -51,6 +51,18 @@ def warmup(shared: Path | None = None) -> None:
     )
 
 
+def compile_in_background(place: str) -> None:
+    """Compile the same forms as `warmup` without a word, one after the other; the whole life of a process."""
+    from ..kernels import background
+    from ..temporary import passing_folder
+
+    def missing() -> list[tuple[str, str, str]]:
+        with passing_folder("warmup-") as folder:
+            return _used(folder)
+
+    background.compile_missing(place, missing)
+
+
 def _open(shared: Path) -> None:
     """Make a folder that all can read, and let it be the cache of this process and of those it starts."""
     shared = shared.absolute()
@@ -62,14 +74,14 @@ def _open(shared: Path) -> None:
 
 def _used(folder: Path) -> list[tuple[str, str, str]]:
     """Return the kernels that commands use and that are not kept yet, with the types of their arguments."""
-    from ..kernels.compiler import is_kept, length
+    from ..kernels.compiler import is_kept, measure_code
     from ..kernels.tiers import Kernel, recording
 
     with recording:
         _exercise(folder)
     found = [(kernel.function, types) for kernel in Kernel.registry for types in kernel.signatures]
     missing = [(function, types) for function, types in found if not is_kept(function, types)]
-    missing.sort(key=lambda one: -length(one[0]))
+    missing.sort(key=lambda one: -measure_code(one[0]))
     return [(function.__module__, function.__qualname__, types) for function, types in missing]
 
 
@@ -154,7 +166,7 @@ def _publish() -> None:
 
     from ..baskets.core import Baskets
     from ..baskets.generate import groceries
-    from ..lab.run.trial import trial
+    from ..planning.trial import trial
     from ..privacy.sampling.samplers import discrete_laplace
     from ..privacy.sampling.sources import SystemSource
     from ..registry import mechanisms

@@ -24,7 +24,7 @@ from ..auditing.verdict import Attempt, Verdict
 from ..local.device.client import client
 from ..local.device.documents import QuestionText, Seen, StudyText, questions_of, study_of
 from ..local.device.loss import ratio
-from ..local.oracle_steps.packing import flat
+from ..local.oracle_steps.codec import flatten_report
 from ..local.study.seeded_words import SeededWords, seed_of
 from ..temporary import passing_folder
 from .collector import StudyCollector
@@ -67,7 +67,7 @@ def served(plan: StudyPlan, seed: int) -> Attempt:
         loss=max(first.loss, second.loss),
         tried=f"{len(first.texts):,} questions as served to {_PEOPLE} devices, twice, with one basket replaced",
         engine="discreet.local.client",
-        pairs=1,
+        pairs=min(1, len(first.texts)),
         pair="one basket replaced by another",
         why=why,
         seconds=perf_counter() - begun,
@@ -116,7 +116,7 @@ class _Led:
                 self.texts.append(json.dumps([one.start, one.stop, json.loads(text)["question"]], sort_keys=True))
                 self.loss = max(self.loss, log(float(ratio(one.question["oracle"]))))
                 self._answer(collector, study, one)
-            collector.close(plan.name)
+            collector.close(plan.name, few=True)  # a study that is tried has a handful of people
         promise = json.loads(collector.result(plan.name))["guarantee"] if told.state == "released" else {}
         if promise and Fraction(promise["epsilon"]) > Fraction(plan.epsilon):
             self.why = self.why or f"The result promises epsilon {promise['epsilon']}, and the study {plan.epsilon}."
@@ -140,7 +140,7 @@ class _Led:
             if self.plan.led.unlisted:
                 own["texts"] = holds.texts
             told = client(asked.question, study.becomes(holds.items), take=stream.take, **own, **limits)
-            words.append(flat(json.loads(told)))
+            words.append(flatten_report(json.loads(told)))
         if not words:
             return
         upload = Upload(

@@ -66,25 +66,29 @@ class Batcher:
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                some = self._together()
-                try:
-                    joined = joined_upload([one.upload for one in some])
-                    codes = await loop.run_in_executor(self._thread, self._take, some[0].study, joined)
-                except Exception as error:
-                    for one in some:
-                        if not one.outcome.done():
-                            one.outcome.set_exception(error)
-                else:
-                    ends = np.cumsum([len(one.upload) for one in some])
-                    for one, part in zip(some, np.split(codes, ends[:-1]), strict=True):
-                        if not one.outcome.done():  # whoever waited may have gone
-                            one.outcome.set_result(part)
-                finally:
-                    self._reports -= sum(len(one.upload) for one in some)
+                await self._store_some()
                 with suppress(Exception):  # whatever goes wrong here, others wait to be stored
                     await loop.run_in_executor(self._thread, self._after)
         finally:
             self._running = None
+
+    async def _store_some(self) -> None:
+        """Store those that go together, and set their outcomes; nothing of them is held afterwards."""
+        some = self._together()
+        try:
+            joined = joined_upload([one.upload for one in some])
+            codes = await asyncio.get_running_loop().run_in_executor(self._thread, self._take, some[0].study, joined)
+        except Exception as error:
+            for one in some:
+                if not one.outcome.done():
+                    one.outcome.set_exception(error)
+        else:
+            ends = np.cumsum([len(one.upload) for one in some])
+            for one, part in zip(some, np.split(codes, ends[:-1]), strict=True):
+                if not one.outcome.done():  # whoever waited may have gone
+                    one.outcome.set_result(part)
+        finally:
+            self._reports -= sum(len(one.upload) for one in some)
 
     def _together(self) -> list[_Waiting]:
         """Take the first that waits, and all others to the same round as far as they go together."""

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from ..checks import part
 from ..errors import ClusterError, DiscreetError, InputError, MisuseError
-from ..local.oracle_steps.packing import width
 from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.outcome import Outcome
+from ..wording import number_of
 from .core import (
     AddedUp,
     AddUp,
@@ -36,9 +36,11 @@ from .core import (
     DraftRound,
     OpenRound,
     Step,
+    StoredRound,
     StudyCore,
     add_up,
     as_text,
+    minimum_of,
     quota_of,
 )
 from .documents import question_document, study_document, study_id
@@ -46,18 +48,27 @@ from .reasons import OUTCOMES, REASONS, Reason, RefusedRequest
 from .signing import Signer
 from .states import RoundEvent, RoundState
 from .storage.store import StoreError, StudyRecord, StudyStore, decide
-from .study_file import StudyPlan
+from .study_file import STUDY_NAME, StudyPlan, line_flaw
 from .uploads import Upload, hashed
 
 Scope: TypeAlias = Literal["operate", "enrol", "watch"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 MOST_TOKENS = 1_000_000  # that are made at once
+MOST_LABEL = 200  # letters of the label of an operator's token, as many as the title of a study has
+
+# Seconds. NTP keeps clocks within one; the shortest deadline that can be written is a few minutes in practice.
+CLOCK_TOLERANCE = 10.0
 
 _ENDED = 4  # studies whose conversations are kept after their end, for whoever asks what liars could have done
 _LISTED = 12  # digits of its hash by which an operator's token is listed
 _OUTCOMES = 16  # outcomes that are kept, by study and part of liars
 _QUEUE, _PATIENCE = 4, 30  # how many may wait for what takes long, and for how many seconds
 _AGAIN = 60  # seconds after which a round that could not be added up is tried again
+_BEFORE_DEADLINE = 'Wait for more. Or insist, with --yes or {"few": true}: that cannot be undone.'
+_AFTER_DEADLINE = (
+    'Its deadline has passed, so no more will come. Close it as it is, with --yes or {"few": true}, which cannot be '
+    "undone. Or open the study again under another name, with more hours."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -67,6 +78,15 @@ class Questions:
 
     state: str
     questions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedRounds:
+    """How many rounds were closed, which of them without any report, and whether a study ended without any."""
+
+    rounds: int
+    without_reports: tuple[int, ...] = ()
+    ended_empty: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +113,11 @@ class StudyCollector:
     store
         Where they are kept.
     signer
-        Signs studies and questions; None where there is no key, and then nothing can be signed.
+        Signs studies and questions, or a function that returns what does, which is called when something is signed
+        first: whoever reads alone needs no key. None where there is no key, and then nothing can be signed.
     now
-        The time in seconds; it decides when a round with a deadline closes, and when what failed is tried again.
+        The time in seconds; it decides when a round with a deadline closes, and when what failed is tried again. None
+        for the store's clock, which all services that share the store go by.
     adder
         Adds up the reports of a round that is closed: on this machine, or elsewhere.
     """
@@ -103,12 +125,12 @@ class StudyCollector:
     def __init__(
         self,
         store: StudyStore,
-        signer: Signer | None,
+        signer: Signer | Callable[[], Signer] | None,
         *,
-        now: Callable[[], float] = time,
+        now: Callable[[], float] | None = None,
         adder: Adder = add_up,
     ) -> None:
-        self.store, self._signer, self.now, self._adder = store, signer, now, adder
+        self.store, self._signer_source, self.now, self._adder = store, signer, now or store.now, adder
         self._failed: dict[str, tuple[float, str]] = {}  # when a study was last stuck at adding up, and why
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -116,6 +138,8 @@ class StudyCollector:
         self._plans: dict[str, StudyPlan] = {}
         self._guard, self._flushing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
         self._asking, self._widening = threading.BoundedSemaphore(_QUEUE), threading.BoundedSemaphore(_QUEUE)
+        self._minima: dict[tuple[str, int], int] = {}  # by study and round, whose question never changes
+        self._with_result: set[str] = set()
         self._ended: dict[str, StudyCore] = {}  # of studies that were asked about after their end
         self._outcomes: dict[tuple[str, Fraction], Outcome] = {}
         self._refused: Counter[tuple[str, str]] = Counter()
@@ -146,33 +170,63 @@ class StudyCollector:
     @property
     def signer(self) -> Signer:
         """What signs studies and questions."""
-        if self._signer is None:
+        if self._signer_source is None:
             raise InputError("There is no signing key in the directory of this service: put back the copy of it.")
-        return self._signer
+        if not isinstance(self._signer_source, Signer):
+            self._signer_source = self._signer_source()
+        return self._signer_source
 
     def check_key(self, name: str | None = None) -> None:
         """Refuse to go on with a study that another key has signed, or with any of them: devices would refuse it."""
         for record in self.store.studies() if name is None else [self.record(name)]:
-            if self._signer is None or record.key != self._signer.key:
-                here = "there is no key" if self._signer is None else f"the key is {self._signer.key[:16]}…"
+            key = None if self._signer_source is None else self.signer.key
+            if record.key != key:
+                here = "there is no key" if key is None else f"the key is {key[:16]}…"
                 raise InputError(
                     f"The study {record.name!r} is signed with the key {record.key[:16]}…, and here {here}. Devices "
                     "refuse what another key has signed: put the signing.key that the study was opened with into the "
                     "directory of the service. Services that share a store share the key."
                 )
 
-    def known_record(self, name: str) -> StudyRecord | None:
-        """Return a study that was read before, at once."""
-        return self._records.get(name)
+    def check_clock(self) -> None:
+        """Refuse to serve where the clock of this machine and that of the store differ.
+
+        Rounds close by the store's clock, so nothing of a study depends on this one. But signatures, certificates and
+        logs do, and an operator would read deadlines that are none.
+        """
+        before = time()
+        stored = self.store.now()
+        after = time()
+        # The store read its clock at some moment in between.
+        ahead = max(before - stored, 0.0) or min(after - stored, 0.0)
+        if abs(ahead) > CLOCK_TOLERANCE:
+            direction = "ahead of" if ahead > 0 else "behind"
+            raise InputError(
+                f"The clock of this machine is {abs(ahead):,.0f} seconds {direction} that of the database, and "
+                f"{CLOCK_TOLERANCE:g} are allowed: set both by NTP. Nothing is served until then."
+            )
 
     def record(self, name: str) -> StudyRecord:
         """Return a study; it never changes, so it is read once."""
         if name not in self._records:
-            found = self.store.study(name)
+            found = self.store.study(name) if STUDY_NAME.fullmatch(name) else None
             if found is None:
                 raise RefusedRequest(Reason.UNKNOWN_STUDY)
             self._records[name] = found
         return self._records[name]
+
+    def running_record(self, name: str) -> StudyRecord:
+        """Return a study that has not ended; one that has takes neither reports nor people."""
+        record = self.record(name)
+        if self.has_ended(name):
+            raise RefusedRequest(Reason.ROUND_CLOSED, f"The study {name!r} has ended.")
+        return record
+
+    def has_ended(self, name: str) -> bool:
+        """Return whether a study has a result; once it has one, that is not read again."""
+        if name not in self._with_result and self.store.has_result(name):
+            self._with_result.add(name)
+        return name in self._with_result
 
     def plan(self, name: str) -> StudyPlan:
         """Return what a study was opened with."""
@@ -210,7 +264,7 @@ class StudyCollector:
         with self._lock(name):
             core = self._core(name)
             while True:
-                done = self.store.result(name) is not None
+                done = self.has_ended(name)
                 steps = core.steps(self.store.rounds(name), self.now(), concluded=done)
                 if not steps:
                     return
@@ -243,7 +297,7 @@ class StudyCollector:
 
     def _added(self, name: str, step: AddUp) -> AddedUp:
         """Return what a round adds up to. Where that fails the round stays closed, and is added up another time."""
-        number, wide = step.number, width(step.ask.oracle)
+        number, wide = step.number, step.ask.oracle.codec.width
         try:
             added = self._adder(step.ask, lambda: self.store.blocks(name, number, wide), screen=self.plan(name).screen)
         except StoreError:
@@ -251,8 +305,9 @@ class StudyCollector:
         except DiscreetError as error:
             self._failed[name] = self.now(), str(error)
             raise NotAddedUpError(
-                f"Round {number} of the study {name!r} is closed, and its reports are not added up yet: {error} They "
-                f"are kept. `discreet study close {name}` tries again at once, and a service that runs does by itself."
+                f"Round {number + 1} of the study {name!r} is closed, and its reports are not added up yet: {error} "
+                f"They are kept. `discreet study close {name}` tries again at once, and a service that runs does by "
+                "itself."
             ) from None
         self._failed.pop(name, None)
         return added
@@ -271,7 +326,7 @@ class StudyCollector:
         self.store.tidy()
 
     def _over(self, name: str) -> bool:
-        over = self.store.result(name) is not None and all(
+        over = self.has_ended(name) and all(
             one.state is RoundState.SCRUBBED or self.plan(name).scrub == "hand" for one in self.store.rounds(name)
         )
         if over:
@@ -363,7 +418,7 @@ class StudyCollector:
         self.record(name)
         rounds = self.store.rounds(name)
         opened = [one for one in rounds if one.state is RoundState.OPEN]
-        if self.store.result(name) is not None:
+        if self.has_ended(name):
             state = "released"
         elif opened:
             state = "open"
@@ -386,6 +441,7 @@ class StudyCollector:
                     "people": one.people,
                     "share": round((stop - start) / (1 << 32), 6),
                     "quota": quota_of(plan, start, stop),
+                    "minimum": self.minimum(name, one),
                     "closes": one.closes,
                     "oracle": ask["question"]["oracle"]["oracle"],
                     "values": ask["question"]["oracle"].get("size", 1),
@@ -413,6 +469,12 @@ class StudyCollector:
             seen = json.loads(one.heard) if one.heard is not None else {}
             if seen.get("left_out") or seen.get("alarms"):
                 alarms.append({"round": one.number, "left_out": seen["left_out"], "alarms": seen["alarms"]})
+        now = self.now()
+        overdue = [
+            one.number
+            for one in self.store.rounds(name)
+            if one.state is RoundState.OPEN and one.closes is not None and one.closes <= now
+        ]
         _, why = self._failed.get(name, (0, ""))
         stuck = {"not_added_up": why} if why else {}
         return {
@@ -420,16 +482,48 @@ class StudyCollector:
             "tokens": tokens,
             "refused": self.store.refused(name),
             "alarms": alarms,
+            "overdue": overdue,
             **stuck,
         }
 
-    def close(self, name: str) -> int:
-        """Close the rounds that are open, go on, and return how many they were."""
+    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
+        """Close the rounds that are open, go on, and return which rounds were closed.
+
+        Parameters
+        ----------
+        name
+            The study.
+        few
+            Whether to close rounds with fewer reports than their minimum as well, which cannot be undone.
+        """
         self.check_key(name)  # before a round is closed that none could follow
-        opened = [one.number for one in self.store.rounds(name) if one.state is RoundState.OPEN]
-        closed = [number for number in opened if self._move(name, number, RoundEvent.CLOSE)]
+        opened = [one for one in self.store.rounds(name) if one.state is RoundState.OPEN]
+        for one in opened:
+            minimum = self.minimum(name, one)
+            if not few and one.people < minimum:
+                # Devices answer no question that has expired: nobody is told to wait for what cannot come.
+                has_expired = one.closes is not None and one.closes <= self.now()
+                raise RefusedRequest(
+                    Reason.TOO_FEW_REPORTS,
+                    f"Round {one.number + 1} of the study {name!r} has {number_of(one.people, 'report')}, and its "
+                    f"minimum is {minimum:,}: with fewer, its intervals would say next to nothing. "
+                    + (_AFTER_DEADLINE if has_expired else _BEFORE_DEADLINE),
+                )
+        closed = [one.number for one in opened if self._move(name, one.number, RoundEvent.CLOSE)]
         self.advance(name)
-        return len(closed)
+        report_counts = {one.number: one.people for one in self.store.rounds(name)}
+        return ClosedRounds(
+            rounds=len(closed),
+            without_reports=tuple(number for number in closed if not report_counts[number]),
+            ended_empty=bool(closed) and self.has_ended(name) and not any(report_counts.values()),
+        )
+
+    def minimum(self, name: str, stored: StoredRound) -> int:
+        """Return the number of reports with fewer of which a round closes only where an operator insists."""
+        known = self._minima.get((name, stored.number))
+        if known is None:
+            known = self._minima[name, stored.number] = minimum_of(self.plan(name), asked(stored.ask))
+        return known
 
     def save_reports(self, name: str, number: int, folder: Path) -> int:
         """Write the reports of a round that takes no more into a folder, as Parquet, and return how many they are.
@@ -446,11 +540,11 @@ class StudyCollector:
         if state not in (RoundState.CLOSED, RoundState.RELEASED):
             gone = state is RoundState.SCRUBBED
             raise MisuseError(
-                f"Round {number} of the study {name!r} is {state}: "
+                f"Round {number + 1} of the study {name!r} is {state}: "
                 + ("its reports are gone." if gone else "its reports can be written when it is closed.")
             )
         ask = asked(rounds[number].ask)
-        return save_reports(folder, ask, self.store.blocks(name, number, width(ask.oracle)))
+        return save_reports(folder, ask, self.store.blocks(name, number, ask.oracle.codec.width))
 
     def scrub(self, name: str) -> Scrubbed:
         """Delete the reports of all rounds that are released."""
@@ -530,7 +624,7 @@ class StudyCollector:
         """Make single-use tokens of a study; their hashes are all that stays."""
         if not 1 <= many <= MOST_TOKENS:
             raise RefusedRequest(Reason.MALFORMED, f"From 1 to {MOST_TOKENS:,} tokens are made at once.")
-        self.record(name)
+        self.running_record(name)
         made = [token_bytes(16) for _ in range(many)]
         self.store.enrol(name, [hashed(one) for one in made])
         return [one.hex() for one in made]
@@ -549,6 +643,9 @@ class StudyCollector:
                 f"A token of an operator is for {', '.join(SCOPES)}, one or more of them; "
                 f"{', '.join(map(repr, strange)) or 'none'} was given."
             )
+        flaw = line_flaw(label, MOST_LABEL, '"the night shift"') if label else ""
+        if flaw:
+            raise MisuseError(f"label {flaw}")
         token = token_hex(32)
         self.store.add_operator(hashed(token.encode()), scopes, label)
         return token

@@ -23,9 +23,8 @@ from ..errors import InputError, MisuseError
 from ..local.device.loss import WORD
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle
+from ..local.oracle_steps.codec import ReportColumns, Words
 from ..local.oracle_steps.on_card import words_on_card
-from ..local.oracle_steps.packing import Words, unpack
-from ..local.oracle_steps.reading import ReportColumns
 from ..local.study.conversation import Ask, Conversation, Estimate
 from ..local.study.outcome import Outcome, Round, concluded, told_with
 from ..local.study.screening import Over, Sums, counted, screened_over
@@ -34,6 +33,7 @@ from .study_file import StudyPlan
 
 _BLOCK = 1 << 15  # reports that are added up at a time
 _HOUR = 3600
+_DEVIATIONS = 1.96  # on either side of an interval that holds in 95 of 100 cases, as those of outcomes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ class StudyCore:
             return OpenRound(number=one.number, ask=ask, closes=closes)
         if one.state is RoundState.OPEN:
             full = (quota := self.quota(one.number)) is not None and one.people >= quota
-            late = one.closes is not None and now >= one.closes
+            late = one.closes is not None and now >= one.closes and one.people >= self.minimum(one.number)
             return CloseRound(number=one.number) if full or late else None
         if one.state is RoundState.CLOSED:
             return AddUp(number=one.number, ask=ask)
@@ -172,6 +172,10 @@ class StudyCore:
         who = self.asks[number].who
         return quota_of(self.plan, who.start, who.stop)
 
+    def minimum(self, number: int) -> int:
+        """Return the number of reports with fewer of which a round closes by an operator's explicit word only."""
+        return minimum_of(self.plan, self.asks[number])
+
     def _take_up(self, rounds: Sequence[StoredRound]) -> None:
         """Hear what was released; every round has to be the one that the protocol asks for."""
         rounds = sorted(rounds, key=lambda one: one.number)
@@ -180,9 +184,9 @@ class StudyCore:
         for one in rounds:
             if one.number >= len(self.asks) or self.asks[one.number].text() != one.ask:
                 raise InputError(
-                    f"Round {one.number} of the study {self.plan.name!r} is not what its protocol asks for after the "
-                    "answers that are stored: go on with the settings and the version of discreet that it was begun "
-                    "with."
+                    f"Round {one.number + 1} of the study {self.plan.name!r} is not what its protocol asks for after "
+                    "the answers that are stored: go on with the settings and the version of discreet that it was "
+                    "begun with."
                 )
             if one.heard is not None and one.number not in self._heard:
                 added = AddedUp.stored(self.asks[one.number], one.heard)
@@ -260,6 +264,24 @@ def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:
     return max(1, ceil(plan.people * Fraction(stop - start, WORD)))
 
 
+def minimum_of(plan: StudyPlan, ask: Ask) -> int:
+    """Return the minimum of reports of a round: the study's, or the one that is predicted; its quota, if that is less.
+
+    Where the study says none, it is the fewest reports with which an interval is shorter than the whole range. With
+    fewer, an estimate in the middle of the range comes with an interval that holds everything, and says nothing:
+
+        1.96 * sqrt(variance / reports) < range / 2, so reports > (2 * 1.96 / range)**2 * variance
+    """
+    minimum = plan.minimum
+    if minimum is None:
+        # A share is from 0 to 1, a mean from -1 to 1.
+        middle, width = (0.5, 1.0) if isinstance(ask.oracle, Oracle) else (0.0, 2.0)
+        (variance,) = ask.oracle.spread(np.array([middle]), 1).tolist()
+        minimum = ceil((2 * _DEVIATIONS / width) ** 2 * variance)
+    quota = quota_of(plan, ask.who.start, ask.who.stop)
+    return minimum if quota is None else min(minimum, quota)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AddedUp:
     """What a round's reports add up to: the estimate, how many screening left out, and what it saw.
@@ -308,7 +330,7 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
 
     def over(part: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
         found = summed_on_card(part, ask.oracle, blocks)
-        return found[0] if found else part(unpack(ask.oracle, words) for words in together_in(blocks()))
+        return found[0] if found else part(ask.oracle.codec.unpack(words) for words in together_in(blocks()))
 
     return added_over(ask, over, screen=screen)
 
@@ -324,15 +346,15 @@ def added_over(ask: Ask, over: Over, *, screen: bool = True) -> AddedUp:
             alarms=tuple(map(str, seen.alarms)),
         )
     people, aggregate = over(partial(added, oracle=oracle))
-    return AddedUp(estimate=Estimate(ask, int(people[0]), oracle.decoded(aggregate)))
+    return AddedUp(estimate=Estimate(ask, int(people[0]), oracle.adder.decode(aggregate)))
 
 
 def added(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
     """Return how many reports there are, and what they add up to."""
-    people, aggregate = np.zeros(1, np.int64), oracle.empty()
+    people, aggregate = np.zeros(1, np.int64), oracle.adder.start()
     for columns in blocks:
         people += len(next(iter(columns.values())))
-        oracle.add(aggregate, columns)
+        oracle.adder.add(aggregate, columns)
     return people, aggregate
 
 

@@ -27,8 +27,8 @@ from ..exact.relations import How, held_pairs
 from ..local.device.choosing import chosen
 from ..local.device.client import client
 from ..local.device.documents import QuestionText, Seen, StudyText, questions_of, study_of
-from ..local.oracle_steps.packing import flat
-from .reasons import OUTCOMES, REASONS
+from ..local.oracle_steps.codec import flatten_report
+from .reasons import OUTCOMES, REASONS, REFUSALS, Reason
 from .uploads import ReportBatch
 
 _TOGETHER = 4000  # reports of one batch
@@ -80,12 +80,15 @@ class SimulatedDevices:
 
     def asked(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Send a request over the one connection, and return the answer."""
+        status, content = self._answered(method, path, body)
+        if status != 200:
+            raise _refused(path, status)
+        return content
+
+    def _answered(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         self.connection.request(method, self.path + path, body)
         answer = self.connection.getresponse()
-        content = answer.read()
-        if answer.status != 200:
-            raise InputError(f"The service answers {path or 'the study'} with status {answer.status}.")
-        return content
+        return answer.status, answer.read()
 
     def answer(self) -> Counter[str]:
         """Let everybody answer who is asked now, and return how many reports had which outcome."""
@@ -111,7 +114,12 @@ class SimulatedDevices:
         tokens = [self.people["tokens"][one].tobytes() for one in people]
         keys = [token_bytes(16) for _ in people]
         batch = ReportBatch.of(bytes.fromhex(study.id), asked.round, tokens, keys, words)
-        codes = self.asked("POST", "/batches", batch.written())
+        status, codes = self._answered("POST", "/batches", batch.written())
+        if status == REFUSALS[Reason.ROUND_CLOSED].status and json.loads(codes)["reason"] == Reason.ROUND_CLOSED:
+            # Devices of another process filled the last round meanwhile: a study that has ended takes no batch.
+            return Counter({str(Reason.ROUND_CLOSED): len(people)})
+        if status != 200:
+            raise _refused("/batches", status)
         return Counter(OUTCOMES.get(code) or str(REASONS[code]) for code in codes)
 
     def _report(self, study: StudyText, asked: QuestionText, person: int) -> list[int]:
@@ -126,8 +134,13 @@ class SimulatedDevices:
         limits: dict[str, Any] = {"max_epsilon": study.epsilon, "max_delta": study.delta}
         if "texts" in self.people:
             texts = self.people["texts"][basket].tolist()
-            return flat(json.loads(client(asked.question, (), texts=texts, **limits)))
-        return flat(json.loads(client(asked.question, study.becomes(basket), given=pairs, after=pairs, **limits)))
+            return flatten_report(json.loads(client(asked.question, (), texts=texts, **limits)))
+        report = client(asked.question, study.becomes(basket), given=pairs, after=pairs, **limits)
+        return flatten_report(json.loads(report))
+
+
+def _refused(path: str, status: int) -> InputError:
+    return InputError(f"The service answers {path or 'the study'} with status {status}.")
 
 
 def main(address: str, study: str, path: str) -> None:

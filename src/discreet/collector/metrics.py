@@ -32,7 +32,7 @@ def exposition(
             place = {**labels, "round": str(one.number)}
             found["discreet_round_people"].append((place, one.people))
             found["discreet_round_open"].append((place, int(one.state == "open")))
-        released = collector.store.result(record.name) is not None
+        released = collector.has_ended(record.name)
         found["discreet_study_released"].append((labels, int(released)))
         for reason, many in collector.store.refused(record.name).items() if watching else ():
             found["discreet_refused_total"].append(({**labels, "reason": reason}, many))

@@ -11,11 +11,11 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request
 
-from ..baskets.database_messages import hidden, public_name, without_options
+from ..baskets.redaction import hidden, public_name, without_options
 from ..checks import part
 from ..errors import InputError, MisuseError
 from ..local.device.sending import opener
-from .collector import Adder, Scrubbed, StudyCollector
+from .collector import Adder, ClosedRounds, Scrubbed, StudyCollector
 from .core import add_up
 from .serving import collector_in
 from .storage import FILE
@@ -40,8 +40,8 @@ class Operator(ABC):
         """Return how far a study has come."""
 
     @abstractmethod
-    def close(self, name: str) -> int:
-        """Close the open rounds of a study, and return how many they were."""
+    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
+        """Close the open rounds of a study, and return which they were; with `few`, below their minimum too."""
 
     @abstractmethod
     def result(self, name: str, assume_malicious: str = "0") -> str:
@@ -108,9 +108,9 @@ class LocalOperator(Operator):
         """Return how far a study has come."""
         return self.collector.status(name)
 
-    def close(self, name: str) -> int:
+    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
         """Close the open rounds."""
-        return self.collector.close(name)
+        return self.collector.close(name, few=few)
 
     def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result."""
@@ -216,10 +216,13 @@ class RemoteOperator(Operator):
         told: dict[str, Any] = self._json(_place(name, "status"))
         return told
 
-    def close(self, name: str) -> int:
+    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
         """Close the open rounds."""
-        (closed,) = self._fields(_place(name, "close"), {}, closed=int)
-        return int(closed)
+        kinds = {"closed": int, "without_reports": list, "ended_empty": bool}
+        closed, without_reports, ended_empty = self._fields(_place(name, "close"), {"few": few}, **kinds)
+        if not all(isinstance(number, int) for number in without_reports):
+            raise self._strange()
+        return ClosedRounds(rounds=closed, without_reports=tuple(without_reports), ended_empty=ended_empty)
 
     def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result."""

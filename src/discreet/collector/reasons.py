@@ -16,6 +16,7 @@ class Reason(StrEnum):
 
     MALFORMED = "malformed"
     TOO_LARGE = "too-large"
+    HEAD_TOO_LARGE = "head-too-large"
     TOO_SLOW = "too-slow"
     UNAUTHORISED = "unauthorised"
     FORBIDDEN = "forbidden"
@@ -29,12 +30,14 @@ class Reason(StrEnum):
     REPORT_IMPOSSIBLE = "report-impossible"
     NOT_FOR_ANYONE = "not-for-anyone"
     NOT_RELEASED = "not-released"
+    TOO_FEW_REPORTS = "too-few-reports"
     STUDY_EXISTS = "study-exists"
     PLAN_REFUSED = "plan-refused"
     TOO_MANY = "too-many"
     BUSY = "busy"
     NOT_ADDED_UP = "not-added-up"
     STORE_FAILED = "store-failed"
+    CLOCK_OFF = "clock-off"
 
 
 class Refusal(NamedTuple):
@@ -51,6 +54,7 @@ OUTCOMES = {COUNTED: "counted", ALREADY_COUNTED: "already-counted"}
 REFUSALS: dict[Reason, Refusal] = {
     Reason.MALFORMED: Refusal(400, "What was sent is not written as it should be"),
     Reason.TOO_LARGE: Refusal(413, "What was sent is longer than is taken"),
+    Reason.HEAD_TOO_LARGE: Refusal(431, "The head of the request is longer than is taken"),
     Reason.TOO_SLOW: Refusal(408, "What was sent did not come in time: try again"),
     Reason.UNAUTHORISED: Refusal(401, "A bearer token of an operator is needed"),
     Reason.FORBIDDEN: Refusal(403, "The operator's token is not for this"),
@@ -64,13 +68,40 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.REPORT_IMPOSSIBLE: Refusal(422, "No device makes such a report to this question", 5),
     Reason.NOT_FOR_ANYONE: Refusal(403, "The study is for those who were given a token"),
     Reason.NOT_RELEASED: Refusal(404, "The study has no result yet"),
+    Reason.TOO_FEW_REPORTS: Refusal(409, "An open round has fewer reports than its minimum"),
     Reason.STUDY_EXISTS: Refusal(409, "There is another study of this name"),
     Reason.PLAN_REFUSED: Refusal(422, "The study cannot be opened"),
     Reason.TOO_MANY: Refusal(429, "Too many requests: try again later"),
     Reason.BUSY: Refusal(503, "The service is busy: try again"),
     Reason.NOT_ADDED_UP: Refusal(503, "A round is closed, and could not be added up yet"),
     Reason.STORE_FAILED: Refusal(503, "The store cannot be reached or written to: try again"),
+    Reason.CLOCK_OFF: Refusal(503, "The clock of this server and that of its database differ: try again later"),
 }
+
+
+def problem_fields(reason: Reason, detail: str = "", status: int | None = None) -> dict[str, str | int]:
+    """Return the fields of a problem document (RFC 9457) for a reason; another status than its own is given."""
+    refusal = REFUSALS[reason]
+    fields: dict[str, str | int] = {
+        "type": f"urn:discreet:{reason}",
+        "title": refusal.title,
+        "status": refusal.status if status is None else status,
+        "reason": str(reason),
+    }
+    return {**fields, "detail": detail} if detail else fields
+
+
+def problem_headers(reason: Reason, status: int | None = None) -> dict[str, str]:
+    """Return the headers that go with a problem document: when to come back, that a token is wanted, what ends."""
+    status = REFUSALS[reason].status if status is None else status
+    headers = {"Retry-After": "1"} if status in (429, 503) else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if reason in (Reason.TOO_LARGE, Reason.TOO_SLOW):
+        headers["Connection"] = "close"  # the body was not read to its end, and will not be
+    return headers
+
+
 CODES: dict[Reason, int] = {reason: one.code for reason, one in REFUSALS.items() if one.code is not None}
 REASONS: dict[int, Reason] = {code: reason for reason, code in CODES.items()}
 

@@ -22,7 +22,7 @@ from ..errors import InputError, MisuseError
 from ..kernels.jit import in_threads, threads
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle, ReportColumns
-from ..local.oracle_steps.packing import Words, good, unpack, width
+from ..local.oracle_steps.codec import Words
 from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.screening import Over, Sums
@@ -59,13 +59,13 @@ class ReportTable:
 
     def _packed(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
         for words in together_in(self.words(batches)):
-            right = good(self.oracle, words)
+            right = self.oracle.codec.find_good_rows(words)
             self.refused += int(len(words) - right.sum())
-            yield unpack(self.oracle, words if right.all() else words[right])
+            yield self.oracle.codec.unpack(words if right.all() else words[right])
 
     def words(self, batches: Iterable[Any]) -> Iterator[Words]:
         """Yield packed reports as they lie there, good or not; `torn` counts rows that are none."""
-        wide = width(self.oracle)
+        wide = self.oracle.codec.width
         for batch in batches:
             for row in self._bytes(batch):
                 content = row.as_buffer()
@@ -77,7 +77,7 @@ class ReportTable:
     def _sent(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
         reports = (one or b"" for batch in batches for one in self._bytes(batch).to_pylist())
         while some := list(islice(reports, _BLOCK)):
-            read = self.oracle.read(some)
+            read = self.oracle.codec.read(some)
             self.refused += len(read.refused)
             yield read.columns
 
@@ -102,8 +102,9 @@ def column_of(names: Iterable[str], where: str) -> str:
 def check_torn(torn: int, ask: Ask) -> None:
     """Refuse rows that are no whole number of reports: they are of another round."""
     if torn:
+        report_bytes = 4 * ask.oracle.codec.width
         raise InputError(
-            f"{torn:,} rows of the column {PACKED!r} are no whole number of reports of {4 * width(ask.oracle)} bytes: "
+            f"{torn:,} rows of the column {PACKED!r} are no whole number of reports of {report_bytes} bytes: "
             "these are not the reports of this round."
         )
 
@@ -126,7 +127,7 @@ def save_reports(folder: Path, ask: Ask, blocks: Iterable[Words]) -> int:
             raise MisuseError(f"There are reports in {folder} already: give another folder.")
     except OSError as error:
         raise InputError(f"The folder {folder} cannot be used: {error.strerror}.") from None
-    many, rows = 0, _rows(blocks, width(ask.oracle))
+    many, rows = 0, _rows(blocks, ask.oracle.codec.width)
     with written(folder / ROUND, private=True) as stream:
         stream.write(f"{ask.text()}\n".encode())
     for number, first in enumerate(rows):
@@ -233,9 +234,9 @@ def _summed(
     """Return what `part` makes of all files: a share of them to each thread, as far as their aggregates have room."""
     many = min(threads(), len(tables))
     shares = threads() if many == threads() else 1
-    if shares * (size := oracle.empty().nbytes) > ROOM:
+    if shares * (size := oracle.adder.start().nbytes) > ROOM:
         # Where one aggregate is added to on all cores, the others would only take room.
-        shares = 1 if oracle.adds_on_all_cores else max(1, ROOM // size)
+        shares = 1 if oracle.adder.on_all_cores else max(1, ROOM // size)
     readers = -(-many // shares)
 
     def share(first: int) -> Sums:
@@ -287,7 +288,7 @@ def _checked_column(file: str) -> str:
 
 def _packed_in(files: list[str], ask: Ask) -> int:
     """Return how many packed reports there are in files, about: hardly anything else is in there."""
-    return sum(Path(file).stat().st_size for file in files) // (4 * width(ask.oracle))
+    return sum(Path(file).stat().st_size for file in files) // (4 * ask.oracle.codec.width)
 
 
 def _ahead(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[Words]:

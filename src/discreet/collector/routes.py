@@ -66,6 +66,12 @@ MANY_BODY = _body(
     "application/json",
     {"type": "object", "required": ["many"], "properties": {"many": {"type": "integer", "minimum": 1}}},
 )
+CLOSE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": False,
+        "content": {"application/json": {"schema": {"type": "object", "properties": {"few": {"type": "boolean"}}}}},
+    }
+}
 OPERATOR_BODY = _body(
     "application/json",
     {

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -24,15 +25,19 @@ from starlette.exceptions import HTTPException
 
 from .. import __version__
 from ..errors import DiscreetError, InputError
+from ..local.study.conversation import Ask
 from .batcher import Batcher
-from .bodies import Body, BodyLimit
+from .bodies import MOST_LONG_BODIES, MOST_SHORT_BODIES, Body, BodyLimit, WorkLimit
 from .collector import NotAddedUpError, Scope, StudyCollector
+from .limits import address_group
+from .methods import HeadAsGet, allowed_methods
 from .metrics import exposition
 from .pages import add_pages
-from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
+from .reasons import OUTCOMES, REASONS, Reason, RefusedRequest, problem_fields, problem_headers
 from .routes import (
     ASSUMED,
     BATCH_BODY,
+    CLOSE_BODY,
     MANY_BODY,
     NOBODY,
     OPERATOR_BODY,
@@ -43,7 +48,7 @@ from .routes import (
     STUDY_NAME,
 )  # fmt: skip
 from .storage.store import StoreError
-from .study_file import StudyPlan
+from .study_file import StudyPlan, read_json
 from .uploads import (
     HEAD,
     MOST_BATCH,
@@ -59,6 +64,11 @@ from .uploads import (
 
 MOST_PLAN = 64 << 20  # bytes: a plan has the items
 _TICK = 0.5  # seconds after which deadlines are looked at, at the latest
+_CLOCK_SECONDS = 10.0  # between two looks at the clocks
+_READY_SECONDS = 1.0  # for which an answer to whether the service is ready is kept: each look writes to the disk
+_FAILED_SECONDS = 10.0  # for which a service is not ready after a transaction failed: small ones may still succeed
+_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # of every answer
+_ALIVE = ("/v1/health", "/v1/ready", "/metrics")  # are answered whatever the clock says
 _FRESH = 0.2  # seconds for which questions are not read again
 
 _log = logging.getLogger(__name__)
@@ -75,7 +85,7 @@ class Rates:
         """Count one request, or refuse it."""
         if not self.rate:
             return
-        now = monotonic()
+        now, address = monotonic(), address_group(address)
         left, before = self._left.get(address, (2 * self.rate, now))
         left = min(2 * self.rate, left + (now - before) * self.rate)
         if left < 1:
@@ -85,13 +95,59 @@ class Rates:
         self._left[address] = (left - 1, now)
 
 
+class Readiness:
+    """Whether a service can do what it is for: its store takes what is written, and its clock is right."""
+
+    def __init__(self, collector: StudyCollector) -> None:
+        self._collector = collector
+        self._lock = threading.Lock()
+        self._looked, self._store_problem = -inf, ""
+        self._clock_looked, self.clock_problem = -inf, ""
+        self._failed = -inf
+
+    def note_failure(self) -> None:
+        """Note that a transaction failed."""
+        self._failed = monotonic()
+
+    def look_at_clock(self) -> None:
+        """Compare the clocks, where that was not done just now."""
+        if monotonic() - self._clock_looked < _CLOCK_SECONDS:
+            return
+        try:
+            self._collector.check_clock()
+            self.clock_problem = ""
+        except InputError as error:
+            self.clock_problem = str(error)
+            _log.warning("%s", error)
+        self._clock_looked = monotonic()
+
+    def check(self) -> None:
+        """Refuse where the service is not ready, and say why."""
+        if self.clock_problem:
+            raise RefusedRequest(Reason.CLOCK_OFF, self.clock_problem)
+        with self._lock:
+            if monotonic() - self._looked >= _READY_SECONDS:
+                try:
+                    self._collector.store.check()
+                    self._store_problem = ""
+                except StoreError as error:
+                    self._store_problem = str(error)
+                    _log.warning("%s", error)
+                self._looked = monotonic()
+            failed = monotonic() - self._failed < _FAILED_SECONDS
+        if self._store_problem or failed:
+            raise RefusedRequest(Reason.STORE_FAILED)
+
+
 class Service:
     """A collector behind HTTP: its batcher, its ticking, and what it counts."""
 
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
         self.collector, self.rates = collector, Rates(rate)
         self.batcher = Batcher(collector.counted, collector.store.after_taking)
-        self.holding = BodyLimit()
+        self.long_bodies, self.short_bodies = BodyLimit(MOST_LONG_BODIES), BodyLimit(MOST_SHORT_BODIES)
+        self.work = WorkLimit()
+        self.readiness = Readiness(collector)
         self.requests: Counter[int] = Counter()
         self.reports: Counter[str] = Counter()
         self._awake, self._stopped = threading.Event(), False
@@ -119,15 +175,18 @@ class Service:
     def _tick(self) -> None:
         while not self._stopped:
             try:
-                self.collector.tick()
+                self.readiness.look_at_clock()
+                if not self.readiness.clock_problem:
+                    self.collector.tick()
             except Exception as error:  # the store may be away for a while
                 _log.warning("%s", error)
             self._awake.wait(_TICK)
             self._awake.clear()
 
     async def body(self, request: Request, most: int) -> bytes:
-        """Return the whole body of a request."""
-        return await Body(request, most).whole()
+        """Return the whole body of a request; it counts among those that are held at the same time."""
+        with (self.short_bodies if most <= MOST_ONE else self.long_bodies).one() as more:
+            return await Body(request, most, more).whole()
 
     async def scopes(self, request: Request) -> frozenset[str]:
         """Return what the operator's token of a request is for: nothing, where there is none."""
@@ -151,13 +210,31 @@ class Service:
 
     async def counted(self, name: str, upload: Upload, *, known: bool) -> Any:
         """Return the codes of an upload, after its transaction."""
-        if known:
-            codes = await self.batcher.put(name, upload)
-        else:
-            codes = await run_in_threadpool(self.collector.settled, name, upload)
+        try:
+            if known:
+                codes = await self.batcher.put(name, upload)
+            else:
+                codes = await run_in_threadpool(self.collector.settled, name, upload)
+        except StoreError:
+            self.readiness.note_failure()
+            raise
         for code, many in zip(*np.unique(codes, return_counts=True), strict=True):
             self.reports[OUTCOMES.get(int(code)) or str(REASONS[int(code)])] += int(many)
         return codes
+
+    async def counted_batch(self, name: str, batch: ReportBatch, ask: Ask | None) -> bytes:
+        """Return the codes of a batch, a piece after the other: what a piece is expanded to is gone before the next.
+
+        Where the store fails at a later piece, those before it are counted. They are told so when they come again.
+        """
+        codes = []
+        for piece in batch.pieces():
+            async with self.work.turn():
+                upload = await run_in_threadpool(piece.upload, ask)
+                if len(upload):
+                    codes.append((await self.counted(name, upload, known=ask is not None)).tobytes())
+                del upload  # before others have their turn
+        return b"".join(codes)
 
     async def questions(self, name: str) -> bytes:
         """Return what devices are told, as bytes; many ask at once, so it is kept for a moment."""
@@ -171,19 +248,11 @@ class Service:
         return known
 
 
-def problem(reason: Reason, detail: str = "") -> JSONResponse:
-    """Return a problem document (RFC 9457)."""
-    refusal = REFUSALS[reason]
-    told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": str(reason)}
-    headers = {"Retry-After": "1"} if refusal.status in (429, 503) else {}
-    if refusal.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(
-        {**told, **({"detail": detail} if detail else {})},
-        refusal.status,
-        headers,
-        media_type="application/problem+json",
-    )
+def problem(reason: Reason, detail: str = "", status: int | None = None) -> JSONResponse:
+    """Return a problem document (RFC 9457), with another status than the reason's own where that is given."""
+    fields = problem_fields(reason, detail, status)
+    headers = problem_headers(reason, status)
+    return JSONResponse(fields, int(fields["status"]), headers, media_type="application/problem+json")
 
 
 def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
@@ -200,6 +269,7 @@ def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
     app = FastAPI(
         title="discreet", version=__version__, summary="Live studies under local differential privacy.",
         lifespan=service.lifespan, docs_url=None, redoc_url=None, responses=PROBLEMS,
+        redirect_slashes=False,  # the address would have the scheme that a proxy spoke to the service
     )  # fmt: skip
     app.state.service = service
     _add_errors(app, service)
@@ -207,6 +277,7 @@ def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
     _add_uploads(app, service)
     _add_operators(app, service)
     add_pages(app, service)
+    app.add_middleware(HeadAsGet)
     return app
 
 
@@ -215,6 +286,8 @@ def _add_errors(app: FastAPI, service: Service) -> None:
     async def counted(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
         try:
             service.rates.take(request.client.host if request.client else "")
+            if service.readiness.clock_problem and request.url.path not in _ALIVE:
+                raise RefusedRequest(Reason.CLOCK_OFF)
             answer = await go_on(request)
         except RefusedRequest as error:
             answer = problem(error.reason, error.detail)
@@ -222,6 +295,8 @@ def _add_errors(app: FastAPI, service: Service) -> None:
             _log.warning("%s", error)
             answer = problem(Reason.STORE_FAILED)
         service.requests[answer.status_code] += 1
+        for name, value in _HEADERS.items():
+            answer.headers.setdefault(name, value)
         return answer
 
     @app.exception_handler(RefusedRequest)
@@ -246,9 +321,8 @@ def _add_errors(app: FastAPI, service: Service) -> None:
     @app.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
-            answer = problem(Reason.UNKNOWN_PLACE, "This place takes other methods.")
-            answer.status_code = 405
-            answer.headers.update(error.headers or {})
+            answer = problem(Reason.UNKNOWN_PLACE, "This place takes other methods.", 405)
+            answer.headers["Allow"] = allowed_methods(app, request.scope)
             return answer
         return problem(Reason.UNKNOWN_PLACE if error.status_code == 404 else Reason.MALFORMED)
 
@@ -256,10 +330,14 @@ def _add_errors(app: FastAPI, service: Service) -> None:
 def _add_public(app: FastAPI, service: Service) -> None:
     collector = service.collector
 
-    @app.get("/v1/health", summary="Whether the service and its store answer.")
-    def health() -> dict[str, str]:
-        collector.store.check()
+    @app.get("/v1/health", summary="Whether the service answers: where it does not, start it anew.")
+    async def health() -> dict[str, str]:
         return {"status": "ok", "store": collector.store.kind, "version": __version__}
+
+    @app.get("/v1/ready", summary="Whether it can take reports: where it cannot, send people elsewhere or wait.")
+    def ready() -> dict[str, str]:
+        service.readiness.check()
+        return {"status": "ready"}
 
     @app.get("/metrics", response_class=PlainTextResponse, summary="Counts and states, as Prometheus reads them.")
     async def metrics(request: Request) -> str:
@@ -313,22 +391,16 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/studies/{name}/batches", summary="Send many reports.", openapi_extra=BATCH_BODY)
     async def batches(name: STUDY_NAME, request: Request) -> Response:
-        with service.holding.one() as more:
+        # Whether the study takes any is looked at before anything is read, and the first bytes before the others.
+        record = await run_in_threadpool(collector.running_record, name)
+        with service.long_bodies.one() as more:
             body = Body(request, MOST_BATCH, more)
-            # What the first bytes tell is looked at before the others are waited for.
             head = BatchHead.read(await body.begin(HEAD), body.announced)
-            record = collector.known_record(name)
-            if record is None:
-                record = await run_in_threadpool(collector.record, name)
             if head.study.hex() != record.id:
                 raise RefusedRequest(Reason.WRONG_STUDY)
             ask = await service.ask(name, head.round)
-            batch = ReportBatch.read(await body.whole())
-            upload = await run_in_threadpool(batch.bare if ask is None else batch.upload, ask)
-            if not len(upload):
-                return Response(b"", media_type="application/octet-stream")
-            codes = await service.counted(name, upload, known=ask is not None)
-            return Response(codes.tobytes(), media_type="application/octet-stream")
+            codes = await service.counted_batch(name, ReportBatch.read(await body.whole()), ask)
+            return Response(codes, media_type="application/octet-stream")
 
     @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
     def enrol(name: STUDY_NAME) -> dict[str, str]:
@@ -342,9 +414,7 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     async def open_study(request: Request) -> dict[str, str]:
         await service.allowed(request, "operate")
         try:
-            with service.holding.one() as more:
-                body = await Body(request, MOST_PLAN, more).whole()
-                plan = await run_in_threadpool(StudyPlan.from_json, body)
+            plan = await run_in_threadpool(StudyPlan.from_json, await service.body(request, MOST_PLAN))
             record = await run_in_threadpool(collector.open_study, plan)
         except (RefusedRequest, StoreError):
             raise
@@ -356,7 +426,7 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     async def operators(request: Request) -> dict[str, str]:
         await service.allowed(request, "operate")
         try:
-            told = json.loads(await service.body(request, MOST_ONE))
+            told = read_json(await service.body(request, MOST_ONE))
             scopes, label = told["scopes"], told.get("label", "")
             if not isinstance(scopes, list) or not isinstance(label, str):
                 raise ValueError
@@ -387,10 +457,18 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         await service.allowed(request, "watch")
         return await run_in_threadpool(collector.export, name, assume_malicious)
 
-    @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).")
-    async def close(name: STUDY_NAME, request: Request) -> dict[str, int]:
+    @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).", openapi_extra=CLOSE_BODY)
+    async def close(name: STUDY_NAME, request: Request) -> dict[str, Any]:
         await service.allowed(request, "operate")
-        return {"closed": await run_in_threadpool(collector.close, name)}
+        try:
+            few = read_json(await service.body(request, MOST_ONE) or b"{}").get("few", False)
+            if not isinstance(few, bool):
+                raise ValueError
+        except (ValueError, AttributeError, RecursionError):
+            raise RefusedRequest(Reason.MALFORMED, 'Send nothing, or {"few": true}.') from None
+        done = await run_in_threadpool(collector.close, name, few=few)
+        empty = {"without_reports": list(done.without_reports), "ended_empty": done.ended_empty}
+        return {"closed": done.rounds, **empty}
 
     @app.post("/v1/studies/{name}/scrub", summary="Delete the reports of released rounds (scope operate).")
     async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int | bool]:
@@ -402,7 +480,7 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
         await service.allowed(request, "enrol")
         try:
-            many = json.loads(await service.body(request, MOST_ONE) or b'{"many": 1}')["many"]
+            many = read_json(await service.body(request, MOST_ONE) or b'{"many": 1}')["many"]
             if type(many) is not int:
                 raise ValueError
         except (ValueError, LookupError, TypeError, RecursionError):

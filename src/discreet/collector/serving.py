@@ -10,18 +10,19 @@ import contextlib
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..errors import InputError, MisuseError
 from .collector import Adder, StudyCollector
 from .core import add_up
+from .limits import ConnectionCount, ConnectionLimits, check_proxies
 from .signing import FILE as KEY
 from .signing import Signer
 from .storage import opened
 
 LOCK = "serving.lock"
-_HEADERS = 20.0  # seconds in which the head of a request has to come
 
 
 def collector_in(
@@ -48,8 +49,9 @@ def collector_in(
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
     kept = opened(store, directory)
     try:
-        there = (directory / KEY).exists() or (make and not kept.studies())
-        return StudyCollector(kept, Signer.of(directory) if there else None, adder=adder)
+        is_new = make and not (directory / KEY).exists() and not kept.studies()
+        has_key = is_new or (directory / KEY).exists()
+        return StudyCollector(kept, partial(Signer.of, directory, make=is_new) if has_key else None, adder=adder)
     except BaseException:
         kept.close()
         raise
@@ -75,10 +77,12 @@ def alone_in(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens at a place; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family)
+    # asyncio turns Nagle's algorithm off for sockets that say they are TCP, and for no others: with protocol 0 the body
+    # of each answer would wait 40 ms for the acknowledgement of its head.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
@@ -99,6 +103,8 @@ def serve(
     port: int = 8000,
     store: str | None = None,
     rate: float = 0,
+    limits: ConnectionLimits | None = None,
+    trusted_proxies: Sequence[str] = (),
     adder: Adder = add_up,
     ready: Callable[[str], object] | None = None,
 ) -> None:
@@ -114,6 +120,10 @@ def serve(
         The address of a database.
     rate
         How many requests a second one address may make; 0 for any number.
+    limits
+        Limits of connections; None for those that are documented.
+    trusted_proxies
+        Addresses and networks of proxies whose ``X-Forwarded-For`` is believed: nobody's, unless they are named.
     adder
         Adds up rounds that are closed: on this machine, or elsewhere.
     ready
@@ -122,28 +132,34 @@ def serve(
     try:
         import uvicorn
 
+        from .connections import bounded_protocol
         from .service import application
-        from .timed import protocol
     except ImportError:
         raise MisuseError("A service needs the extra: pip install 'discreet[server]'.") from None
+    check_proxies(trusted_proxies)
+    limits = limits or ConnectionLimits()
     with contextlib.ExitStack() as stack:
         # The port first: where it is in use, nothing is made.
-        listening = stack.enter_context(contextlib.closing(bound(host, port)))
+        listening = stack.enter_context(contextlib.closing(bind_socket(host, port)))
         collector = collector_in(directory, store, adder=adder)
         stack.callback(collector.store.close)
         collector.check_key()
+        _ = collector.signer  # before somebody connects; a first key is made here
+        collector.check_clock()
         if store is None:
             stack.enter_context(alone_in(Path(directory)))
         config = uvicorn.Config(
             application(collector, rate=rate),
-            http=protocol(_HEADERS),
+            http=bounded_protocol(limits, ConnectionCount(limits, trusted_proxies)),
+            ws="none",
+            proxy_headers=bool(trusted_proxies),
+            forwarded_allow_ips=list(trusted_proxies),
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=10,
-            limit_concurrency=4096,
         )
         if ready is not None:
-            ready(f"http://{host}:{listening.getsockname()[1]}")
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[listening])

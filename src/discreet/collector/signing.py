@@ -44,11 +44,12 @@ class Signer:
         return self._private.sign(message).hex()
 
     @classmethod
-    def of(cls, directory: Path) -> Signer:
-        """Return the signer of a directory, with a key that is made on first use."""
+    def of(cls, directory: Path, *, make: bool = True) -> Signer:
+        """Return the signer of a directory; with `make` its key is made where there is none."""
         place = directory / FILE
         try:
-            _make(place)
+            if make:
+                _make(place)
             digits = place.read_text("ascii").strip()
             if place.stat().st_mode & 0o077:
                 _log.warning(

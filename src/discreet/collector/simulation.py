@@ -126,7 +126,7 @@ def tried(
                 _go(one)
             for one in clients:
                 outcomes += Counter(_heard(one))
-            operator.close(plan.name)
+            operator.close(plan.name, few=True)  # everyone has answered: no more come
             if progress is not None:
                 progress(operator.status(plan.name))
         yield TriedStudy(operator.result(plan.name), outcomes, address)

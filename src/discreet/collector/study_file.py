@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
@@ -37,15 +38,17 @@ Scrubbing: TypeAlias = Literal["release", "hand"]
 TakingPart: TypeAlias = Literal["tokens", "anyone"]
 
 MOST_ITEMS = 1_000_000
+MOST_LETTERS = 1000  # of the name of an item or level: far beyond any product or page; each is a row of a result
+_ITEM_NAME = f"one line of text of up to {MOST_LETTERS:,} letters"
 MOST_PEOPLE = 1_000_000_000
 MOST_HOURS = 10_000
-_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
+STUDY_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
 _NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices read it
 _FIELDS = (
     "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "hierarchy", "level", "who",
     "scrub", "screen", "rounds", "settings",
 )  # fmt: skip
-_ROUNDS = ("close", "people", "hours")
+_ROUNDS = ("close", "people", "hours", "minimum")
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'-]+)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')\s*=")
 
@@ -73,6 +76,7 @@ screen = true                            # leave out reports that no honest devi
 close = "quota"                          # a round closes at its share of so many people; or "deadline", or "hand"
 people = 20000
 # hours = 24                             # with "deadline": so long after it opened
+# minimum = 500                          # with fewer reports a round closes only if you insist; by default predicted
 
 [settings]                               # settings of the protocol, by name
 """
@@ -101,6 +105,8 @@ class StudyPlan:
         Who may take part: holders of a token, or anyone.
     close, people, hours
         How a round closes: at its share of so many people, so many hours after it opened, or by hand.
+    minimum
+        With fewer reports a round closes only where an operator insists; None for what is predicted to say anything.
     scrub
         Whether raw reports go when a round is released, or when an operator says so.
     screen
@@ -125,6 +131,7 @@ class StudyPlan:
     close: Closing = "hand"
     people: int | None = None
     hours: float | None = None
+    minimum: int | None = None
     scrub: Scrubbing = "release"
     screen: bool = True
     simulated: bool = False
@@ -206,13 +213,16 @@ class StudyPlan:
     def to_json(self) -> str:
         """Return the plan as text, from which :meth:`from_json` makes the same."""
         levels = None if self.hierarchy is None else self.hierarchy.to_dict()
-        return json.dumps({**asdict(self), "hierarchy": levels}, ensure_ascii=False, separators=(",", ":"))
+        fields = {**asdict(self), "hierarchy": levels}
+        if self.minimum is None:
+            del fields["minimum"]  # as studies were stored before there was one
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the plan of a text; anything but what :meth:`to_json` writes is refused."""
         try:
-            fields = json.loads(text)
+            fields = read_json(text)
             items, levels = fields["items"], fields.get("hierarchy")
             listed = tuple(items) if isinstance(items, list) else items
             return cls(
@@ -224,13 +234,37 @@ class StudyPlan:
             raise MisuseError("This is no plan of a study: send what `discreet study open` sends.") from None
 
 
-def _text(most: int, example: str) -> Callable[[Any], str]:
-    def flaw(value: Any) -> str:
-        if isinstance(value, str) and 0 < len(value.strip()) <= most and value.isprintable():
-            return ""
-        return f"is one line of text of up to {most} letters, such as {example}."
+def read_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text in UTF-8, in which no field comes twice; anything else is a `ValueError`."""
+    if isinstance(text, bytes):
+        text = text.decode()  # `json` would guess UTF-16 and UTF-32 from the first bytes
 
-    return flaw
+    return json.loads(text, object_pairs_hook=_fields_once, parse_constant=_refused_constant)
+
+
+def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("An object has a field twice.")
+    return fields
+
+
+def _refused_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON.")
+
+
+def line_flaw(value: Any, most_letters: int, example: str) -> str:
+    """Return what is off about a value that shall be one line of text, or nothing.
+
+    A line has no control characters: they would forge other lines in lists, and PostgreSQL keeps no zero byte.
+    """
+    if isinstance(value, str) and value.strip() and len(value) <= most_letters and value.isprintable():
+        return ""
+    return f"is one line of text of up to {most_letters} letters, such as {example}."
+
+
+def _line(most_letters: int, example: str) -> Callable[[Any], str]:
+    return lambda value: line_flaw(value, most_letters, example)
 
 
 def _whole(least: int, most: int, example: str) -> Callable[[Any], str]:
@@ -262,9 +296,9 @@ def _fraction(allowed: str, good: Callable[[Fraction], bool]) -> Callable[[Any],
 def _items(value: Any) -> str:
     if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_ITEMS:
         return f"is a list of 1 to {MOST_ITEMS:,} names, or the name of a file with one per line."
-    strange = next((one for one in value if not isinstance(one, str) or not one.strip() or not one.isprintable()), None)
+    strange = next((one for one in value if line_flaw(one, MOST_LETTERS, "")), None)
     if strange is not None:
-        return f"has {strange!r:.40}, which is no name of an item: a name is one line of text, in quotes."
+        return f"has {strange!r:.40}, which is no name of an item: a name is {_ITEM_NAME}, in quotes."
     spaced = next((one for one in value if one != one.strip()), None)
     if spaced is not None:
         return f"has {spaced!r:.40}, with a space before or after it: write {spaced.strip()!r:.40}."
@@ -284,6 +318,16 @@ def _unlisted(protocol: Any) -> bool:
     return isinstance(protocol, str) and protocol in protocols() and bool(protocols()[protocol].kind.unlisted)
 
 
+def _hierarchy(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, Hierarchy):
+        return f"is the name of a file with a table, an item and what stands above it; {value!r:.40} was given."
+    names = chain(value.heights, value.parents, value.parents.values(), value.names)
+    strange = next((one for one in names if line_flaw(str(one), MOST_LETTERS, "")), None)
+    return "" if strange is None else f"has {strange!r:.40}, which is no name: a name is {_ITEM_NAME}."
+
+
 def _hours(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None or (number and 0 < value <= MOST_HOURS):
@@ -294,22 +338,18 @@ def _hours(value: Any) -> str:
 _FLAWS: dict[str, Callable[[Any], str]] = {
     "name": lambda value: (
         ""
-        if isinstance(value, str) and _NAME.fullmatch(value)
+        if isinstance(value, str) and STUDY_NAME.fullmatch(value)
         else f'is up to 63 small letters, digits and dashes, such as "breakfast"; {value!r:.70} was given.'
     ),
-    "title": _text(200, '"What goes together at breakfast"'),
-    "asks": _text(2000, '"Which of these did you have this week?"'),
-    "protocol": _text(60, '"adept"'),
+    "title": _line(200, '"What goes together at breakfast"'),
+    "asks": _line(2000, '"Which of these did you have this week?"'),
+    "protocol": _line(60, '"adept"'),
     "top": _whole(1, 100_000, "20"),
     "least": _whole(1, 2, "1"),
     "epsilon": _fraction('a number from 0.001 to 20 such as "1" or "0.5"', lambda one: Fraction(1, 1000) <= one <= 20),
     "delta": _fraction('a number from 0 to below 1 such as "0"', lambda one: 0 <= one < 1),
     "items": _items,
-    "hierarchy": lambda value: (
-        ""
-        if value is None or isinstance(value, Hierarchy)
-        else f"is the name of a file with a table, an item and what stands above it; {value!r:.40} was given."
-    ),
+    "hierarchy": _hierarchy,
     "level": lambda value: (
         ""
         if value is None or isinstance(value, str) or is_whole(value)
@@ -322,6 +362,7 @@ _FLAWS: dict[str, Callable[[Any], str]] = {
     "close": _one_of(Closing),
     "people": lambda value: "" if value is None else _whole(1, MOST_PEOPLE, "20000")(value),
     "hours": _hours,
+    "minimum": lambda value: "" if value is None else _whole(0, MOST_PEOPLE, "500")(value),
     "settings": lambda value: "" if isinstance(value, Mapping) else "is a table: [settings], and name = value below.",
 }
 

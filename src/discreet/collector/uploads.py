@@ -6,8 +6,8 @@ whole; within a good one, each report has its own outcome.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from struct import Struct
@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..local.oracle_steps.packing import Words, good, pack, width
+from ..local.device.documents import MOST_NESTED
+from ..local.device.trust import parsed
+from ..local.oracle_steps.codec import Words
 from ..local.study.conversation import Ask
 from .reasons import CODES, COUNTED, Reason, RefusedRequest
 
 MOST_BATCH = 16 << 20  # bytes
 MOST_ONE = 1 << 17  # bytes of one report with its token, as JSON
+# Of a piece of a batch that is expanded at a time: 36 bytes of a row become about 250 of hashes and lists of them.
+MOST_PIECE_REPORTS, MOST_PIECE_BYTES = 5_000, 1 << 20
 _HEADER = Struct("<4sI16sIII")
 HEAD = _HEADER.size  # bytes that a batch begins with
 _MAGIC, _FORMAT = b"DSCB", 1
@@ -70,7 +74,7 @@ def one_report(body: bytes) -> tuple[int, str, str, Any]:
     if len(body) > MOST_ONE:
         raise RefusedRequest(Reason.TOO_LARGE)
     try:
-        told = json.loads(body)
+        told = parsed(body, most=MOST_ONE, depth=MOST_NESTED)
         number, token, key, report = told["round"], told["token"], told["key"], told["report"]
         if type(number) is not int or not 0 <= number < 1 << 32 or not (_hex(token) and _hex(key)):
             raise ValueError
@@ -84,14 +88,14 @@ def one_report(body: bytes) -> tuple[int, str, str, Any]:
 
 def upload_of(ask: Ask, number: int, token: str, key: str, report: Any) -> Upload:
     """Return one report to a round that is asked; one that no device makes is refused."""
-    if ask.oracle.flaw(report):
+    if ask.oracle.codec.find_flaw(report):
         raise RefusedRequest(Reason.REPORT_IMPOSSIBLE)
     secret, other = bytes.fromhex(token), bytes.fromhex(key)
     return Upload(
         round=number,
         tokens=[hashed(secret)],
         keys=[key_hash(secret, other, number)],
-        words=pack(ask.oracle, ask.oracle.columns([report])),
+        words=ask.oracle.codec.pack(ask.oracle.codec.make_columns([report])),
         codes=np.zeros(1, np.uint8),
     )
 
@@ -141,27 +145,35 @@ class ReportBatch:
         packed = np.ascontiguousarray(words, "<u4").view(np.uint8).reshape(len(tokens), 4 * words.shape[1])
         return cls(study=study, round=number, rows=np.hstack((both.reshape(-1, 2 * _TOKEN), packed)))
 
+    def pieces(self) -> Iterator[ReportBatch]:
+        """Yield the batch as batches of few reports each, in order; one without reports is yielded as it is."""
+        report_count, row_bytes = self.rows.shape
+        step = max(1, min(MOST_PIECE_REPORTS, MOST_PIECE_BYTES // row_bytes))
+        for start in range(0, max(1, report_count), step):
+            yield ReportBatch(study=self.study, round=self.round, rows=self.rows[start : start + step])
+
     def written(self) -> bytes:
         """Return the bytes that travel."""
         many, row = self.rows.shape
         header = _HEADER.pack(_MAGIC, _FORMAT, self.study, self.round, (row - 2 * _TOKEN) // 4, many)
         return header + self.rows.tobytes()
 
-    def upload(self, ask: Ask) -> Upload:
-        """Return the reports to a round that is asked, with the code of those that no device makes."""
+    def upload(self, ask: Ask | None) -> Upload:
+        """Return the reports to a round, with the code of those that no device makes; their tokens alone without one.
+
+        A round that takes no reports is None here, and only tokens are looked at.
+        """
+        if ask is None:
+            return self._hashed(np.zeros((len(self.rows), 0), np.uint32), np.zeros(len(self.rows), np.uint8))
         wide = (self.rows.shape[1] - 2 * _TOKEN) // 4
-        if wide != width(ask.oracle):
+        codec = ask.oracle.codec
+        if wide != codec.width:
             raise RefusedRequest(
-                Reason.MALFORMED, f"A report to this round has {width(ask.oracle):,} words, and the batch has {wide:,}."
+                Reason.MALFORMED, f"A report to this round has {codec.width:,} words, and the batch has {wide:,}."
             )
         words = np.ascontiguousarray(self.rows[:, 2 * _TOKEN :]).view("<u4").astype(np.uint32, copy=False)
-        codes = np.where(good(ask.oracle, words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
+        codes = np.where(codec.find_good_rows(words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
         return self._hashed(words, codes)
-
-    def bare(self, _: object = None) -> Upload:
-        """Return the tokens alone, for a round that takes no reports: only they are looked at."""
-        many = len(self.rows)
-        return self._hashed(np.zeros((many, 0), np.uint32), np.zeros(many, np.uint8))
 
     def _hashed(self, words: Words, codes: NDArray[np.uint8]) -> Upload:
         secrets = self.rows[:, : 2 * _TOKEN].tobytes()

@@ -1,6 +1,6 @@
-"""How many of some itemsets one basket can hold, from the itemsets alone.
+"""Bounds of the number of itemsets within one basket, from the itemsets alone.
 
-Such a bound is the sensitivity of their counts, so it must never be too small; no basket is looked at.
+Such a bound is the sensitivity of counts: it must never be too small, and no basket is read.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from ..baskets.core import Codes, Offsets
 from ..errors import MisuseError
 
 
-def degree_bound(set_offsets: Offsets, set_codes: Codes, most: int) -> int:
-    """Return a number that no basket of at most `most` items holds more of these itemsets than.
+def degree_bound(set_offsets: Offsets, set_codes: Codes, max_items: int) -> int:
+    """Return an upper bound of the number of these itemsets within one basket of at most `max_items` items.
 
     Parameters
     ----------
     set_offsets, set_codes
-        Itemsets of one size, all different: itemset i is ``set_codes[set_offsets[i]:set_offsets[i + 1]]``.
-    most
-        How many items a basket has at most.
+        Distinct itemsets of one size: itemset i is ``set_codes[set_offsets[i]:set_offsets[i + 1]]``.
+    max_items
+        The largest number of items in a basket.
 
     Notes
     -----
-    Count the pairs of an itemset inside the basket and one of its items: size times as many as there are such itemsets.
-    One item is in no more of them than there are itemsets with it, nor than there are ways to fill up an itemset from
-    the rest of the basket. Hence the sum over the best `most` items, divided by the size (erratum C12); and never more
-    than C(most, size), the bound of Zeng, Naughton, Cai (2012).
+    Double counting of pairs (itemset within the basket, item of the itemset) gives n * size = sum over items of the
+    number of itemsets with the item. An item is in at most min(degree, C(max_items - 1, size - 1)) itemsets within the
+    basket. Hence n <= (sum of the `max_items` largest minima) / size (erratum C12), and n <= C(max_items, size), the
+    bound of Zeng, Naughton, Cai (2012).
 
     Examples
     --------
-    >>> degree_bound(np.array([0, 2, 4, 6]), np.array([2, 3, 4, 5, 6, 7], np.int32), most=3)
+    >>> degree_bound(np.array([0, 2, 4, 6]), np.array([2, 3, 4, 5, 6, 7], np.int32), max_items=3)
     1
     """
     sizes = np.unique(np.diff(set_offsets)).tolist()
@@ -43,19 +43,19 @@ def degree_bound(set_offsets: Offsets, set_codes: Codes, most: int) -> int:
             f"The bound is for itemsets of one size; sizes from {sizes[0]} to {sizes[-1]} were given. "
             "Bound each size by itself."
         )
-    size, many = int(sizes[0]), len(set_offsets) - 1
-    if most < size:
+    size, set_count = int(sizes[0]), len(set_offsets) - 1
+    if max_items < size:
         return 0
     if size == 0:
-        return many
+        return set_count
     degrees = np.unique(set_codes, return_counts=True)[1]
-    largest = np.sort(np.minimum(degrees, min(comb(most - 1, size - 1), many)))[-most:]
-    return min(int(largest.sum()) // size, comb(most, size), many)
+    largest = np.sort(np.minimum(degrees, min(comb(max_items - 1, size - 1), set_count)))[-max_items:]
+    return min(int(largest.sum()) // size, comb(max_items, size), set_count)
 
 
-def lengths_for(top: int, least: int) -> int:
-    """Return the most items a pattern among the top can have: its subsets are at least as frequent (A10)."""
-    size = least
-    while sum(comb(size + 1, length) for length in range(least, size + 2)) <= top:
+def lengths_for(top: int, min_length: int) -> int:
+    """Return the largest length of a pattern among the top: all its subsets are at least as frequent (A10)."""
+    size = min_length
+    while sum(comb(size + 1, length) for length in range(min_length, size + 2)) <= top:
         size += 1
     return size

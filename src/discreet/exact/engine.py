@@ -1,9 +1,9 @@
-"""Who answers exact questions: an engine holds the data, a mechanism holds only the engine.
+"""Engines: an engine holds the data and answers exact queries; a mechanism holds only the engine.
 
-The local engine answers on this machine with compiled kernels; others ship the same questions to where the baskets lie.
-What they have in common is in `ExactEngine`: order statistics of counts and lists of frequent itemsets are made of four
-primitives, and only those differ. Nothing here is private, and nothing here is shown to anyone: `privacy` adds noise
-before a number leaves.
+The local engine answers on this machine with compiled kernels; remote engines ship queries to the baskets.
+`ExactEngine` is their common part: order statistics and lists of frequent itemsets are made of four primitives, and
+only these differ. No answer here is private, and no answer here is shown to a user: `privacy` adds noise before
+release.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..kernels.counting import rows_holding
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
 from ..results.itemsets import Itemsets
-from .clipping import Family, counted_from
+from .clipping import Family, count_bins
 from .query import (
-    LOOKED_AT,
+    MAX_RANKED,
     BasketCount,
     BasketQuery,
     BasketsEach,
@@ -46,13 +46,13 @@ from .search import FoundArrays, Progress, SearchBounds, count_columns, count_of
 
 I64 = NDArray[np.int64]
 
-# The most frequent items have columns from the first pass on: most questions that follow are about them.
-_AHEAD = 128
+# The number of most frequent items with columns from the first pass on: most later queries are about them.
+_COLUMNS_AHEAD = 128
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The itemsets that more than `bound` baskets hold, and how many hold each."""
+    """The itemsets with more than `bound` holders, with their counts."""
 
     itemsets: Itemsets
     counts: I64
@@ -60,10 +60,10 @@ class Listed:
 
 
 class Engine(ABC):
-    """Answers exact questions about baskets over a public list of items, numbered from 0."""
+    """An engine that answers exact queries about baskets over a public list of items, numbered from 0."""
 
     items: int
-    # Which items stand above which, where some do: public. Itemsets that are mined have no two such items.
+    # The public lineage of items, if any. Mined itemsets contain no item together with its ancestor.
     lineage: Lineage | None = None
 
     @abstractmethod
@@ -72,25 +72,24 @@ class Engine(ABC):
 
     @abstractmethod
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the itemsets of `least` to `longest` items that more than `bound` baskets hold, at most `limit`.
+        """Return the at most `limit` itemsets of `least` to `longest` items with more than `bound` holders.
 
-        Where there are more, the bound is raised to the count of rank limit + 1; and where shorter itemsets are not
-        asked for, also to the count of rank `LOOKED_AT` + 1 (or limit + 1 where that is more) over all itemsets of 1 to
-        `longest` items. These are order statistics, so the raised bound moves by at most 1 when a basket is added, as
-        the given one does.
+        If there are more, the bound is raised to the count of rank limit + 1. If shorter itemsets are not requested,
+        it is also raised to the count of rank max(`MAX_RANKED`, limit) + 1 over all itemsets of 1 to `longest` items.
+        Both are order statistics, so that the raised bound changes by at most 1 when a basket is added.
         """
 
     def cut(self, truncation: Truncation) -> Engine:
-        """Return an engine over the same baskets, each of them cut first."""
+        """Return an engine over truncated baskets."""
         raise MisuseError(f"{type(self).__name__} cannot cut baskets.")
 
 
 class ExactEngine(Engine):
-    """An engine over baskets, made of sums over people, mining, the count of a rank, and cutting.
+    """An engine over baskets, made of sums over people, mining, the count of a rank, and truncation.
 
-    Baskets of people who have several are no longer `by_person` once they were cut. Equal baskets are cut apart, as
-    they are numbered: one more person then changes which of the others has which cut basket. All of them together stay
-    the same but for the new ones, so they may be counted, and people may not.
+    Truncated baskets of people with several baskets are no longer `by_person`. Equal baskets are truncated differently,
+    by their number among equal baskets: one more person then changes the assignment of truncated baskets to people. The
+    multiset of truncated baskets only gains the new baskets, so that baskets may be counted, and people may not.
     """
 
     by_person = True
@@ -101,23 +100,26 @@ class ExactEngine(Engine):
 
     @abstractmethod
     def total(self, query: Query) -> I64:
-        """Return the vector of a query that is a sum over people."""
+        """Return the answer to a query that is a sum over people."""
 
     @abstractmethod
     def search(
         self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
-        """Find patterns of the codes that are `allowed` among those who hold `prefix`, which every pattern then has.
+        """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains.
 
-        Their order: falling count, rising size, then the items compared from the rarest to the most frequent.
+        The order: falling count, rising size, then the items compared from the rarest to the most frequent.
         """
 
     @abstractmethod
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
-        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
+        """Return the count of rank k, or the count of rank `work` over itemsets of all lengths if larger.
+
+        Rank `work` is taken over all itemsets of 1 to `longest` items.
+        """
 
     def answer(self, query: Query) -> I64:
-        """Return the answer to a query: its vector, added up over people, or an order statistic of such."""
+        """Return the answer to a query: its vector, added up over people, or an order statistic."""
         if not self.by_person and not isinstance(query, BasketQuery):
             raise MisuseError(
                 f"{type(query).__name__} is about all baskets of a person, and these were cut: whose they are is no "
@@ -135,26 +137,27 @@ class ExactEngine(Engine):
                 return self.total(query)
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`."""
+        """Return the at most `limit` itemsets of `least` to `longest` items with more than `bound` holders."""
         bound = max(bound, 0)
-        # The miner finds shorter itemsets on the way: they count towards its limit.
-        work = limit if least <= 1 else max(limit, LOOKED_AT)
-        wanted = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
-        nothing = np.empty(0, np.int32)
+        # The miner visits shorter itemsets too: they count towards its limit.
+        work = limit if least <= 1 else max(limit, MAX_RANKED)
+        bounds = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
+        no_prefix = np.empty(0, np.int32)
         try:
-            offsets, codes, counts = self.search(wanted, prefix=nothing)
+            offsets, codes, counts = self.search(bounds, prefix=no_prefix)
         except LimitError:
             bound = max(bound, self.count_of_rank(limit + 1, least, longest, work + 1))
-            offsets, codes, counts = self.search(replace(wanted, count=bound + 1), prefix=nothing)
+            offsets, codes, counts = self.search(replace(bounds, count=bound + 1), prefix=no_prefix)
         if len(counts) > limit:
+            # Counts are in falling order: the count of rank limit + 1 becomes the bound, and ties with it are dropped.
             bound = int(counts[limit])
-            many = int(np.searchsorted(-counts, -bound))
-            offsets, counts = offsets[: many + 1], counts[:many]
+            kept_count = int(np.searchsorted(-counts, -bound))
+            offsets, counts = offsets[: kept_count + 1], counts[:kept_count]
             codes = codes[: offsets[-1]]
         return Listed(Itemsets(offsets, codes), counts, bound)
 
     def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
-        """Return the largest count of each size that has one over the bound, and the bound: all sizes in one search."""
+        """Return the largest count of each size over the bound, and the bound: all sizes in one search."""
         listed = self.above(floor - 1, 1, UNBOUNDED, rank)
         bound = max(floor, listed.bound)
         largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
@@ -163,7 +166,7 @@ class ExactEngine(Engine):
 
 
 class RemoteBaskets(AnyBaskets):
-    """Baskets that lie elsewhere, and know who answers questions about them there."""
+    """Baskets outside this process, with an engine beside them."""
 
     @abstractmethod
     def engine(self) -> ExactEngine:
@@ -171,7 +174,7 @@ class RemoteBaskets(AnyBaskets):
 
 
 def engine_of(baskets: AnyBaskets) -> ExactEngine:
-    """Return the engine that answers questions about baskets: this machine's, or the one where they lie."""
+    """Return the engine of baskets: the local engine, or the engine beside remote baskets."""
     if isinstance(baskets, RemoteBaskets):
         return baskets.engine()
     if isinstance(baskets, Baskets):
@@ -182,8 +185,8 @@ def engine_of(baskets: AnyBaskets) -> ExactEngine:
 class LocalEngine(ExactEngine):
     """The engine on this machine.
 
-    `copies` says of each basket how many equal ones come before it, where not all of these are here; otherwise they are
-    counted.
+    `copies` is the number of equal baskets before each basket, if some of the equal baskets are elsewhere; by default
+    it is computed.
     """
 
     def __init__(self, baskets: Baskets, copies: NDArray[np.int32] | None = None) -> None:
@@ -192,29 +195,29 @@ class LocalEngine(ExactEngine):
         self.baskets = baskets
         self.lineage = baskets.lineage
         self._rows = RowLayout.plain(
-            baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD, lineage=baskets.lineage
+            baskets.offsets, baskets.codes, baskets.items, ahead=_COLUMNS_AHEAD, lineage=baskets.lineage
         )
         self._given_copies = copies
-        self._cut = lru_cache(maxsize=1)(self._truncated)
-        self._copies = lru_cache(maxsize=1)(self._numbered)
+        self._cut = lru_cache(maxsize=1)(self._truncate)
+        self._copies = lru_cache(maxsize=1)(self._number_copies)
         self._family = lru_cache(maxsize=1)(partial(Family, self._rows, baskets.owners))
 
     def total(self, query: Query) -> I64:
-        """Return the vector of a query that is a sum over people."""
+        """Return the answer to a query that is a sum over people."""
         match query:
             case BasketCount():
                 return np.array([len(self.baskets)], np.int64)
             case BasketsEach(edges):
                 owners = self.baskets.owners
-                each = np.ones(len(self.baskets), np.int64) if owners is None else np.diff(owners)
-                return counted_from(edges, each)
+                basket_counts = np.ones(len(self.baskets), np.int64) if owners is None else np.diff(owners)
+                return count_bins(edges, basket_counts)
             case Sizes(longest):
                 sizes = np.minimum(self.baskets.sizes, longest)
                 return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
             case Supports(itemsets, truncation):
                 return self._supports(itemsets, truncation)
             case Held(itemsets, edges, squares):
-                return counted_from(edges, self._family(itemsets, squares).loads)
+                return count_bins(edges, self._family(itemsets, squares).loads)
             case Clipped(itemsets, _, root):
                 return self._family(itemsets, root).sums(query.weights)
             case Cells(bases):
@@ -225,30 +228,31 @@ class LocalEngine(ExactEngine):
     def search(
         self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
-        """Find patterns of the codes that are `allowed` among those who hold `prefix`, which every pattern then has."""
+        """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains."""
         if allowed is None and not len(prefix):
             return search(self._rows, wanted, progress)
         offsets, codes = self.baskets.offsets, self.baskets.codes
         if len(prefix):
-            kept = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
-            offsets, codes = kept.offsets, kept.codes
-        free = np.ones(self.items, np.bool_) if allowed is None else np.zeros(self.items, np.bool_)
+            rows_of_prefix = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
+            offsets, codes = rows_of_prefix.offsets, rows_of_prefix.codes
+        is_allowed = np.ones(self.items, np.bool_) if allowed is None else np.zeros(self.items, np.bool_)
         if allowed is not None:
-            free[allowed] = True
-        rows = RowLayout(offsets=offsets, codes=codes, allowed=free, prefix=prefix, lineage=self.lineage)
+            is_allowed[allowed] = True
+        rows = RowLayout(offsets=offsets, codes=codes, allowed=is_allowed, prefix=prefix, lineage=self.lineage)
         return search(rows, wanted, progress)
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
-        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
+        """Return the count of rank k, or the count of rank `work` over itemsets of all lengths if larger."""
         return count_of_rank(self._rows, k, least, longest, work)
 
     def cut(self, truncation: Truncation) -> LocalEngine:
-        """Return an engine over the same baskets, each of them cut first."""
+        """Return an engine over truncated baskets."""
         rows = self._cut(truncation)
-        held = self.baskets
-        cut = type(self)(Baskets(rows.offsets, rows.codes, held.vocabulary, lineage=held.lineage))
-        cut.by_person = self.by_person and not held.several
-        return cut
+        baskets = self.baskets
+        engine = type(self)(Baskets(rows.offsets, rows.codes, baskets.vocabulary, lineage=baskets.lineage))
+        # Truncation separates equal baskets by their number, which no longer belongs to a person.
+        engine.by_person = self.by_person and not baskets.several
+        return engine
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
         rows = self._rows
@@ -264,20 +268,20 @@ class LocalEngine(ExactEngine):
             return count_sets(self._rows, itemsets.offsets, itemsets.codes)
         sets = truncation.sets
         if sets is not None and truncation.scores is not None and sets.same(itemsets):
-            # Counted are the very candidates that decide what stays. A basket with no more of their items than it may
-            # keep keeps every candidate it holds: only the others have to be cut, and only these items looked at.
+            # The counted candidates also decide the truncation. A basket with at most `longest` of their items keeps
+            # every candidate: only larger baskets have to be truncated, and only these items are read.
             items = np.unique(sets.codes)
             if len(items) <= truncation.longest:
                 return count_sets(self._rows, sets.offsets, sets.codes)
             if sets.sizes[0] > 1 and self._rows.columns.fit(2 * len(items)):
-                return self._trimmed(truncation, sets, truncation.scores, items)
+                return self._count_trimmed(truncation, sets, truncation.scores, items)
         return count_sets(self._cut(truncation), itemsets.offsets, itemsets.codes)
 
-    def _trimmed(self, truncation: Truncation, sets: Itemsets, scores: I64, items: Codes) -> I64:
-        """Count the candidates of a truncation by columns from which the items that are cut off were taken out."""
+    def _count_trimmed(self, truncation: Truncation, sets: Itemsets, scores: I64, items: Codes) -> I64:
+        """Return the counts of the candidates of a truncation, from columns without the truncated items."""
         rows, longest, key = self._rows, truncation.longest, truncation.key
         columns, places = rows.columns.of(items)
-        kept = columns[places]
+        trimmed = columns[places]
         trim_columns(
             rows.offsets,
             rows.codes,
@@ -287,24 +291,24 @@ class LocalEngine(ExactEngine):
             sets.offsets,
             sets.codes,
             scores,
-            kept,
+            trimmed,
             self._copies(key),
         )
-        return count_columns(kept, sets.offsets, np.searchsorted(items, sets.codes).astype(np.int32))
+        return count_columns(trimmed, sets.offsets, np.searchsorted(items, sets.codes).astype(np.int32))
 
-    def _numbered(self, key: int) -> NDArray[np.int32]:
-        """Say of each basket how many equal ones come before it: they keep different items then.
+    def _number_copies(self, key: int) -> NDArray[np.int32]:
+        """Return the number of equal baskets before each basket: equal baskets keep different items.
 
-        So what cutting loses of an item averages out over them.
+        The loss of an item by truncation then averages out over equal baskets.
         """
         if self._given_copies is not None:
             return self._given_copies
         return number_equal(self._rows.offsets, self._rows.codes, key)
 
-    def _truncated(self, truncation: Truncation) -> RowLayout:
+    def _truncate(self, truncation: Truncation) -> RowLayout:
         rows, longest, key = self._rows, truncation.longest, truncation.key
         if truncation.sets is None or truncation.scores is None:
-            # The numbering of items that were read from the data depends on everyone: their labels do not.
+            # Codes of items read from the data depend on all people; labels do not.
             names = self.baskets.vocabulary.identities
             offsets, codes = keep_some(rows.offsets, rows.codes, longest, key, names, self._copies(key))
         else:

@@ -1,9 +1,8 @@
-"""How good a list of patterns is that was found with noise: what it misses, and how far off its counts are.
+"""The quality of a list of patterns found with noise: missed patterns, and errors of counts.
 
-The numbers are defined so that nobody looks better by finding less. Everything is measured over the patterns that are
-wanted, the same for all: a pattern that is not listed counts with what the list says about it, which is that no more
-people hold it than the last one listed, or than the threshold. Where nothing ties, what is missed is one minus the
-recall of `metrics`, or one minus its F-score.
+No measure improves if fewer patterns are listed. All measures run over the wanted patterns, which are fixed: for an
+unlisted pattern, the list implies a count of at most the last listed count, or of the threshold. Without ties, the
+missed share is one minus the recall of `metrics`, or one minus its F-score.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ F64: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class WantedPatterns:
-    """The patterns that are wanted, as they are in the data.
+    """The wanted patterns, with their true counts.
 
     Parameters
     ----------
     many
-        How many there are.
+        The number of wanted patterns.
     last
-        The count that makes a pattern one of them; of a top, several may have it that do not all fit.
+        The smallest wanted count; for a top, more patterns may tie at this count than fit.
     counts
-        The wanted patterns that are more frequent than the last; of a threshold all of them.
+        The wanted patterns with a count over `last`; for a threshold, all wanted patterns.
     threshold
-        Whether they are all patterns over a threshold, and not the top of all.
+        Whether the wanted patterns are those over a threshold, instead of a top.
     """
 
     many: int
@@ -49,81 +48,91 @@ class WantedPatterns:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedPatterns:
-    """What a release lists: patterns, their released counts and intervals, and how many people really hold each."""
+    """The listed patterns of a release, with released counts, intervals and true counts."""
 
     itemsets: Sequence[Codes]
-    said: F64
+    released_counts: F64
     low: F64
     high: F64
-    true: F64
+    true_counts: F64
 
 
 def judged(listed: ListedPatterns, wanted: WantedPatterns, *, rules: bool) -> dict[str, float]:
-    """Return what a release misses and how far off it is.
+    """Return the missed share and the errors of a release.
 
-    ``missed`` is the share of a top that is not listed; whatever as many people hold as the last one wanted is right,
-    so ties are held against nobody. Over a threshold it is one minus the F-score, so that listing everything does not
-    help. ``median_error`` and ``high_error`` are the median and the 90th percentile of relative errors over the wanted
-    patterns. An error of less than one person counts as one. ``confidence_error`` is the mean error of the confidences
-    of rules; one that cannot be read off the release counts as 0. ``covered`` is the share of intervals that hold the
-    true count, over all that is listed.
+    ``missed`` is the unlisted share of a top; a pattern that ties with the last wanted count is correct. Over a
+    threshold, ``missed`` is one minus the F-score, so that listing all patterns does not help. ``median_error`` and
+    ``high_error`` are the median and the 90th percentile of relative errors over the wanted patterns; an error of less
+    than one person counts as one person. ``confidence_error`` is the mean error of the confidences of rules; a
+    confidence that cannot be computed from the release counts as 0. ``covered`` is the share of listed intervals that
+    contain the true count.
     """
-    many = len(listed.itemsets)
-    right = min(int((listed.true >= wanted.last).sum()), wanted.many)
-    missed = 1 - 2 * right / (many + wanted.many) if wanted.threshold else 1 - right / wanted.many
+    listed_count = len(listed.itemsets)
+    correct_count = min(int((listed.true_counts >= wanted.last).sum()), wanted.many)
+    missed_share = (
+        1 - 2 * correct_count / (listed_count + wanted.many) if wanted.threshold else 1 - correct_count / wanted.many
+    )
     errors = _errors(listed, wanted)
     numbers = {
-        "found": float(many),
-        "missed": missed,
+        "found": float(listed_count),
+        "missed": missed_share,
         "median_error": float(np.median(errors)),
         "high_error": float(np.quantile(errors, 0.9)),
     }
-    if many:
-        numbers["covered"] = float(((listed.low <= listed.true) & (listed.true <= listed.high)).mean())
-    if rules and (off := _confidence_errors(listed, wanted)):
-        numbers["confidence_error"] = float(np.mean(off))
+    if listed_count:
+        numbers["covered"] = float(((listed.low <= listed.true_counts) & (listed.true_counts <= listed.high)).mean())
+    if rules and (confidence_errors := _confidence_errors(listed, wanted)):
+        numbers["confidence_error"] = float(np.mean(confidence_errors))
     return numbers
 
 
 def _errors(listed: ListedPatterns, wanted: WantedPatterns) -> F64:
-    """Return the relative error of each wanted pattern; of those that tie for the last places, listed ones go first."""
-    rest = float(wanted.last) if wanted.threshold else float(listed.said.min(initial=np.inf)) if len(listed.said) else 0
-    known = dict(zip(listed.itemsets, listed.said.tolist(), strict=True))
-    said = [known.get(itemset, rest) for itemset in wanted.counts]
-    places = wanted.many - len(said)
-    tied = [] if wanted.threshold else listed.said[listed.true == wanted.last].tolist()[:places]
-    said += tied + [rest] * (places - len(tied))
-    true = np.array([*wanted.counts.values(), *([wanted.last] * places)], np.float64)
-    off: F64 = np.maximum(np.abs(np.array(said) - true), 1) / true
-    return off
+    """Return the relative error of each wanted pattern; among ties at the last places, listed patterns go first."""
+    fallback_count = (
+        float(wanted.last)
+        if wanted.threshold
+        else float(listed.released_counts.min(initial=np.inf))
+        if len(listed.released_counts)
+        else 0
+    )
+    released = dict(zip(listed.itemsets, listed.released_counts.tolist(), strict=True))
+    estimates = [released.get(itemset, fallback_count) for itemset in wanted.counts]
+    places = wanted.many - len(estimates)
+    tied_counts = (
+        [] if wanted.threshold else listed.released_counts[listed.true_counts == wanted.last].tolist()[:places]
+    )
+    estimates += tied_counts + [fallback_count] * (places - len(tied_counts))
+    true_counts = np.array([*wanted.counts.values(), *([wanted.last] * places)], np.float64)
+    errors: F64 = np.maximum(np.abs(np.array(estimates) - true_counts), 1) / true_counts
+    return errors
 
 
 def _confidence_errors(listed: ListedPatterns, wanted: WantedPatterns) -> list[float]:
-    """Return the error of the confidence of each rule with one item on the right, of the patterns before the last."""
-    known = dict(zip(listed.itemsets, listed.said.tolist(), strict=True))
-    off = []
+    """Return the confidence error of each rule with one item on the right, over patterns above the last."""
+    released = dict(zip(listed.itemsets, listed.released_counts.tolist(), strict=True))
+    errors = []
     for itemset, count in wanted.counts.items():
         for place in range(len(itemset) if len(itemset) > 1 else 0):
             body = itemset[:place] + itemset[place + 1 :]
-            # Whoever holds a pattern holds its parts, so these are as frequent and wanted too.
-            true = count / wanted.counts[body]
-            readable = itemset in known and known.get(body, 0) > 0
-            said = min(max(known[itemset] / known[body], 0.0), 1.0) if readable else 0.0
-            off.append(abs(said - true))
-    return off
+            # A subset is at least as frequent as the pattern, and so wanted too.
+            confidence = count / wanted.counts[body]
+            readable = itemset in released and released.get(body, 0) > 0
+            estimate = min(max(released[itemset] / released[body], 0.0), 1.0) if readable else 0.0
+            errors.append(abs(estimate - confidence))
+    return errors
 
 
 def listed_patterns(engine: Engine, patterns: Patterns) -> ListedPatterns:
-    """Return what was released or found beside how many people really hold it."""
+    """Return released patterns beside their true counts."""
     itemsets = Itemsets(patterns.offsets, patterns.codes)
-    true = engine.answer(Supports(itemsets)) if len(patterns) else np.empty(0)
-    nothing = np.full(len(patterns), np.nan)
+    true_counts = engine.answer(Supports(itemsets)) if len(patterns) else np.empty(0)
+    no_interval = np.full(len(patterns), np.nan)
     return ListedPatterns(
         itemsets=tuples_of(patterns),
-        said=patterns.counts.astype(np.float64),
-        low=nothing if patterns.low is None else patterns.low,
-        high=nothing if patterns.high is None else patterns.high,
-        true=true.astype(np.float64),
+        released_counts=patterns.counts.astype(np.float64),
+        low=no_interval if patterns.low is None else patterns.low,
+        high=no_interval if patterns.high is None else patterns.high,
+        true_counts=true_counts.astype(np.float64),
     )
 
 

@@ -1,15 +1,14 @@
-"""How good released patterns are, measured against the truth.
+"""The quality of released patterns, measured against the truth.
 
-Every function takes what was *found* and the *truth*, each a mapping from itemset (a frozenset of labels)
-to count or a :class:`~discreet.results.patterns.Patterns`. Counts are numbers of people out of all people,
-never of a group that was asked (erratum A9).
+Every function takes *found* patterns and the *truth*, each a mapping from itemset (a frozenset of labels) to count or a
+:class:`~discreet.results.patterns.Patterns`. Counts are numbers of people out of all people, never of a queried group
+(erratum A9).
 
-One rule holds throughout: **an itemset that the truth does not mention has count 0.** So a truth that was
-mined at a support must reach low enough, and for errors and soundness it must also hold the true count of
-everything found.
+One rule holds throughout: **an itemset missing in the truth has count 0.** A truth mined at a support must therefore
+reach low enough, and for errors and soundness it must also contain the true count of every found itemset.
 
-Shares of nothing are 1: nothing found is all correct (precision, soundness), nothing to find is all found
-(recall, completeness, cumulative rank). Errors over nothing are NaN.
+Shares of an empty set are 1: no found itemset is wrong (precision, soundness), and no wanted itemset is missed (recall,
+completeness, cumulative rank). Errors over an empty set are NaN.
 
 ===================  =====================  =========================================================
 here                 papers                 where
@@ -30,10 +29,10 @@ score_relations      F1, NCR, VAR           Dong et al. 2024, section 7.1: relat
 ===================  =====================  =========================================================
 
 Of Dong et al. only a text without the quality q of NCR and without the formula of VAR is at hand. Here the quality of a
-true relation is the number of those wanted, less one for every rank by confidence, down to 1, as in Wang, Li, Jha. VAR
-is the mean over the *true* relations of the squared error of confidence, where one that was not found counts as 0: two
-methods of their table 3 find nothing at all and have the same VAR on each data set, as they must have under this
-definition. The error over the relations that were found is given beside it.
+true relation is the number of wanted relations, less one for every rank by confidence, down to 1, as in Wang, Li, Jha.
+VAR is the mean over the *true* relations of the squared error of confidence, with 0 for a relation that was not found:
+two methods of their table 3 find no relation and have equal VAR on each data set, as they must under this definition.
+The error over the found relations is given beside it.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ Counts: TypeAlias = Mapping[Itemset, float]
 
 @runtime_checkable
 class HasCounts(Protocol):
-    """Anything that gives its counts by itemset, such as `Patterns`."""
+    """A result that gives its counts by itemset, such as `Patterns`."""
 
     def to_dict(self) -> Mapping[Itemset, float]:
         """Return the count of each itemset."""
@@ -80,10 +79,10 @@ def _itemsets(several: Several) -> set[Itemset]:
 
 
 def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
-    """Return the itemsets from the most frequent down, all or the `top` first.
+    """Return the itemsets by falling count, all or only the first `top`.
 
-    Of equal counts the shorter itemset comes first, then the order of the labels decides, so that a rank is
-    one number. Subsets thereby precede their supersets (erratum A10).
+    Among equal counts the shorter itemset comes first, then the order of the labels decides, so that ranks are unique.
+    Subsets thereby precede their supersets (erratum A10).
 
     Examples
     --------
@@ -93,10 +92,10 @@ def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
     counts = counts_of(patterns)
     if top is not None and top < 1:
         raise MisuseError(told("{top} is {given}; it must be 1 or more.", given=top))
-    return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _labels(itemset)))[:top]
+    return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _sort_labels(itemset)))[:top]
 
 
-def _labels(itemset: Itemset) -> list[tuple[bool, Item]]:
+def _sort_labels(itemset: Itemset) -> list[tuple[bool, Item]]:
     return sorted((isinstance(label, str), label) for label in itemset)
 
 
@@ -108,8 +107,8 @@ def precision(found: Several, wanted: Several) -> float:
     >>> precision([frozenset("a"), frozenset("b")], [frozenset("a")])
     0.5
     """
-    held, right = _itemsets(found), _itemsets(wanted)
-    return _share(len(held & right), len(held))
+    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
+    return _share(len(found_itemsets & wanted_itemsets), len(found_itemsets))
 
 
 def recall(found: Several, wanted: Several) -> float:
@@ -119,9 +118,9 @@ def recall(found: Several, wanted: Several) -> float:
 
 def f_score(found: Several, wanted: Several) -> float:
     """Return the harmonic mean of precision and recall; 0 where both are 0."""
-    held, right = _itemsets(found), _itemsets(wanted)
+    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
     # 2PR / (P + R) with the common factor cancelled, which also settles every division by zero.
-    return _share(2 * len(held & right), len(held) + len(right))
+    return _share(2 * len(found_itemsets & wanted_itemsets), len(found_itemsets) + len(wanted_itemsets))
 
 
 def false_negative_rate(found: Several, wanted: Several) -> float:
@@ -137,24 +136,24 @@ def false_positive_rate(found: Several, wanted: Several, *, universe: int) -> fl
     found, wanted
         Itemsets.
     universe
-        How many itemsets there could be: C(m, l) for itemsets of l out of m items.
+        The number of possible itemsets: C(m, l) for itemsets of l out of m items.
     """
-    held, right = _itemsets(found), _itemsets(wanted)
-    if universe < len(held | right):
+    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
+    if universe < len(found_itemsets | wanted_itemsets):
         raise MisuseError(
-            f"universe is {universe:,}, but {len(held | right):,} different itemsets were given:"
+            f"universe is {universe:,}, but {len(found_itemsets | wanted_itemsets):,} different itemsets were given:"
             " give the number of all possible itemsets."
         )
-    unwanted = universe - len(right)
-    return len(held - right) / unwanted if unwanted else 0.0
+    # Without an unwanted itemset, no false positive is possible: the rate is then 0.
+    unwanted = universe - len(wanted_itemsets)
+    return len(found_itemsets - wanted_itemsets) / unwanted if unwanted else 0.0
 
 
 def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
-    """Return the normalised cumulative rank: 1 if the true top itemsets were all found, whatever their order.
+    """Return the normalised cumulative rank: 1 if all true top itemsets were found, in any order.
 
-    The most frequent itemset is worth `top` points, the next one less, down to 1; the rank is the true one.
-    Points are given for the `top` itemsets found with the highest released counts. If the truth has fewer
-    than `top` itemsets, its number takes the place of `top`.
+    The itemset of true rank r is worth `top` + 1 - r points. Points are given for the `top` found itemsets with the
+    highest released counts. If the truth has fewer than `top` itemsets, their number replaces `top`.
 
     Examples
     --------
@@ -162,20 +161,21 @@ def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
     >>> cumulative_rank({frozenset("a"): 8, frozenset("d"): 4}, truth, top=2)
     0.6666666666666666
     """
-    wanted = ranked(truth, top)
-    points = {itemset: len(wanted) - rank for rank, itemset in enumerate(wanted)}
-    reached = sum(points.get(itemset, 0) for itemset in ranked(found, top))
-    return _share(reached, sum(points.values()))
+    true_top = ranked(truth, top)
+    points = {itemset: len(true_top) - rank for rank, itemset in enumerate(true_top)}
+    points_reached = sum(points.get(itemset, 0) for itemset in ranked(found, top))
+    return _share(points_reached, sum(points.values()))
 
 
 def squared_error(found: Given, truth: Given, *, people: int | None = None) -> float:
     """Return the mean squared error of the counts of the itemsets in both found and truth.
 
-    Give the true top itemsets alone as the truth for the papers' figure. With `people` it is the error of
+    Give only the true top itemsets as the truth for the figure of the papers. With `people` it is the error of
     supports instead of counts.
     """
-    estimates, true = counts_of(found), counts_of(truth)
-    errors = [(estimates[itemset] - true[itemset]) ** 2 for itemset in estimates.keys() & true.keys()]
+    estimates, true_counts = counts_of(found), counts_of(truth)
+    # Only itemsets in both: an unlisted itemset has no released count to compare.
+    errors = [(estimates[itemset] - true_counts[itemset]) ** 2 for itemset in estimates.keys() & true_counts.keys()]
     return fmean(errors) / (people**2 if people else 1) if errors else float("nan")
 
 
@@ -191,13 +191,14 @@ def relative_error(
     floor
         The least denominator, a count above 0: it keeps rare itemsets from deciding everything.
     summary
-        Which middle is meant.
+        The kind of average.
     """
     if not floor > 0:
         raise MisuseError(f"floor is {floor:g}; it must be above 0: try floor=1.")
-    estimates, true = counts_of(found), counts_of(truth)
+    estimates, true_counts = counts_of(found), counts_of(truth)
     errors = [
-        abs(count - true.get(itemset, 0)) / max(true.get(itemset, 0), floor) for itemset, count in estimates.items()
+        abs(count - true_counts.get(itemset, 0)) / max(true_counts.get(itemset, 0), floor)
+        for itemset, count in estimates.items()
     ]
     if not errors:
         return float("nan")
@@ -207,41 +208,41 @@ def relative_error(
 
 
 def completeness(found: Given, truth: Given, *, above: float | Fraction) -> float:
-    """Return the share found of the itemsets whose true count exceeds `above`."""
+    """Return the found share of the itemsets with a true count over `above`."""
     return recall(counts_of(found), (itemset for itemset, count in counts_of(truth).items() if count > above))
 
 
 def soundness(found: Given, truth: Given, *, below: float | Fraction) -> float:
-    """Return the share of the found itemsets whose true count is not under `below`."""
-    true = counts_of(truth)
+    """Return the share of the found itemsets with a true count of at least `below`."""
+    true_counts = counts_of(truth)
     estimates = counts_of(found)
-    return _share(sum(true.get(itemset, 0) >= below for itemset in estimates), len(estimates))
+    return _share(sum(true_counts.get(itemset, 0) >= below for itemset in estimates), len(estimates))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """Whether a result is δ-approximate: complete and sound, each as the share that was kept."""
+    """The completeness and soundness of a result; both are 1 for a δ-approximate result."""
 
     completeness: float
     soundness: float
 
     @property
     def holds(self) -> bool:
-        """Whether both are kept entirely."""
+        """Whether the result is δ-approximate."""
         return self.completeness == 1 and self.soundness == 1
 
 
 def approximation(found: Given, truth: Given, *, min_count: float, slack: float) -> Approximation:
-    """Return how far a result is approximate in the sense of Zeng, Naughton and Cai, definition 5.
+    """Return the completeness and soundness of a result (Zeng, Naughton, Cai, definition 5).
 
-    Complete: every itemset with a true count over ``(1 + slack) * min_count`` was found. Sound: none with a
-    true count under ``(1 - slack) * min_count`` was.
+    Complete: every itemset with a true count over ``(1 + slack) * min_count`` was found. Sound: no itemset with a true
+    count under ``(1 - slack) * min_count`` was found.
     """
     if not slack >= 0:
         raise MisuseError(f"slack is {slack:g}; it must be 0 or more: try slack=0.2.")
     return Approximation(
-        completeness=completeness(found, truth, above=(1 + _exact(slack)) * _exact(min_count)),
-        soundness=soundness(found, truth, below=(1 - _exact(slack)) * _exact(min_count)),
+        completeness=completeness(found, truth, above=(1 + _to_fraction(slack)) * _to_fraction(min_count)),
+        soundness=soundness(found, truth, below=(1 - _to_fraction(slack)) * _to_fraction(min_count)),
     )
 
 
@@ -266,17 +267,17 @@ def usefulness(found: Given, truth: Given, *, top: int, people: int, margin: flo
     With c the count of the `top`-th itemset of the truth (0 if there are fewer, erratum E11): no itemset
     found has a true count under ``c - margin * people``, every one over ``c + margin * people`` was found,
     each released count is within ``accuracy * people`` of the true one, and exactly `top` itemsets were
-    found. How large a margin a mechanism may claim, with ln(2K/ρ) (erratum E2), is the mechanism's
-    business.
+    found. The margin that a mechanism may claim, with ln(2K/ρ) (erratum E2), is derived at the mechanism.
     """
-    true, estimates = counts_of(truth), counts_of(found)
-    wanted = ranked(true, top)
-    last = true[wanted[-1]] if len(wanted) == top else 0
+    true_counts, estimates = counts_of(truth), counts_of(found)
+    true_top = ranked(true_counts, top)
+    last_count = true_counts[true_top[-1]] if len(true_top) == top else 0
     return Usefulness(
-        sound=soundness(found, truth, below=_exact(last) - _exact(margin) * people) == 1,
-        complete=completeness(found, truth, above=_exact(last) + _exact(margin) * people) == 1,
+        sound=soundness(found, truth, below=_to_fraction(last_count) - _to_fraction(margin) * people) == 1,
+        complete=completeness(found, truth, above=_to_fraction(last_count) + _to_fraction(margin) * people) == 1,
         accurate=all(
-            abs(count - true.get(itemset, 0)) <= _exact(accuracy) * people for itemset, count in estimates.items()
+            abs(count - true_counts.get(itemset, 0)) <= _to_fraction(accuracy) * people
+            for itemset, count in estimates.items()
         ),
         full=len(estimates) == top,
     )
@@ -284,7 +285,7 @@ def usefulness(found: Given, truth: Given, *, top: int, people: int, margin: flo
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Everything :func:`score` measured; None where a measure does not apply to what was given."""
+    """The measures of :func:`score`; None for a measure that does not apply to the arguments."""
 
     found: int
     wanted: int
@@ -320,25 +321,25 @@ def score(
 ) -> Score:
     """Measure a result in every way that applies.
 
-    What is wanted is the `top` most frequent itemsets of the truth or all with at least `min_count`: give
-    one of the two. With `top`, only the `top` found with the highest released counts are scored.
+    The wanted itemsets are the `top` most frequent itemsets of the truth, or all itemsets with at least `min_count`:
+    give one of the two. With `top`, only the `top` found itemsets with the highest released counts are scored.
 
     Parameters
     ----------
     found, truth
         Counts by itemset.
     top, min_count
-        What was asked for. `top` adds the cumulative rank.
+        The selection of wanted itemsets. `top` adds the cumulative rank.
     lengths
-        Score itemsets of this many items alone, or of so many to so many: papers differ (erratum A12).
+        The scored lengths, a number or a range: papers differ (erratum A12).
     people
-        How many people there are: adds the squared error of supports.
+        The number of people: adds the squared error of supports.
     slack
         With `min_count`: adds completeness and soundness.
     floor
         The least denominator of a relative error.
     universe
-        How many itemsets there could be: adds the false positive rate.
+        The number of possible itemsets: adds the false positive rate.
 
     Examples
     --------
@@ -350,36 +351,38 @@ def score(
         raise MisuseError(told("Give what was asked for: {top=64} or {min_count=500}, one of the two."))
     if slack is not None and min_count is None:
         raise MisuseError(told("slack is measured around {min_count}: give {min_count} as well, or leave slack out."))
-    true, estimates = _of_lengths(counts_of(truth), lengths), _of_lengths(counts_of(found), lengths)
+    true_counts, estimates = _select_lengths(counts_of(truth), lengths), _select_lengths(counts_of(found), lengths)
     if top is not None:
         estimates = {itemset: estimates[itemset] for itemset in ranked(estimates, top)}
-        wanted = {itemset: true[itemset] for itemset in ranked(true, top)}
+        wanted_counts = {itemset: true_counts[itemset] for itemset in ranked(true_counts, top)}
     else:
-        wanted = {itemset: count for itemset, count in true.items() if count >= (min_count or 0)}
-    near = None
+        wanted_counts = {itemset: count for itemset, count in true_counts.items() if count >= (min_count or 0)}
+    approximate = None
     if min_count is not None and slack is not None:
-        near = approximation(estimates, true, min_count=min_count, slack=slack)
+        approximate = approximation(estimates, true_counts, min_count=min_count, slack=slack)
     return Score(
         found=len(estimates),
-        wanted=len(wanted),
-        precision=precision(estimates, wanted),
-        recall=recall(estimates, wanted),
-        f_score=f_score(estimates, wanted),
-        false_negative_rate=false_negative_rate(estimates, wanted),
-        false_positive_rate=(None if universe is None else false_positive_rate(estimates, wanted, universe=universe)),
-        cumulative_rank=None if top is None else cumulative_rank(estimates, true, top=top),
-        squared_error=squared_error(estimates, wanted),
-        support_squared_error=None if people is None else squared_error(estimates, wanted, people=people),
-        median_relative_error=relative_error(estimates, true, floor=floor),
-        mean_relative_error=relative_error(estimates, true, floor=floor, summary="mean"),
-        completeness=None if near is None else near.completeness,
-        soundness=None if near is None else near.soundness,
+        wanted=len(wanted_counts),
+        precision=precision(estimates, wanted_counts),
+        recall=recall(estimates, wanted_counts),
+        f_score=f_score(estimates, wanted_counts),
+        false_negative_rate=false_negative_rate(estimates, wanted_counts),
+        false_positive_rate=(
+            None if universe is None else false_positive_rate(estimates, wanted_counts, universe=universe)
+        ),
+        cumulative_rank=None if top is None else cumulative_rank(estimates, true_counts, top=top),
+        squared_error=squared_error(estimates, wanted_counts),
+        support_squared_error=None if people is None else squared_error(estimates, wanted_counts, people=people),
+        median_relative_error=relative_error(estimates, true_counts, floor=floor),
+        mean_relative_error=relative_error(estimates, true_counts, floor=floor, summary="mean"),
+        completeness=None if approximate is None else approximate.completeness,
+        soundness=None if approximate is None else approximate.soundness,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelationScore:
-    """Everything :func:`score_relations` measured; the error of what was found is NaN where nothing was."""
+    """The measures of :func:`score_relations`; the error of found relations is NaN if none was found."""
 
     found: int
     wanted: int
@@ -396,17 +399,17 @@ class RelationScore:
 
 
 def score_relations(found: Rules, truth: Rules, *, ordered: bool = False) -> RelationScore:
-    """Measure relations that were found against the true ones, which come by falling confidence.
+    """Measure found relations against the true relations, which come by falling confidence.
 
     Parameters
     ----------
     found
         Relations with their confidences.
     truth
-        All relations wanted and no others, the most reliable first, as :func:`discreet.exact.relations.relations` gives
-        them.
+        Exactly the wanted relations, the most reliable first, as returned by
+        :func:`discreet.exact.relations.relations`.
     ordered
-        Whether ((a, b), c) and ((b, a), c) are two relations, as they are where pairs are given or in time.
+        Whether ((a, b), c) and ((b, a), c) are two relations, as for `given` and `after`.
 
     Examples
     --------
@@ -416,53 +419,53 @@ def score_relations(found: Rules, truth: Rules, *, ordered: bool = False) -> Rel
     >>> score_relations(truth[:1], truth).cumulative_rank
     0.6666666666666666
     """
-    estimates, true = _confidences(found, ordered), _confidences(truth, ordered)
-    both = [relation for relation in true if relation in estimates]
-    points = {relation: len(true) - rank for rank, relation in enumerate(true)}
-    errors = [(estimates.get(relation, 0.0) - confidence) ** 2 for relation, confidence in true.items()]
-    found_errors = [(estimates[relation] - true[relation]) ** 2 for relation in both]
+    estimates, true_confidences = _confidences(found, ordered), _confidences(truth, ordered)
+    common_relations = [relation for relation in true_confidences if relation in estimates]
+    points = {relation: len(true_confidences) - rank for rank, relation in enumerate(true_confidences)}
+    errors = [(estimates.get(relation, 0.0) - confidence) ** 2 for relation, confidence in true_confidences.items()]
+    found_errors = [(estimates[relation] - true_confidences[relation]) ** 2 for relation in common_relations]
     return RelationScore(
         found=len(estimates),
-        wanted=len(true),
-        precision=_share(len(both), len(estimates)),
-        recall=_share(len(both), len(true)),
-        f_score=_share(2 * len(both), len(estimates) + len(true)),
-        cumulative_rank=_share(sum(points[relation] for relation in both), sum(points.values())),
+        wanted=len(true_confidences),
+        precision=_share(len(common_relations), len(estimates)),
+        recall=_share(len(common_relations), len(true_confidences)),
+        f_score=_share(2 * len(common_relations), len(estimates) + len(true_confidences)),
+        cumulative_rank=_share(sum(points[relation] for relation in common_relations), sum(points.values())),
         confidence_error=fmean(errors) if errors else float("nan"),
         found_confidence_error=fmean(found_errors) if found_errors else float("nan"),
     )
 
 
 def _confidences(rules: Rules, ordered: bool) -> dict[tuple[Any, Any], float]:
-    """Return the confidence of each relation; where items of a side have an order, it is that of their codes."""
+    """Return the confidence of each relation; ordered sides are tuples in the order of their codes."""
     keys: list[tuple[Any, Any]] = [(rule.antecedent, rule.consequent) for rule in rules]
     if ordered:
         sides = (side.to_arrow(rules.vocabulary).to_pylist() for side in (rules.antecedents, rules.consequents))
-        keys = [(tuple(one), tuple(other)) for one, other in zip(*sides, strict=True)]
+        keys = [(tuple(left_side), tuple(right_side)) for left_side, right_side in zip(*sides, strict=True)]
     return dict(zip(keys, rules.measure("confidence").tolist(), strict=True))
 
 
-def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts:
+def _select_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts:
     if lengths is None:
         return counts
-    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
-    if not 1 <= least <= most:
+    min_length, max_length = (lengths, lengths) if isinstance(lengths, int) else lengths
+    if not 1 <= min_length <= max_length:
         raise MisuseError(
             told(
                 "{lengths} is {given!r}; give one number such as 2, or the smallest and the largest: (2, 5).",
                 given=lengths,
             )
         )
-    return {itemset: count for itemset, count in counts.items() if least <= len(itemset) <= most}
+    return {itemset: count for itemset, count in counts.items() if min_length <= len(itemset) <= max_length}
 
 
-def _exact(value: float) -> Fraction:
-    # As typed: 1.15 times 100 must be 115, or a count that equals a bound falls on the wrong side of it.
+def _to_fraction(value: float) -> Fraction:
+    # The decimal as written: 1.15 * 100 must be 115, or a count equal to a bound falls on the wrong side of the bound.
     number = as_written(value)
     if number is None:
         raise MisuseError(f"{value!r} is not a number that counts can be compared with.")
     return Fraction(number)
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 1.0
+def _share(part: float, total: float) -> float:
+    return part / total if total else 1.0

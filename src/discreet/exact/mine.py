@@ -1,4 +1,4 @@
-"""Exact mining: the public door. Checks what was asked, in labels and fractions, and hands codes and counts on."""
+"""Exact mining, the public functions: check the arguments, in labels and fractions, and search by codes and counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..baskets.core import Baskets, starts
+from ..baskets.core import Baskets, starts, take_rows
 from ..baskets.hierarchy import check_apart, generalised
 from ..baskets.resample import one_each
 from ..checks import UNBOUNDED, is_whole, positive, several, span, support
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ..results.rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
+
+# From this minimum length on, only baskets of at least that length are searched. For a minimum length of 2, the search
+# lists only single items in addition.
+_TRIMMED_LENGTH = 3
 
 
 @hinted
@@ -50,9 +54,9 @@ def mine(
     limit: int = 10_000_000,
     progress: Progress | None = None,
 ) -> Patterns:
-    """Find the itemsets many people hold, exactly. Nothing about the result is private.
+    """Find the frequent itemsets, exactly. The result is not private.
 
-    Say which patterns are wanted in exactly one of four ways: `min_support`, `min_count`, `top` or `itemsets`.
+    Select patterns in exactly one of four ways: `min_support`, `min_count`, `top` or `itemsets`.
 
     Parameters
     ----------
@@ -66,25 +70,25 @@ def mine(
     min_count
         The least number of people, at least 1.
     top
-        How many patterns: those with the largest counts.
+        The number of patterns with the largest counts.
     itemsets
-        Count these and no others; the result is in the order given.
+        Count only these itemsets; the result has their order.
     lengths
-        How many items a pattern has: a number, or the least and the most (None for no bound), both included.
+        The number of items of a pattern: a number, or the least and the most (None for no bound), both included.
     contains, excludes
-        Items every pattern must have, and items no pattern may have. Closed and maximal patterns are then
-        those among the patterns that are allowed.
+        Items every pattern must have, and items no pattern may have. Patterns are then closed or maximal
+        among the allowed patterns.
     kind
         ``"all"``; ``"closed"``: no item can be added without losing people; ``"maximal"``: no item can be added
         without falling below the threshold.
     hierarchy, level
-        Which items stand above others: a file, a data frame, or a dictionary from an item to the one above. Patterns
-        are then across levels, but none has an item and one above it. With `level`, a name or a number, they are of
+        The hierarchy of items: a file, a data frame, or a dictionary from an item to its parent. Patterns are then
+        across levels, but no pattern has an item and its ancestor. With `level`, a name or a number, patterns are of
         that level alone. See :doc:`/hierarchies`.
     limit
         The number of patterns at which to stop with a `LimitError` instead of filling memory.
     progress
-        Called now and then with the share of the work that is done, up to 1.
+        Called repeatedly with the finished share of the work, up to 1.
 
     Returns
     -------
@@ -101,38 +105,43 @@ def mine(
     """
     from ..baskets.read import read
 
-    held = generalised(read(baskets, person=person, item=item), hierarchy, level)
+    data = generalised(read(baskets, person=person, item=item), hierarchy, level)
     if itemsets is not None:
-        _only("itemsets", min_support=min_support, min_count=min_count, top=top, lengths=lengths)
-        _only("itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind)
-        return _count(held, itemsets)
-    least, most = (1, UNBOUNDED) if lengths is None else span(lengths)
+        _check_exclusive("itemsets", min_support=min_support, min_count=min_count, top=top, lengths=lengths)
+        _check_exclusive(
+            "itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind
+        )
+        return _count_itemsets(data, itemsets)
+    min_length, max_length = (1, UNBOUNDED) if lengths is None else span(lengths)
     if kind not in ("all", "closed", "maximal"):
         raise MisuseError(told("{kind} is 'all', 'closed' or 'maximal', not {given!r}.", given=kind))
     if kind == "maximal" and top is not None:
         raise MisuseError(
             told("Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}.")
         )
-    count = _threshold(held, min_support, min_count, top)
-    prefix, allowed = _constraints(held, several(contains, "contains"), several(excludes, "excludes"))
+    count = _check_threshold(data, min_support, min_count, top)
+    prefix, allowed = _constraints(data, several(contains, "contains"), several(excludes, "excludes"))
+    allowed = _restrict_to_long_baskets(data, prefix, allowed, count, min_length)
+    if allowed is not None and not len(allowed) and min_length > len(prefix):
+        return _make_empty_patterns(data)
     fixed = len(prefix)
-    wanted = SearchBounds(
+    bounds = SearchBounds(
         count=count,
-        least=least - fixed,
-        most=most - fixed,
+        least=min_length - fixed,
+        most=max_length - fixed,
         limit=positive("limit", limit),
         kind=kind,
         top=0 if top is None else positive("top", top),
     )
-    offsets, codes, counts = engine_of(held).search(wanted, allowed=allowed, prefix=prefix, progress=progress)
+    offsets, codes, counts = engine_of(data).search(bounds, allowed=allowed, prefix=prefix, progress=progress)
     return Patterns(
         offsets=offsets,
         codes=codes,
         counts=counts,
-        vocabulary=held.vocabulary,
-        people=len(held),
-        unit=held.unit,
-        hierarchy=held.hierarchy,
+        vocabulary=data.vocabulary,
+        people=len(data),
+        unit=data.unit,
+        hierarchy=data.hierarchy,
     )
 
 
@@ -156,20 +165,20 @@ def rules(
     limit: int = 10_000_000,
     progress: Progress | None = None,
 ) -> Rules:
-    """Find association rules, exactly: who holds these mostly holds those too. Nothing about the result is private.
+    """Find association rules a → b, exactly: people with a mostly have b. The result is not private.
 
-    :meth:`Patterns.rules` finds them among patterns that were mined already.
+    :meth:`Patterns.rules` finds rules among mined patterns.
 
     Parameters
     ----------
     baskets, person, item
         As for :func:`discreet.mine`.
     min_support, min_count
-        The least fraction or number of people who hold all items of a rule: exactly one of the two.
+        The least fraction or number of people with all items of a rule: exactly one of the two.
     min_confidence, min_lift
-        The least of these measures.
+        The least confidence and the least lift.
     lengths
-        How many items a rule has, both sides together: a number, or the least and the most.
+        The number of items of a rule, both sides together: a number, or the least and the most.
     antecedent, consequent
         An item, or several that must all be on that side.
     significance
@@ -189,12 +198,19 @@ def rules(
     from ..baskets.read import read
 
     threshold_of_rules(min_support, min_count)
-    # Shorter patterns are needed to measure the longer ones.
-    most = None if lengths is None else (1, None if span(lengths)[1] == UNBOUNDED else span(lengths)[1])
-    held = generalised(read(baskets, person=person, item=item), hierarchy, level)
-    patterns = mine(held, min_support=min_support, min_count=min_count, lengths=most, limit=limit, progress=progress)
-    found = rules_among(patterns, min_confidence, min_lift=min_lift, limit=limit, one_each=_one_each(held))
-    return found.where(
+    data = generalised(read(baskets, person=person, item=item), hierarchy, level)
+    patterns = mine(
+        data,
+        min_support=min_support,
+        min_count=min_count,
+        lengths=None if lengths is None else _find_mined_lengths(data, lengths, min_support, min_count),
+        limit=limit,
+        progress=progress,
+    )
+    all_rules = rules_among(
+        patterns, min_confidence, min_lift=min_lift, limit=limit, one_each=_draw_one_basket_each(data)
+    )
+    return all_rules.where(
         antecedent=antecedent,
         consequent=consequent,
         lengths=lengths,
@@ -203,19 +219,31 @@ def rules(
     )
 
 
-def _one_each(held: AnyBaskets) -> OneEach | None:
-    """Return one basket of each person, where people have several; in a cluster none is drawn.
+def _find_mined_lengths(
+    baskets: AnyBaskets, lengths: Lengths, min_support: Any, min_count: Any
+) -> tuple[int, int | None]:
+    """Return the lengths of the patterns to mine for rules of some lengths: shorter patterns measure the rules."""
+    min_length, max_length = span(lengths)
+    count = _check_threshold(baskets, min_support, min_count, None)
+    possible_items = _restrict_to_long_baskets(baskets, np.empty(0, np.int32), None, count, min_length)
+    # If no pattern is as long as the rules, no rule is measured: all shorter patterns may be too many to list.
+    shortest = 1 if possible_items is None or len(possible_items) else min_length
+    return shortest, None if max_length == UNBOUNDED else max_length
 
-    The seed is fixed, so that the same data have the same p-values, and nobody looks for the draw they like.
+
+def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
+    """Return one basket of each person, if people have several; None for remote baskets.
+
+    The seed is fixed, so that equal data have equal p-values, and no user can search for a convenient draw.
     """
-    if not held.several or not isinstance(held, Baskets):
+    if not baskets.several or not isinstance(baskets, Baskets):
         return None
-    drawn = one_each(held, seed=0)
-    return OneEach(people=len(drawn), count=lambda itemsets: engine_of(drawn).answer(Supports(itemsets)))
+    sample = one_each(baskets, seed=0)
+    return OneEach(people=len(sample), count=lambda itemsets: engine_of(sample).answer(Supports(itemsets)))
 
 
 def threshold_of_rules(min_support: object, min_count: object) -> None:
-    """See that there is one threshold for rules, before anything is read."""
+    """Check that there is exactly one threshold for rules, before data are read."""
     if (min_support is None) == (min_count is None):
         raise MisuseError(
             told(
@@ -225,18 +253,18 @@ def threshold_of_rules(min_support: object, min_count: object) -> None:
         )
 
 
-def _threshold(baskets: AnyBaskets, min_support: Any, min_count: Any, top: Any) -> int:
-    given = [
+def _check_threshold(baskets: AnyBaskets, min_support: Any, min_count: Any, top: Any) -> int:
+    given_names = [
         name
         for name, value in (("min_support", min_support), ("min_count", min_count), ("top", top))
         if value is not None
     ]
-    if len(given) != 1:
+    if len(given_names) != 1:
         raise MisuseError(
             told(
                 "Say which patterns are wanted by exactly one of {min_support} (a fraction of people), {min_count} (a "
                 "number of people), {top} (how many patterns) or {itemsets} (count just these); {those} given.",
-                those=told("{several} were", several=named(*given)) if given else "none of them was",
+                those=told("{several} were", several=named(*given_names)) if given_names else "none of them was",
             )
         )
     if top is not None:
@@ -244,6 +272,8 @@ def _threshold(baskets: AnyBaskets, min_support: Any, min_count: Any, top: Any) 
         return 1
     if min_count is not None:
         return _count_threshold(min_count, len(baskets))
+    # `support` is an exact fraction: 0.07 of 100 people are 7, and never 8 by a rounding error. A count of 0 would
+    # admit every itemset.
     return max(1, ceil(support(min_support) * len(baskets)))
 
 
@@ -271,28 +301,90 @@ def _count_threshold(min_count: Any, people: int) -> int:
     return int(min_count)
 
 
-def _constraints(held: AnyBaskets, contains: list[Item], excludes: list[Item]) -> tuple[Codes, Codes | None]:
-    """Return the codes every pattern has, and those it may have besides; None where these are all."""
-    vocabulary = held.vocabulary
-    prefix, without = np.unique(vocabulary.codes(contains)), vocabulary.codes(excludes)
-    both = sorted(set(contains) & set(excludes), key=str)
-    if both:
+def _constraints(baskets: AnyBaskets, contains: list[Item], excludes: list[Item]) -> tuple[Codes, Codes | None]:
+    """Return the codes of every pattern, and the further allowed codes; None if all further codes are allowed."""
+    vocabulary = baskets.vocabulary
+    prefix, excluded_codes = np.unique(vocabulary.codes(contains)), vocabulary.codes(excludes)
+    contradictions = sorted(set(contains) & set(excludes), key=str)
+    if contradictions:
         raise MisuseError(
             told(
-                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
+                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.",
+                label=contradictions[0],
             )
         )
-    if not len(prefix) and not len(without):
+    if not len(prefix) and not len(excluded_codes):
         return prefix, None
     allowed = np.ones(len(vocabulary), np.bool_)
-    allowed[prefix] = allowed[without] = False
-    if held.lineage is not None:
-        check_apart(held.lineage, prefix, vocabulary)
-        allowed &= ~held.lineage.related_to(prefix)
+    allowed[prefix] = allowed[excluded_codes] = False
+    if baskets.lineage is not None:
+        check_apart(baskets.lineage, prefix, vocabulary)
+        allowed &= ~baskets.lineage.related_to(prefix)
     return prefix, np.flatnonzero(allowed).astype(np.int32)
 
 
-def _count(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
+def _restrict_to_long_baskets(
+    baskets: AnyBaskets, prefix: Codes, allowed: Codes | None, count: int, min_length: int
+) -> Codes | None:
+    """Return the codes that a pattern of at least `min_length` items may have besides the prefix; None for all codes.
+
+    Each item of a pattern with `min_length` items and count `count` occurs in at least `count` baskets with at least
+    `min_length` possible items. Repeat until nothing changes: (1) keep the baskets with at least `min_length` possible
+    items; (2) keep the items in at least `count` of these baskets. All requested patterns remain, and shorter patterns
+    of long baskets are not listed: one basket of 32 items has 2**32 subsets.
+    """
+    if min_length - len(prefix) < _TRIMMED_LENGTH:
+        return allowed
+    if not isinstance(baskets, Baskets):
+        # A cluster returns one number; its search applies the restriction to its own blocks.
+        longest = baskets.reduce(_longest_basket, max)
+        return np.empty(0, np.int32) if longest < min_length else allowed
+    long_baskets = np.flatnonzero(np.diff(baskets.offsets) >= min_length)
+    offsets, codes = take_rows(baskets.offsets, long_baskets, baskets.codes)
+    possible = np.ones(baskets.items, np.bool_)
+    if allowed is not None:
+        possible[:] = False
+        possible[allowed] = possible[prefix] = True
+    sizes = np.diff(offsets)
+    while True:
+        # Step 1 of the repetition: the number of possible items of each basket.
+        inside = possible[codes]
+        sizes = np.add.reduceat(inside, starts(sizes)[:-1], dtype=np.int64) if len(sizes) else sizes
+        is_long = sizes >= min_length
+        codes = codes[inside & np.repeat(is_long, np.diff(offsets))]
+        sizes = sizes[is_long]
+        offsets = starts(sizes)
+        # Step 2: items in too few of the remaining baskets drop out, which may shorten baskets again.
+        still_possible = possible & (np.bincount(codes, minlength=baskets.items) >= count)
+        if np.array_equal(still_possible, possible):
+            break
+        possible = still_possible
+    # Every pattern contains the prefix: without it no pattern remains.
+    if not possible[prefix].all():
+        return np.empty(0, np.int32)
+    possible[prefix] = False
+    return np.flatnonzero(possible).astype(np.int32)
+
+
+def _longest_basket(part: Baskets) -> int:
+    """Return the number of items of the longest basket of a part of the data."""
+    return int(np.diff(part.offsets).max(initial=0))
+
+
+def _make_empty_patterns(baskets: AnyBaskets) -> Patterns:
+    """Return a result without patterns."""
+    return Patterns(
+        offsets=starts([]),
+        codes=np.empty(0, np.int32),
+        counts=np.empty(0, np.int64),
+        vocabulary=baskets.vocabulary,
+        people=len(baskets),
+        unit=baskets.unit,
+        hierarchy=baskets.hierarchy,
+    )
+
+
+def _count_itemsets(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
     sets = [np.unique(baskets.vocabulary.codes(several(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
         raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
@@ -310,7 +402,7 @@ def _count(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
     )
 
 
-def _only(name: str, **others: Any) -> None:
-    given = [other for other, value in others.items() if value is not None]
-    if given:
-        raise MisuseError(told("{several} exclude each other: give one of them.", several=named(name, *given)))
+def _check_exclusive(name: str, **options: Any) -> None:
+    given_names = [option for option, value in options.items() if value is not None]
+    if given_names:
+        raise MisuseError(told("{several} exclude each other: give one of them.", several=named(name, *given_names)))

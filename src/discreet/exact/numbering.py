@@ -1,39 +1,39 @@
-"""The subset of a number, out of all of one size: so that any of them can be drawn and none is written down."""
+"""Numbering of subsets of one size, so that a subset can be drawn by its number and no list is made."""
 
 from __future__ import annotations
 
 from math import comb
 
-# Up to so many items for each one of a subset, its codes are found by going down from the last; beyond, by bisection.
-_DENSE = 64
+# Up to this number of items per code, a descent over all codes finds a subset; beyond, bisection. Changes speed only.
+_MAX_DENSE_RATIO = 64
 
 
 def subset(number: int, length: int, items: int) -> tuple[int, ...]:
-    """Return the subset of a number in the combinatorial number system: the sum of C(code, place)."""
+    """Return the subset with a number in the combinatorial number system: number = sum of C(code, place)."""
     codes: list[int] = []
     if not length:
         return ()
-    if items > _DENSE * length:
+    if items > _MAX_DENSE_RATIO * length:
         for place in range(length, 0, -1):
-            code = _largest(number, place)
+            code = _find_largest_code(number, place)
             number -= comb(code, place)
             codes.append(code)
         return tuple(codes[::-1])
-    code, many = items - 1, comb(items - 1, length)  # many is C(code, place) all the way down
+    code, binomial = items - 1, comb(items - 1, length)  # binomial = C(code, length) in each step
     while length:
-        if many <= number:
+        if binomial <= number:
             codes.append(code)
-            number -= many
-            many = many * length // max(code, 1)
+            number -= binomial
+            binomial = binomial * length // max(code, 1)
             length -= 1
         else:
-            many = many * (code - length) // code
+            binomial = binomial * (code - length) // code
         code -= 1
     return tuple(codes[::-1])
 
 
-def _largest(number: int, place: int) -> int:
-    """Return the largest code for which C(code, place) is at most the number."""
+def _find_largest_code(number: int, place: int) -> int:
+    """Return the largest code with C(code, place) <= number."""
     low, high = place - 1, place
     while comb(high, place) <= number:
         low, high = high, 2 * high

@@ -1,22 +1,21 @@
-"""What a private mechanism may ask of the data: frozen values that know how much one person can change the answer.
+"""Queries: frozen values that a private mechanism may ask of the data, each with its sensitivity.
 
-A query says how one person's baskets become a vector of whole numbers, none of them negative; an engine adds these up
-over people. Its sensitivity is how far one person moves that sum: `Query.sensitivity` says it for people who have one
-basket each, or at most so many. It has the largest sum of the entries that a person can add, the largest sum of their
-squares, and the largest single entry: all for adding or removing a person.
+A query maps the baskets of one person to a vector of whole numbers of 0 or more; an engine adds the vectors up over
+people. The sensitivity bounds the vector of one person: `Query.sensitivity` returns it for people with at most a given
+number of baskets. It consists of the largest L1 norm, the largest squared L2 norm and the largest entry, all for adding
+or removing a person.
 
-Most queries add up baskets, whoever has them. A person with c baskets then adds the sum of c vectors: entries and their
-sum are at most c times those of one basket, and the sum of squares c squared times, as all c may be equal. Queries that
-look at all of a person's baskets at once (`BasketsEach`, `Held`, `Clipped`) say it themselves.
+Most queries add up baskets, regardless of their owners. A person with c baskets then adds a sum of c vectors: L1 norm
+and entries are at most c times, and the squared L2 norm at most c^2 times, that of one basket, as all c vectors may be
+equal. Queries over all baskets of a person at once (`BasketsEach`, `Held`, `Clipped`) define their own sensitivity.
 
-Where one person is replaced, one such vector goes and another comes. The L1 sensitivity doubles at most, and so does
-the squared L2 sensitivity, as no entry is negative. But no cell moves by more than the largest entry, so counts that
-one basket may hold all of move by no more than before. Which relation holds, and the noise that follows, is the
-business of `privacy`.
+If one person is replaced, one vector is removed and one is added. L1 and squared L2 norm at most double, as no entry is
+negative. But no cell changes by more than the largest entry, so that the norm of counts that one basket can reach all
+at once does not grow. The neighbour relation and the noise are handled by `privacy`.
 
-`Kth` and `Largest` are not sums but order statistics of counts. Adding a basket raises each count by 0 or 1, so any
-order statistic, and any maximum over a fixed family, rises by 0 or 1 too, and by c at most with c baskets; replacing
-one person moves each count by no more than that, up or down, and so these.
+`Kth` and `Largest` are order statistics of counts, and no sums. Adding a basket raises each count by 0 or 1. Any order
+statistic, and any maximum over a fixed family, therefore rises by 0 or 1 too, and by at most c with c baskets.
+Replacing a person changes each count, and hence each order statistic, by at most that amount, up or down.
 """
 
 from __future__ import annotations
@@ -35,24 +34,24 @@ from ..errors import MisuseError
 from ..results.itemsets import Itemsets
 from .bounds import degree_bound
 
-# The largest basis whose cells are counted: two to this power cells.
+# The largest number of items in a basis: 2^16 cells are counted at a time.
 LARGEST_BASIS = 16
-# About so many itemsets are looked at for one answer: those held by too few people to be among them are not told apart.
-LOOKED_AT = 1_000_000
-# Clipped sums are in so many parts of a person.
+# The largest rank of a count: itemsets below it are not distinguished, so that at most about this number is searched.
+MAX_RANKED = 1_000_000
+# Clipped sums are whole numbers of parts of a basket: rounding a weight down loses at most 1 / 1024 of a basket.
 PARTS = 1 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """How far one person moves an answer at most.
+    """The largest change of an answer by one person.
 
     Parameters
     ----------
     l1, squared_l2, linf
-        The sum of the moves of all numbers, the sum of their squares, and the largest, where a person is added.
+        The L1 norm, squared L2 norm and largest entry of the change when a person is added.
     l1_replace, squared_l2_replace
-        The same where one person takes the place of another.
+        The L1 norm and squared L2 norm of the change when a person is replaced.
     """
 
     l1: int
@@ -63,7 +62,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, cells: int, l1: int, squared_l2: int, linf: int) -> Sensitivity:
-        """Return what follows for an answer whose vectors have no negative entries."""
+        """Return the sensitivity of an answer made of vectors without negative entries."""
         return cls(
             l1=l1,
             squared_l2=squared_l2,
@@ -74,16 +73,16 @@ class Sensitivity:
 
 
 class Query(ABC):
-    """One question about the data, whose answer is a vector of whole numbers."""
+    """A question about the data, with a vector of whole numbers as its answer."""
 
     @property
     @abstractmethod
     def cells(self) -> int:
-        """How many numbers the answer has."""
+        """The number of entries of the answer."""
 
     @abstractmethod
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return how far one person moves the answer who has so many baskets at most."""
+        """Return the largest change of the answer by one person with at most `baskets` baskets."""
 
     @property
     def monotone(self) -> bool:
@@ -92,25 +91,25 @@ class Query(ABC):
 
 
 class BasketQuery(Query):
-    """A question whose answer is made of baskets one by one, whoever has them."""
+    """A question whose answer is a sum over baskets, regardless of their owners."""
 
     @property
     @abstractmethod
     def l1_sensitivity(self) -> int:
-        """The largest sum of entries that one basket adds."""
+        """The largest L1 norm of the vector of one basket."""
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return how far one person moves the answer: so many baskets, which may all be the same.
+        """Return the largest change of the answer by one person with at most `baskets` baskets.
 
-        Entries of one basket are 0 or 1 and their own squares.
+        Entries of one basket are 0 or 1, and equal their squares; in the worst case all baskets are equal.
         """
-        most = self.l1_sensitivity
-        return Sensitivity.of(self.cells, baskets * most, baskets**2 * most, baskets)
+        l1_sensitivity = self.l1_sensitivity
+        return Sensitivity.of(self.cells, baskets * l1_sensitivity, baskets**2 * l1_sensitivity, baskets)
 
 
 @dataclass(frozen=True)
 class BasketCount(BasketQuery):
-    """How many baskets there are: as many as people, where everyone has one."""
+    """The number of baskets; equal to the number of people if each person has one basket."""
 
     @property
     def cells(self) -> int:
@@ -125,9 +124,10 @@ class BasketCount(BasketQuery):
 
 @dataclass(frozen=True)
 class BasketsEach(Query):
-    """How many people have how many baskets.
+    """The histogram of the number of baskets of a person.
 
-    Bin i counts those who have `edges[i]` of them or more, and fewer than `edges[i + 1]`; the last has no upper end.
+    Bin i counts the people with at least `edges[i]` and fewer than `edges[i + 1]` baskets; the last bin has no upper
+    end.
     """
 
     edges: tuple[int, ...]
@@ -141,13 +141,13 @@ class BasketsEach(Query):
         return len(self.edges)
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Everyone is in one bin at most, however many baskets that is."""
+        """Return the sensitivity: a person is in at most one bin, with any number of baskets."""
         return Sensitivity.of(self.cells, 1, 1, 1)
 
 
 @dataclass(frozen=True)
 class Sizes(BasketQuery):
-    """How many baskets have 0, 1, 2 … up to `longest` items; those that have more are counted with the longest."""
+    """The number of baskets with 0, 1, 2 … `longest` items; larger baskets are counted with the longest."""
 
     longest: int
 
@@ -168,15 +168,15 @@ class Sizes(BasketQuery):
 
 @dataclass(frozen=True, eq=False)
 class Truncation:
-    """Cut every basket to at most `longest` items before it is counted.
+    """Truncation of each basket to at most `longest` items before counting.
 
-    Which items stay is a function of the basket, of how many equal ones come before it, of the public values here and
-    of `key`, a secret drawn once per release, and of nothing else: not of other baskets (C6). So for every key, one
-    more basket means one more cut basket, in whatever order they come, and what is counted afterwards has the
-    sensitivity of baskets of at most `longest` items.
+    The remaining items are a function of the basket, of the number of equal baskets before it, of the public values
+    here and of `key`, a secret drawn once per release, and of no other basket (C6). So for every key, one more basket
+    means one more truncated basket, in any order of baskets, and later counts have the sensitivity of baskets of at
+    most `longest` items.
 
-    Without `sets` the items that stay are drawn at random. With `sets` and their `scores`, candidates of one size each,
-    those stay that keep the heaviest candidates (paper 002, algorithm 8).
+    Without `sets`, the remaining items are drawn at random. With `sets` and their `scores`, candidates of one size
+    each, the remaining items keep the heaviest candidates (paper 002, algorithm 8).
     """
 
     longest: int
@@ -191,9 +191,9 @@ class Truncation:
 
 @dataclass(frozen=True, eq=False)
 class Supports(BasketQuery):
-    """How many baskets hold each of the given itemsets, as they are or truncated first.
+    """The number of baskets that contain each given itemset, optionally truncated first.
 
-    One basket can hold all itemsets, unless it was truncated: then each size allows at most so many (C12).
+    One basket can contain all itemsets; after truncation, each size has the bound of `degree_bound` (C12).
     """
 
     itemsets: Itemsets
@@ -206,24 +206,24 @@ class Supports(BasketQuery):
 
     @cached_property
     def l1_sensitivity(self) -> int:
-        """As many itemsets as one basket can hold at once."""
+        """The largest number of these itemsets within one basket."""
         if self.truncation is None:
             return len(self.itemsets)
         sizes = self.itemsets.sizes
         total = 0
         for size in np.unique(sizes).tolist():
-            alike = self.itemsets.take(np.flatnonzero(sizes == size))
-            total += degree_bound(alike.offsets, alike.codes, self.truncation.longest)
+            sets_of_size = self.itemsets.take(np.flatnonzero(sizes == size))
+            total += degree_bound(sets_of_size.offsets, sets_of_size.codes, self.truncation.longest)
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class Held(Query):
-    """How many people hold how many of the given itemsets, in all their baskets together.
+    """The histogram of loads: the number of given itemsets in all baskets of a person together.
 
-    An itemset that v of a person's baskets hold counts v times, or with `squares` v squared times: a person's load. Bin
-    i counts those with a load of `edges[i]` or more, and less than `edges[i + 1]`; the last has no upper end. Those
-    below the first edge are not counted. Edges are public: none is the most that anyone holds.
+    An itemset within v baskets of a person adds v to the load of the person, or v^2 with `squares`. Bin i counts the
+    people with a load from `edges[i]` to below `edges[i + 1]`; the last bin has no upper end. Loads below the first
+    edge are not counted. Edges are public: no edge may be the largest load in the data.
     """
 
     itemsets: Itemsets
@@ -239,19 +239,18 @@ class Held(Query):
         return len(self.edges)
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Everyone is in one bin at most, however many baskets the load is from."""
+        """Return the sensitivity: a person is in at most one bin, with any number of baskets."""
         return Sensitivity.of(self.cells, 1, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Clipped(Query):
-    """How many baskets hold each of the given itemsets, each person scaled down to add `total` at most in all.
+    """The number of baskets that contain each given itemset, with each person scaled down to a contribution of `total`.
 
-    Numbers are in parts of a basket, `PARTS` to one. A person's load r is how many of the itemsets the baskets hold, in
-    all of them together; with `root`, an itemset in v of them counts v squared times. Each basket adds to each itemset
-    it holds the same weight, the largest whole number of parts up to a basket of which r add up to `total`; with
-    `root`, of which the squares of r add up to `total` times `PARTS`. Rounding is down, as nearest could double what a
-    person adds.
+    Entries are in parts of a basket, `PARTS` parts to one. The load r of a person is the number of given itemsets over
+    all baskets; with `root`, an itemset within v baskets adds v^2. Each basket adds a weight W to each itemset within
+    it: the largest whole number of parts up to `PARTS` with W * r <= total, or with `root`, W^2 * r <= total * PARTS.
+    Weights are rounded down: rounding to nearest could double the contribution of a person.
     """
 
     itemsets: Itemsets
@@ -268,41 +267,42 @@ class Clipped(Query):
         return len(self.itemsets)
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return how far one person moves the answer: the whole person is clipped, not each basket.
+        """Return the largest change of the answer by one person: the whole person is clipped, not each basket.
 
-        A person adds v W to an itemset that v baskets hold, at most c of them; the load is r. Without root, W r <=
-        total is the sum of what is added; no entry is more than c PARTS or than that sum, and the squares add up to no
-        more than the largest entry times the sum. With root, W^2 r <= total PARTS is the sum of squares, and the sum of
-        what is added is at most the root of that times the number of cells.
+        A person adds v W to an itemset within v <= c baskets; r is the load. Without root: L1 = W r <= total; an entry
+        is at most min(c PARTS, L1); squared L2 <= (largest entry) * L1. With root: squared L2 = W^2 r <= total PARTS;
+        L1 <= sqrt(cells * squared L2), by Cauchy and Schwarz.
         """
-        most, cells = baskets * PARTS, self.cells
+        max_entry, cells = baskets * PARTS, self.cells
         if self.root:
-            squared = min(self.total * PARTS, most**2 * cells)
-            linf = min(most, isqrt(squared))
-            l1 = min(isqrt(cells * squared), most * cells)
+            squared = min(self.total * PARTS, max_entry**2 * cells)
+            linf = min(max_entry, isqrt(squared))
+            l1 = min(isqrt(cells * squared), max_entry * cells)
         else:
-            l1 = min(self.total, most * cells)
-            linf = min(most, l1)
-            squared = min(linf * l1, most**2 * cells)
+            l1 = min(self.total, max_entry * cells)
+            linf = min(max_entry, l1)
+            squared = min(linf * l1, max_entry**2 * cells)
         return Sensitivity.of(cells, l1, squared, linf)
 
     def weights(self, loads: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-        """Return what people of these loads add to each itemset for each basket that holds it."""
-        many = np.maximum(loads, 1).astype(np.int64)
+        """Return the weight of a person for each load: the parts that each basket adds to an itemset."""
+        safe_loads = np.maximum(loads, 1).astype(np.int64)
         if self.root:
             squares = np.arange(PARTS + 1, dtype=np.int64) ** 2
-            places = np.searchsorted(squares, PARTS * self.total // many, side="right") - 1
+            # The largest W with W^2 <= total * PARTS / load, found among all possible weights without a floating-point
+            # root.
+            places = np.searchsorted(squares, PARTS * self.total // safe_loads, side="right") - 1
         else:
-            places = np.minimum(self.total // many, PARTS)
+            places = np.minimum(self.total // safe_loads, PARTS)
         weights: NDArray[np.int32] = places.astype(np.int32)
         return weights
 
 
 @dataclass(frozen=True)
 class Cells(BasketQuery):
-    """For each basis, a few items, how many baskets hold exactly which of them: two to the power of its size cells.
+    """For each basis, a set of a few items, the number of baskets with each subset of the basis: 2^size cells.
 
-    The cells of the bases lie end to end; in a basis, bit j of the place says whether the j-th item is held.
+    The cells of the bases are concatenated; within a basis, bit j of the cell number says whether item j is present.
     """
 
     bases: tuple[tuple[int, ...], ...]
@@ -325,17 +325,17 @@ class Cells(BasketQuery):
 
 @dataclass(frozen=True)
 class Kth(BasketQuery):
-    """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 where fewer occur.
+    """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 if fewer occur.
 
-    The rank runs over all itemsets, also over those nobody holds (E11): the smallest count that was mined would not do.
-    Nor is the answer less than the count of rank `rank` + 1 over all itemsets of 1 to `longest` items: patterns of many
-    items have so many parts that no more can be looked at. A maximum of two order statistics.
+    The rank runs over all itemsets, including itemsets without a holder (E11): the smallest mined count would be wrong.
+    The answer is at least the count of rank `rank` + 1 over all itemsets of 1 to `longest` items, because long patterns
+    have too many subsets to search. It is a maximum of two order statistics.
     """
 
     k: int
     least: int
     longest: int
-    rank: int = LOOKED_AT
+    rank: int = MAX_RANKED
 
     @property
     def cells(self) -> int:
@@ -350,9 +350,9 @@ class Kth(BasketQuery):
 
 @dataclass(frozen=True, eq=False)
 class KthClipped(Query):
-    """The k-th largest of the numbers that clipped counting gives, in parts; 0 where there are fewer.
+    """The k-th largest entry of a clipped count, in parts; 0 if there are fewer entries.
 
-    Beside :class:`Kth` it says what clipping takes from those that count the most.
+    Beside :class:`Kth`, it shows the loss of the largest counts by clipping.
     """
 
     clipped: Clipped
@@ -364,18 +364,18 @@ class KthClipped(Query):
         return 1
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return the same as for the numbers it orders: an order statistic moves no further than any of them."""
+        """Return the sensitivity: an order statistic changes by at most the largest change of an entry."""
         linf = self.clipped.sensitivity(baskets).linf
         return Sensitivity.of(1, linf, linf**2, linf)
 
 
 @dataclass(frozen=True)
 class Largest(BasketQuery):
-    """The largest count over the itemsets of `size` items, or `floor` where that is more (C1).
+    """The largest count over the itemsets of `size` items, or `floor` if larger (C1).
 
-    Nor is the answer less than the count of rank `rank` + 1 over all itemsets, so that however low the floor, no more
-    than `rank` itemsets have to be listed. With a public floor and rank it is a maximum of counts, of an order
-    statistic of counts and of a constant.
+    The answer is at least the count of rank `rank` + 1 over all itemsets, so that at most `rank` itemsets have to be
+    listed, with any floor. With a public floor and rank it is a maximum of counts, an order statistic of counts, and a
+    constant.
     """
 
     size: int
@@ -394,5 +394,6 @@ class Largest(BasketQuery):
 
 
 def _check_edges(edges: tuple[int, ...]) -> None:
+    """Check that the edges of bins are whole numbers that rise from 1 or more."""
     if not edges or edges[0] < 1 or any(low >= high for low, high in pairwise(edges)):
         raise MisuseError(f"The edges of bins rise from 1 or more; {list(edges)} were given.")

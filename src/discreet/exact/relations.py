@@ -1,10 +1,10 @@
-"""What is true about relations: how many people hold each ordered pair of items, and which pairs are the most reliable.
+"""Exact relations: the number of people with each ordered pair of items, and the most reliable pairs.
 
-A person holds a pair because the data say so (`given`), because b came after a in time (`after`; what is at the same
-time is not after), or because both items are in the basket (`together`). The relations wanted are those of Dong et al.
-2024, section 3.1: of the pairs with the largest support, the ones with the largest confidence. Where relations may be
-built on relations, ((a, b), c), a person holds one who holds both (a, b) and (b, c); its confidence is its support over
-that of (a, b).
+A person has a pair (a, b) because the data contain it (`given`), because b came after a in time (`after`; events at one
+time have no order), or because both items are in the basket (`together`). The wanted relations follow Dong et al. 2024,
+section 3.1: among the pairs with the largest support, the pairs with the largest confidence. If relations may contain
+relations, ((a, b), c), a person has the chain ((a, b), c) if the person has (a, b) and (b, c); confidence = support of
+the chain / support of (a, b).
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from ..results.rules import How as How
 from ..results.rules import Rules
 from ..wording import hinted
 
-# The code of a pair, rank times width plus rank, has to fit 31 bits.
+# The code of a pair, rank * width + rank, must fit 31 bits: floor(sqrt(2**31)) = 46340.
 MOST_ITEMS = 46_340
-# A table of all relations of three items has to fit into memory.
+# A table of all chains of three items must fit into memory: 256**3 counts of 8 bytes are 128 MiB.
 MOST_CHAINED = 256
-# Pairs that are laid out at a time, and up to how many different ones a table of all of them is made.
-_ROOM = 1 << 24
-_TABLE = 1 << 26
+# The number of pairs laid out at a time, and the largest number of cells of a table of all pairs (512 MiB).
+_PAIRS_AT_A_TIME = 1 << 24
+_MAX_TABLE_CELLS = 1 << 26
 
 
-# A relation is about all that a person holds.
+# A relation is about all baskets of a person together.
 MERGED = "Counts are of people: what all baskets of a person hold was put together."
 
 
 def checked_how(how: Any, baskets: Baskets) -> How:
-    """Return what makes a pair, if the data have it."""
+    """Return the kind of pair, after checking that the data have pairs of this kind."""
     if how not in ("given", "after", "together"):
         raise MisuseError(f"A relation is 'given', 'after' or 'together'; {how!r} was given.")
     if how == "given" and baskets.pairs is None:
@@ -59,89 +59,100 @@ def checked_how(how: Any, baskets: Baskets) -> How:
 def held_pairs(
     baskets: Baskets, people: NDArray[np.int64], ranks: NDArray[np.int64], width: int, how: How
 ) -> tuple[Offsets, Codes]:
-    """Return the pairs of ranked items that each of these people holds, as codes rank * width + rank, ascending.
+    """Return the pairs of ranked items of each person, as ascending codes rank * width + rank.
 
     Parameters
     ----------
     baskets, people
         The data, and the numbers of the people.
     ranks, width
-        The rank of each item, or -1, and how many ranks there are.
+        The rank of each item, or -1, and the number of ranks.
     how
-        What makes a pair; data that do not have it hold none.
+        The kind of pair; data without pairs of this kind give no pairs.
     """
-    sizes, held = np.zeros(len(people), np.int64), np.empty(0, np.int32)
+    sizes, pair_codes = np.zeros(len(people), np.int64), np.empty(0, np.int32)
     offsets = starts(sizes)
-    for _ in range(2):  # first how many, then which
-        held = np.empty(offsets[-1], np.int32)
+    for _ in range(2):  # the first pass counts pairs, the second writes them
+        pair_codes = np.empty(offsets[-1], np.int32)
         if how == "given" and baskets.pairs is not None:
-            given = baskets.pairs
-            pairs_given(given.offsets, given.first, given.second, people, ranks, width, offsets, held, sizes)
+            given_pairs = baskets.pairs
+            pairs_given(
+                given_pairs.offsets,
+                given_pairs.first,
+                given_pairs.second,
+                people,
+                ranks,
+                width,
+                offsets,
+                pair_codes,
+                sizes,
+            )
         elif how == "after" and baskets.sequences is not None:
             events = baskets.sequences
             moments = np.empty(0, np.int32) if events.moments is None else events.moments
-            pairs_after(events.offsets, events.codes, moments, people, ranks, width, offsets, held, sizes)
+            pairs_after(events.offsets, events.codes, moments, people, ranks, width, offsets, pair_codes, sizes)
         elif how == "together":
-            pairs_together(baskets.offsets, baskets.codes, people, ranks, width, offsets, held, sizes)
+            pairs_together(baskets.offsets, baskets.codes, people, ranks, width, offsets, pair_codes, sizes)
         offsets = starts(sizes)
-    return offsets, held
+    return offsets, pair_codes
 
 
 def pair_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the codes of the pairs of these items that anyone holds, ascending, and how many people hold each."""
-    width, ranks, spans = _laid_out(baskets, order, how)
+    """Return the ascending codes of the occurring pairs of these items, and the number of people with each pair."""
+    width, ranks, spans = _plan_spans(baskets, order, how)
 
     def count(span: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
         return np.unique(held_pairs(baskets, np.arange(*span), ranks, width, how)[1], return_counts=True)
 
-    if width * width <= _TABLE:
+    # A table of all pairs needs no sorting; beyond its limit, each span is sorted and the spans are merged.
+    if width * width <= _MAX_TABLE_CELLS:
         table = np.zeros(width * width, np.int64)
         for span in spans:
             table += np.bincount(held_pairs(baskets, np.arange(*span), ranks, width, how)[1], minlength=width * width)
         codes = np.flatnonzero(table)
         return codes, table[codes]
-    found = in_threads(count, spans)
-    everything = np.concatenate([codes for codes, _ in found] or [np.empty(0, np.int32)])
-    codes, places = np.unique(everything, return_inverse=True)
+    span_counts = in_threads(count, spans)
+    all_codes = np.concatenate([codes for codes, _ in span_counts] or [np.empty(0, np.int32)])
+    codes, places = np.unique(all_codes, return_inverse=True)
     counts = np.zeros(len(codes), np.int64)
-    np.add.at(counts, places, np.concatenate([many for _, many in found] or [np.empty(0, np.int64)]))
+    np.add.at(counts, places, np.concatenate([span_part for _, span_part in span_counts] or [np.empty(0, np.int64)]))
     return codes.astype(np.int64), counts
 
 
 def chain_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the codes of the chains (a, b, c) of these items that anyone holds, ascending, and how many people do.
+    """Return the ascending codes of the occurring chains (a, b, c) of these items, and the number of people with each.
 
-    The code is that of the pair (a, b) times the number of items, plus c. Of two items that are simply together, the
-    more frequent comes first: the other order would say the same again.
+    The code is the code of the pair (a, b) times the number of items, plus c. If items are only together, the more
+    frequent of a and b comes first: the reverse order would repeat the relation.
     """
-    width, ranks, spans = _laid_out(baskets, order, how)
+    width, ranks, spans = _plan_spans(baskets, order, how)
     table = np.zeros(width**3, np.int64)
     for span in spans:
-        offsets, held = held_pairs(baskets, np.arange(*span), ranks, width, how)
-        count_chains(offsets, held, width, table)
+        offsets, pair_codes = held_pairs(baskets, np.arange(*span), ranks, width, how)
+        count_chains(offsets, pair_codes, width, table)
     codes = np.flatnonzero(table)
     if how == "together":
         codes = codes[codes // width**2 < codes // width % width]
     return codes, table[codes]
 
 
-def _laid_out(
+def _plan_spans(
     baskets: Baskets, order: NDArray[np.int64], how: How
 ) -> tuple[int, NDArray[np.int64], list[tuple[int, int]]]:
-    """Return how many ranks there are, the rank of each item or -1, and spans of people to lay pairs out for."""
+    """Return the number of ranks, the rank of each item or -1, and spans of people with bounded numbers of pairs."""
     width = len(order)
     ranks = np.full(baskets.items, -1, np.int64)
     ranks[order] = np.arange(width)
-    # A person's pairs are at most the square of what they hold or did: rows are laid out in pieces of bounded size.
+    # A person has at most the square of the number of items or events in pairs: this bounds the size of a span.
     rows = baskets.pairs if how == "given" else baskets.sequences if how == "after" else baskets
     lengths = np.diff(rows.offsets if rows is not None else baskets.offsets)
     weights = lengths if how == "given" else np.minimum(lengths, width) ** 2
-    edges = np.flatnonzero(np.diff(np.cumsum(weights) // _ROOM, prepend=-1)).tolist()
+    edges = np.flatnonzero(np.diff(np.cumsum(weights) // _PAIRS_AT_A_TIME, prepend=-1)).tolist()
     return width, ranks, list(pairwise([*edges, len(weights)]))
 
 
 def usual_how(baskets: Baskets) -> How:
-    """Return what makes a pair where nobody says: what the data have beside baskets."""
+    """Return the default kind of pair: `given` or `after` if the data have it, else `together`."""
     return "given" if baskets.pairs is not None else "after" if baskets.sequences is not None else "together"
 
 
@@ -159,7 +170,7 @@ def relations(
     top: int = 32,
     longest: int = 2,
 ) -> Rules:
-    """Find the most reliable of the most frequent relations a → b, exactly. Nothing about the result is private.
+    """Find the most reliable of the most frequent relations a → b, exactly. The result is not private.
 
     Parameters
     ----------
@@ -168,18 +179,17 @@ def relations(
     person, item, time, pair
         The columns of a table, as for :func:`discreet.read`.
     how
-        What makes a pair: ``"given"``, ``"after"`` or ``"together"``. None for pairs that are given, where the data
-        have them; else for the order of events, where they have one; else for what is together.
+        The kind of pair: ``"given"``, ``"after"`` or ``"together"``. None for ``"given"`` if the data have pairs, else
+        ``"after"`` if the data have an order of events, else ``"together"``.
     items
-        Among how many of the most frequent items (the papers' k); None for all of them.
+        The number of most frequent items among which relations are counted (the papers' k); None for all items.
     support
-        Of how many relations with the largest support (k_s).
+        The number of relations with the largest support to choose from (k_s).
     top
-        How many relations with the largest confidence (k_c). Equal ones go by support, then by their items.
+        The number of relations with the largest confidence (k_c). Ties go by support, then by items.
     longest
-        2 for pairs alone; 3 for relations ((a, b), c) too, which then compete with pairs. Of items that are simply
-        together, {a, b} is one first side; otherwise ((a, b), c) and ((b, a), c) are two relations, and the codes of a
-        first side come in its order.
+        2 for pairs alone; 3 for relations ((a, b), c) too, which then compete with pairs. For ``"together"``, {a, b} is
+        a set; otherwise ((a, b), c) and ((b, a), c) are two relations, and the codes of an antecedent keep its order.
 
     Examples
     --------
@@ -193,43 +203,51 @@ def relations(
     """
     from ..baskets.read import read
 
-    everything = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
-    baskets = everything.merged_people()
+    data = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
+    baskets = data.merged_people()
     how = checked_how(usual_how(baskets) if how is None else how, baskets)
     positive("support", support)
     positive("top", top)
     if longest not in (2, 3):
         raise MisuseError(f"longest is 2 or 3, the items of a relation at most; {longest!r} was given.")
     counts = baskets.item_counts
-    many = baskets.items if items is None else min(positive("items", items), baskets.items)
-    most = MOST_ITEMS if longest == 2 else MOST_CHAINED
-    if many > most:
+    item_count = baskets.items if items is None else min(positive("items", items), baskets.items)
+    max_items = MOST_ITEMS if longest == 2 else MOST_CHAINED
+    if item_count > max_items:
         raise MisuseError(
             told(
                 "Relations are counted among up to {limit_is:,} items; there are {many:,}: give {items=64}.",
-                limit_is=most,
-                many=many,
+                limit_is=max_items,
+                many=item_count,
             )
         )
-    order = np.argsort(-counts, kind="stable")[:many].astype(np.int64)
-    codes, held = pair_counts(baskets, order, how) if many else (np.empty(0, np.int64), np.empty(0, np.int64))
-    alone = counts[order[codes // max(many, 1)]]
-    if longest == 3 and many:
-        chains, more = chain_counts(baskets, order, how)
-        # Who holds a chain holds its first pair, so that pair is there.
-        alone = np.concatenate((alone, held[np.searchsorted(codes, chains // many)]))
-        codes, held = np.concatenate((codes, many * many + chains)), np.concatenate((held, more))
-    kept = np.argsort(-held, kind="stable")[:support]
-    # Given pairs may be of items that a basket does not list: nobody is then known to hold the first (D8).
-    best = kept[np.argsort(-held[kept] / np.maximum(alone[kept], 1), kind="stable")[:top]]
-    first = [_first(int(code), order, how) for code in codes[best]]
-    last = order[codes[best] % max(many, 1)].astype(np.int32)
+    # A stable sort breaks ties by code, so that equal data give equal relations.
+    order = np.argsort(-counts, kind="stable")[:item_count].astype(np.int64)
+    codes, supports = pair_counts(baskets, order, how) if item_count else (np.empty(0, np.int64), np.empty(0, np.int64))
+    antecedent_supports = counts[order[codes // max(item_count, 1)]]
+    if longest == 3 and item_count:
+        chains, chain_supports = chain_counts(baskets, order, how)
+        # A person with a chain has its first pair, so that the pair is among `codes`.
+        antecedent_supports = np.concatenate(
+            (antecedent_supports, supports[np.searchsorted(codes, chains // item_count)])
+        )
+        codes, supports = (
+            np.concatenate((codes, item_count * item_count + chains)),
+            np.concatenate((supports, chain_supports)),
+        )
+    most_supported = np.argsort(-supports, kind="stable")[:support]
+    # Given pairs may be of items missing in the basket: the support of the antecedent may then be 0 (D8).
+    most_confident = most_supported[
+        np.argsort(-supports[most_supported] / np.maximum(antecedent_supports[most_supported], 1), kind="stable")[:top]
+    ]
+    antecedents = [_decode_antecedent(int(code), order, how) for code in codes[most_confident]]
+    consequent_codes = order[codes[most_confident] % max(item_count, 1)].astype(np.int32)
     return Rules(
-        antecedents=Itemsets.of(first),
-        consequents=Itemsets(np.arange(len(best) + 1, dtype=np.int64), last),
-        counts=held[best],
-        antecedent_counts=alone[best],
-        consequent_counts=counts[last],
+        antecedents=Itemsets.of(antecedents),
+        consequents=Itemsets(np.arange(len(most_confident) + 1, dtype=np.int64), consequent_codes),
+        counts=supports[most_confident],
+        antecedent_counts=antecedent_supports[most_confident],
+        consequent_counts=counts[consequent_codes],
         vocabulary=baskets.vocabulary,
         people=len(baskets),
         kind="relations",
@@ -237,11 +255,11 @@ def relations(
     )
 
 
-def _first(code: int, order: NDArray[np.int64], how: How) -> list[int]:
-    """Return the items of the first side: one for a pair; for a chain, whose codes come after those of pairs, two."""
-    many = len(order)
-    if code < many * many:
-        return [int(order[code // many])]
-    pair = divmod((code - many * many) // many, many)
+def _decode_antecedent(code: int, order: NDArray[np.int64], how: How) -> list[int]:
+    """Return the items of the antecedent: one for a pair, two for a chain, whose codes follow those of pairs."""
+    item_count = len(order)
+    if code < item_count * item_count:
+        return [int(order[code // item_count])]
+    pair = divmod((code - item_count * item_count) // item_count, item_count)
     side = [int(order[rank]) for rank in pair]
     return sorted(side) if how == "together" else side

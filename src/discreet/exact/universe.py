@@ -1,7 +1,8 @@
-"""All itemsets of a range of lengths over a public list of items: how many there are, and drawing some evenly.
+"""All itemsets of a range of lengths over a public list of items: their number, and uniform draws.
 
-Their number may be far beyond any list (C(41270, 3) is 10^13), so they are numbered and never written down (E10).
-Where items stand above others, itemsets with two such items are none: `antichains` counts and numbers the others.
+The number may be far beyond any list (C(41270, 3) is about 10^13), so that itemsets are numbered and never enumerated
+(E10). With a lineage, an itemset must not contain an item and its ancestor: `antichains` counts and numbers these
+itemsets.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ from ..baskets.lineage import Lineage
 from .antichains import Forest
 from .numbering import subset
 
-# Up to so many itemsets, those not listed are found by going through all; beyond, by drawing until one fits.
-_FEW = 100_000
-# Itemsets with longer numbers than this, in bits, take too long to draw, and none would stand out of the noise.
-MOST_BITS = 1_000
+# Up to this number of itemsets, unlisted itemsets are enumerated; beyond, they are drawn by rejection.
+_MAX_ENUMERATED = 100_000
+# An upper limit of log2(number of itemsets): larger universes take too long to draw from, and no itemset would stand
+# out of the noise.
+MAX_NUMBER_BITS = 1_000
 
 
 @dataclass(frozen=True)
 class Universe:
-    """The itemsets of `least` to `longest` items, each from 0 to before `items`.
+    """The itemsets of `least` to `longest` items, with item codes from 0 to `items` - 1.
 
-    With a lineage over these items, those of them that have no two items of which one stands above the other.
+    With a lineage over these items, only itemsets without an item and its ancestor.
     """
 
     items: int
@@ -39,32 +41,32 @@ class Universe:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """How many itemsets there are of each length, from the least to the longest."""
+        """The number of itemsets of each length, from `least` on."""
         if self._forest is not None:
             return self._forest.sizes[self.least :]
         return [comb(self.items, length) for length in range(self.least, min(self.longest, self.items) + 1)]
 
     @cached_property
-    def many(self) -> int:
-        """How many itemsets there are."""
+    def itemset_count(self) -> int:
+        """The number of itemsets."""
         return sum(self.sizes)
 
     @property
     def bits(self) -> float:
-        """About how long the number of an itemset is, or more, without working out how many there are."""
+        """An upper estimate of log2 of the largest number of itemsets of one length, without counting the itemsets."""
         longest = min(self.longest, self.items)
         length = min(max(self.least, self.items // 2), longest)
         if length < self.least:
             return 0.0
-        ways = lgamma(self.items + 1) - lgamma(length + 1) - lgamma(self.items - length + 1)
-        return ways / log(2)
+        log_count = lgamma(self.items + 1) - lgamma(length + 1) - lgamma(self.items - length + 1)
+        return log_count / log(2)
 
     def up_to(self, bound: int) -> int:
-        """Return how many itemsets there are; beyond the bound, the bound: that is soon said."""
+        """Return min(number of itemsets, bound), without computing a number far beyond the bound."""
         if self.lineage is not None:
-            return _up_to(self.lineage, self.least, min(self.longest, self.items), bound)
+            return _count_antichains(self.lineage, self.least, min(self.longest, self.items), bound)
         if self.least < self.items and self.items >= bound and self.least <= self.longest:
-            return bound  # of any length but that of all items there are as many as items, or more
+            return bound  # C(items, length) >= items for 0 < length < items
         total = 0
         for length in range(self.least, min(self.longest, self.items) + 1):
             total += comb(self.items, length)
@@ -73,44 +75,47 @@ class Universe:
         return total
 
     def itemset(self, number: int) -> tuple[int, ...]:
-        """Return the itemset of a number from 0 to before `many`, its codes ascending."""
-        for place, many in enumerate(self.sizes):
-            if number < many:
+        """Return the itemset with a number from 0 to `itemset_count` - 1, with ascending codes."""
+        for place, length_count in enumerate(self.sizes):
+            if number < length_count:
                 size = self.least + place
                 forest = self._forest
                 return subset(number, size, self.items) if forest is None else forest.itemset(number, size)
-            number -= many
-        raise IndexError(f"there are {self.many:,} itemsets")
+            number -= length_count
+        raise IndexError(f"there are {self.itemset_count:,} itemsets")
 
     def others(
-        self, listed: Collection[tuple[int, ...]], many: int, below: Callable[[int], int]
+        self, listed: Collection[tuple[int, ...]], count: int, below: Callable[[int], int]
     ) -> list[tuple[int, ...]]:
-        """Draw so many different itemsets that are not listed, every such choice as likely as the others.
+        """Draw `count` distinct itemsets that are not listed; all choices are equally likely.
 
-        `below` draws an even number below a bound.
+        `below` draws a uniform number below a bound.
         """
-        drawn: list[tuple[int, ...]] = []
-        taken = set(listed)
-        if self.many <= _FEW or self.many - len(taken) < self.many // 4:
-            rest = [one for one in map(self.itemset, range(self.many)) if one not in taken]
-            for place in range(many):
-                other = place + below(len(rest) - place)
-                rest[place], rest[other] = rest[other], rest[place]
-            return rest[:many]
-        while len(drawn) < many:
-            one = self.itemset(below(self.many))
-            if one not in taken:
-                taken.add(one)
-                drawn.append(one)
-        return drawn
+        itemsets: list[tuple[int, ...]] = []
+        excluded = set(listed)
+        if self.itemset_count <= _MAX_ENUMERATED or self.itemset_count - len(excluded) < self.itemset_count // 4:
+            candidates = [
+                itemset for itemset in map(self.itemset, range(self.itemset_count)) if itemset not in excluded
+            ]
+            # A partial Fisher-Yates shuffle.
+            for place in range(count):
+                swap_place = place + below(len(candidates) - place)
+                candidates[place], candidates[swap_place] = candidates[swap_place], candidates[place]
+            return candidates[:count]
+        while len(itemsets) < count:
+            itemset = self.itemset(below(self.itemset_count))
+            if itemset not in excluded:
+                excluded.add(itemset)
+                itemsets.append(itemset)
+        return itemsets
 
 
-def _up_to(lineage: Lineage, least: int, longest: int, bound: int) -> int:
-    """Return how many antichains there are, or the bound; lengths are looked at few by few, as mostly few suffice."""
-    deepest = least
+def _count_antichains(lineage: Lineage, least: int, longest: int, bound: int) -> int:
+    """Return min(number of antichains, bound); the size limit doubles, as short antichains mostly reach the bound."""
+    max_size = least
     while True:
-        deepest = min(deepest, longest)
-        many = sum(Forest(lineage, deepest, bound).sizes[least:])
-        if many >= bound or deepest >= longest:
-            return min(many, bound)
-        deepest *= 2
+        max_size = min(max_size, longest)
+        total = sum(Forest(lineage, max_size, bound).sizes[least:])
+        if total >= bound or max_size >= longest:
+            return min(total, bound)
+        max_size *= 2

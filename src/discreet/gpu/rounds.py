@@ -49,10 +49,10 @@ def takes(oracle: Any) -> bool:
     """Return whether a card adds up the reports of an oracle: those of `olh`, `blh` and `wheel`, as they are today."""
     seeds = getattr(oracle, "seeds", None)
     if oracle.name == "wheel":
-        return seeds is None and len(oracle.cells(oracle.columns([]))) == 16
+        return seeds is None and len(oracle.cells(oracle.codec.make_columns([]))) == 16
     if oracle.name not in ("olh", "blh"):
         return False
-    cells = oracle.cells(oracle.columns([]))
+    cells = oracle.cells(oracle.codec.make_columns([]))
     return oracle.buckets < 1 << 31 and (cells is None or len(cells) <= _CELLS)
 
 
@@ -64,9 +64,9 @@ class CardRound:
         self._seeds = getattr(oracle, "seeds", None)
         self._wide = 3 if self._seeds is None else 2
         self.kind = (WHEEL, oracle.arc) if oracle.name == "wheel" else (OLH, oracle.buckets)
-        cells = oracle.cells(oracle.columns([]))
+        cells = oracle.cells(oracle.codec.make_columns([]))
         self._many_cells = 0 if cells is None else len(cells)
-        shape = oracle.empty().shape
+        shape = oracle.adder.start().shape
         check_room(self._driver, 8 * int(np.prod(shape)) + 4 * hosted)
         self._aggregate = self._driver.zeros(shape, np.uint64)
         self._cells = self._driver.zeros((max(1, self._many_cells),), np.uint64)
@@ -76,7 +76,7 @@ class CardRound:
         self._fill = 0  # bytes of the first stage that are written
 
     def add_words(self, words: Words) -> None:
-        """Add packed reports: rows of words, as `local.oracle_steps.packing` has them."""
+        """Add packed reports: rows of words, as `local.oracle_steps.codec` has them."""
         flat = np.ascontiguousarray(words, np.uint32).reshape(-1).view(np.uint8)
         row = 4 * self._wide
         room = len(self._stages[0].host) // row * row

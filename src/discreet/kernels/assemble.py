@@ -1,4 +1,4 @@
-"""From the miner's records to patterns: put in order, written out as sorted item codes."""
+"""From the miner's records to patterns: ordered, and written as sorted item codes."""
 
 from __future__ import annotations
 
@@ -14,84 +14,87 @@ Bool = NDArray[np.bool_]
 
 
 @kernel
-def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I32:
+def order_patterns(sizes: I32, counts: I32, largest: int, max_count: int) -> I32:
     """Return the stable order by falling count, then rising size, by two counting sorts."""
-    kept = sizes.shape[0]
+    record_count = sizes.shape[0]
     bins = np.zeros(largest + 2, np.int64)
-    for i in range(kept):
+    for i in range(record_count):
         bins[sizes[i] + 1] += 1
     for b in range(largest + 1):
         bins[b + 1] += bins[b]
-    by_size = np.empty(kept, np.int32)
-    for i in range(kept):
+    # Counting sorts are stable: sorting by size first and by count second leaves sizes rising within a count.
+    by_size = np.empty(record_count, np.int32)
+    for i in range(record_count):
         by_size[bins[sizes[i]]] = i
         bins[sizes[i]] += 1
-    bins = np.zeros(most + 2, np.int64)
-    for i in range(kept):
-        bins[most - counts[i] + 1] += 1
-    for b in range(most + 1):
+    bins = np.zeros(max_count + 2, np.int64)
+    for i in range(record_count):
+        bins[max_count - counts[i] + 1] += 1
+    for b in range(max_count + 1):
         bins[b + 1] += bins[b]
-    order = np.empty(kept, np.int32)
-    for j in range(kept):
+    order = np.empty(record_count, np.int32)
+    for j in range(record_count):
         i = by_size[j]
-        b = most - counts[i]
+        b = max_count - counts[i]
         order[bins[b]] = i
         bins[b] += 1
     return order
 
 
 @kernel
-def write_patterns(records: I32, places: I32, labels: I32, prefix: I32, deepest: int, offsets: I64, codes: I32) -> None:
-    """Write the items of each record i to `codes[offsets[places[i]]:]`, sorted; records placed at -1 are left out.
+def write_patterns(
+    records: I32, places: I32, labels: I32, prefix: I32, max_depth: int, offsets: I64, codes: I32
+) -> None:
+    """Write the items of each record i to `codes[offsets[places[i]]:]`, sorted; records with place -1 are skipped.
 
     `labels` gives the code of each rank; the codes of `prefix` (sorted) belong to every pattern.
     """
-    fixed = prefix.shape[0]
-    width = fixed + deepest + 1
-    paths = np.empty((deepest + 1) * width, np.int32)
-    for j in range(fixed):
+    prefix_length = prefix.shape[0]
+    width = prefix_length + max_depth + 1
+    paths = np.empty((max_depth + 1) * width, np.int32)
+    for j in range(prefix_length):
         paths[j] = prefix[j]
     total = records.shape[0] // 3
     for i in range(total):
         depth = records[3 * i]
         code = labels[records[3 * i + 1]]
-        above = (depth - 1) * width
-        here = depth * width
-        length = fixed + depth
+        parent_base = (depth - 1) * width
+        row_base = depth * width
+        length = prefix_length + depth
         j = 0
-        while j < length - 1 and paths[above + j] < code:
-            paths[here + j] = paths[above + j]
+        while j < length - 1 and paths[parent_base + j] < code:
+            paths[row_base + j] = paths[parent_base + j]
             j += 1
-        paths[here + j] = code
+        paths[row_base + j] = code
         for k in range(j + 1, length):
-            paths[here + k] = paths[above + k - 1]
+            paths[row_base + k] = paths[parent_base + k - 1]
         if places[i] >= 0:
-            at = offsets[places[i]]
+            code_base = offsets[places[i]]
             for k in range(length):
-                codes[at + k] = paths[here + k]
+                codes[code_base + k] = paths[row_base + k]
 
 
 @kernel
 def measure_joined(records: I32) -> tuple[I32, I32]:
-    """Return for closed-mode records the size of each node's pattern with all that joined it, and its count."""
+    """Return for closed-mode records the size of each node's pattern, with all joined items, and its count."""
     total = records.shape[0] // 3
     sizes = np.empty(total, np.int32)
     counts = np.empty(total, np.int32)
-    deepest = 1
+    max_depth = 1
     for i in range(total):
-        deepest = max(deepest, records[3 * i])
-    joined = np.zeros(deepest + 1, np.int64)  # items that joined at each depth of the current path
+        max_depth = max(max_depth, records[3 * i])
+    joined_counts = np.zeros(max_depth + 1, np.int64)  # items that joined at each depth of the current path
     nodes = 0
     for i in range(total):
         depth = records[3 * i]
         if records[3 * i + 2] < 0:
-            joined[depth] += 1
+            joined_counts[depth] += 1
             sizes[nodes - 1] += 1
             continue
-        joined[depth] = 0
+        joined_counts[depth] = 0
         size = depth
         for d in range(1, depth):
-            size += joined[d]
+            size += joined_counts[d]
         sizes[nodes] = size
         counts[nodes] = records[3 * i + 2]
         nodes += 1
@@ -99,108 +102,109 @@ def measure_joined(records: I32) -> tuple[I32, I32]:
 
 
 @kernel
-def write_joined(records: I32, deepest: int, largest: int, ranks: I32) -> None:
-    """Write the ranks of the patterns that `measure_joined` measured one after the other, each sorted."""
-    own = np.empty(deepest + 1, np.int32)
-    joined = np.empty((deepest + 1) * (largest + 1), np.int32)
-    many = np.zeros(deepest + 1, np.int64)
+def write_joined(records: I32, max_depth: int, largest: int, ranks: I32) -> None:
+    """Write the ranks of the patterns that `measure_joined` measured end to end, each pattern sorted."""
+    own_ranks = np.empty(max_depth + 1, np.int32)
+    joined_ranks = np.empty((max_depth + 1) * (largest + 1), np.int32)
+    joined_counts = np.zeros(max_depth + 1, np.int64)
     total = records.shape[0] // 3
-    at = 0
+    write_position = 0
     i = 0
     while i < total:
         depth = records[3 * i]
-        own[depth] = records[3 * i + 1]
-        many[depth] = 0
+        own_ranks[depth] = records[3 * i + 1]
+        joined_counts[depth] = 0
         i += 1
         while i < total and records[3 * i + 2] < 0:
-            joined[depth * (largest + 1) + many[depth]] = records[3 * i + 1]
-            many[depth] += 1
+            joined_ranks[depth * (largest + 1) + joined_counts[depth]] = records[3 * i + 1]
+            joined_counts[depth] += 1
             i += 1
-        begin = at
+        begin = write_position
         for d in range(1, depth + 1):
-            ranks[at] = own[d]
-            at += 1
-            for j in range(many[d]):
-                ranks[at] = joined[d * (largest + 1) + j]
-                at += 1
-        sort(ranks, begin, at)
+            ranks[write_position] = own_ranks[d]
+            write_position += 1
+            for j in range(joined_counts[d]):
+                ranks[write_position] = joined_ranks[d * (largest + 1) + j]
+                write_position += 1
+        sort(ranks, begin, write_position)
 
 
 @kernel
 def unsubsumed_by_bitmaps(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
-    """Say which sets are contained in no other set of their group.
+    """Return for each set whether no second set of its group contains it.
 
-    Sets of a group follow each other, larger ones first; `groups` are the starts of the groups and the end.
+    The sets of a group are consecutive, larger sets first; `groups` are the starts of the groups and the end.
     """
-    keep = np.zeros(offsets.shape[0] - 1, np.bool_)
+    is_maximal = np.zeros(offsets.shape[0] - 1, np.bool_)
     words = 1
-    table = np.zeros(items * words, np.uint64)  # for each item a bitmap of the sets kept that hold it
-    one = np.uint64(1)
+    table = np.zeros(items * words, np.uint64)  # for each item a bitmap of the kept sets that hold it
+    one_bit = np.uint64(1)
     for g in range(groups.shape[0] - 1):
-        kept = 0
+        kept_count = 0
         for s in range(groups[g], groups[g + 1]):
-            found = False
-            for w in range((kept + 63) >> 6):
-                both = ~np.uint64(0)
+            is_subsumed = False
+            for w in range((kept_count + 63) >> 6):
+                common_sets = ~np.uint64(0)
                 for j in range(offsets[s], offsets[s + 1]):
-                    both &= table[codes[j] * words + w]
-                    if both == 0:
+                    common_sets &= table[codes[j] * words + w]
+                    if common_sets == 0:
                         break
-                if both != 0:
-                    found = True
+                if common_sets != 0:
+                    is_subsumed = True
                     break
-            if found:
+            if is_subsumed:
                 continue
-            keep[s] = True
-            if kept >> 6 == words:
-                wider = np.zeros(items * words * 2, np.uint64)
+            is_maximal[s] = True
+            if kept_count >> 6 == words:
+                wider_table = np.zeros(items * words * 2, np.uint64)
                 for i in range(items):
                     for w in range(words):
-                        wider[i * words * 2 + w] = table[i * words + w]
-                table = wider
+                        wider_table[i * words * 2 + w] = table[i * words + w]
+                table = wider_table
                 words *= 2
             for j in range(offsets[s], offsets[s + 1]):
-                table[codes[j] * words + (kept >> 6)] |= one << np.uint64(kept & 63)
-            kept += 1
+                table[codes[j] * words + (kept_count >> 6)] |= one_bit << np.uint64(kept_count & 63)
+            kept_count += 1
         for s in range(groups[g], groups[g + 1]):
-            if keep[s]:
+            if is_maximal[s]:
                 for j in range(offsets[s], offsets[s + 1]):
-                    for w in range((kept + 63) >> 6):
+                    for w in range((kept_count + 63) >> 6):
                         table[codes[j] * words + w] = np.uint64(0)
-    return keep
+    return is_maximal
 
 
 @kernel
 def unsubsumed_by_lists(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
-    """Say the same as `unsubsumed_by_bitmaps`, from a list for each item of the sets kept that hold it."""
+    """Return the result of `unsubsumed_by_bitmaps`, from a list per item of the kept sets that hold the item."""
     total = offsets.shape[0] - 1
-    keep = np.zeros(total, np.bool_)
+    is_maximal = np.zeros(total, np.bool_)
     heads = np.full(items, -1, np.int64)
     lengths = np.zeros(items, np.int64)
     following = np.empty(codes.shape[0], np.int64)  # entry j, for codes[j], belongs to the set holders[j]
     holders = np.empty(codes.shape[0], np.int64)
     for g in range(groups.shape[0] - 1):
         for s in range(groups[g], groups[g + 1]):
+            # The shortest list holds the fewest sets to compare with.
             rarest = codes[offsets[s]]
             for j in range(offsets[s], offsets[s + 1]):
                 if lengths[codes[j]] < lengths[rarest]:
                     rarest = codes[j]
-            found = False
+            is_subsumed = False
             entry = heads[rarest]
-            while entry >= 0 and not found:
+            while entry >= 0 and not is_subsumed:
                 k = offsets[holders[entry]]
                 end = offsets[holders[entry] + 1]
-                found = True
+                is_subsumed = True
                 for j in range(offsets[s], offsets[s + 1]):
                     while k < end and codes[k] < codes[j]:
                         k += 1
                     if k == end or codes[k] != codes[j]:
-                        found = False
+                        is_subsumed = False
                         break
                 entry = following[entry]
-            if found:
+            if is_subsumed:
                 continue
-            keep[s] = True
+            is_maximal[s] = True
             for j in range(offsets[s], offsets[s + 1]):
                 following[j] = heads[codes[j]]
                 holders[j] = s
@@ -210,7 +214,7 @@ def unsubsumed_by_lists(offsets: I64, codes: I32, groups: I64, items: int) -> Bo
             for j in range(offsets[s], offsets[s + 1]):
                 heads[codes[j]] = -1
                 lengths[codes[j]] = 0
-    return keep
+    return is_maximal
 
 
 @kernel
@@ -223,38 +227,39 @@ def order_sets(offsets: I64, ranks: I32, counts: I32) -> I64:
     order = np.arange(total)
     spare = np.empty(total, np.int64)
     width = 1
+    # Merging is stable and has no worst case; numba compiles it without a comparison function.
     while width < total:
         for begin in range(0, total, 2 * width):
             middle = min(begin + width, total)
             end = min(begin + 2 * width, total)
-            left = begin
-            right = middle
+            left_place = begin
+            right_place = middle
             for k in range(begin, end):
-                take_left = right == end
-                if left < middle and right < end:
-                    a = order[left]
-                    b = order[right]
-                    take_left = True
-                    if counts[a] != counts[b]:
-                        take_left = counts[a] > counts[b]
+                takes_left = right_place == end
+                if left_place < middle and right_place < end:
+                    left_set = order[left_place]
+                    right_set = order[right_place]
+                    takes_left = True
+                    if counts[left_set] != counts[right_set]:
+                        takes_left = counts[left_set] > counts[right_set]
                     else:
-                        size_a = offsets[a + 1] - offsets[a]
-                        size_b = offsets[b + 1] - offsets[b]
-                        if size_a != size_b:
-                            take_left = size_a < size_b
+                        left_size = offsets[left_set + 1] - offsets[left_set]
+                        right_size = offsets[right_set + 1] - offsets[right_set]
+                        if left_size != right_size:
+                            takes_left = left_size < right_size
                         else:
-                            for j in range(size_a):
-                                one = ranks[offsets[a] + j]
-                                other = ranks[offsets[b] + j]
-                                if one != other:
-                                    take_left = one < other
+                            for j in range(left_size):
+                                left_rank = ranks[offsets[left_set] + j]
+                                right_rank = ranks[offsets[right_set] + j]
+                                if left_rank != right_rank:
+                                    takes_left = left_rank < right_rank
                                     break
-                if take_left:
-                    spare[k] = order[left]
-                    left += 1
+                if takes_left:
+                    spare[k] = order[left_place]
+                    left_place += 1
                 else:
-                    spare[k] = order[right]
-                    right += 1
+                    spare[k] = order[right_place]
+                    right_place += 1
         order, spare = spare, order
         width *= 2
     return order

@@ -1,13 +1,15 @@
-"""Compiling for the next time, by a process of its own that nobody waits for.
+"""Compiling for the next command, in a background process that no caller waits for.
 
-A command that ran something slow in its plain form leaves a note of it in the cache and starts this process, which
-compiles what notes ask for, keeps it, and ends. It has the lowest priority, its own session, and no terminal, pipe or
-file of the one that started it. A lock sees to it that there is one at a time; whoever comes second ends at once, as
-the first one finds its notes. Killed, it leaves nothing half done: a compiled form is written whole or not at all.
+The process compiles all kernels or none: the set of kept forms outlives a release, so it must not follow from data.
+The first process that imports kernels starts it. It compiles all that `discreet warmup` would, leaves a mark when it is
+done, and ends. It has the lowest priority, its own session, and no terminal, pipe or file of its parent. A lock admits
+one process at a time. Killed, it leaves nothing half done: a compiled form is written whole or not at all, and the
+next command goes on.
 
-Only commands and people at a prompt or in a notebook start one. Programs, services, tests and builds (`CI`) do not,
-unless ``DISCREET_PREPARE=1`` says so; ``DISCREET_PREPARE=0`` forbids it to all. Where no cache can be written, there
-is none. A note names a kernel and the types of its arguments, and nothing else.
+Only commands and people at a prompt or in a notebook start one, when they import kernels, before any data are read.
+Programs, services, tests and builds (`CI`) do not, unless ``DISCREET_PREPARE=1`` says so; ``DISCREET_PREPARE=0``
+forbids it in all cases. Without a writable cache no process starts. In a container it ends with the main process, like
+all processes; an image has everything compiled ahead (`discreet warmup --shared`), and starts none.
 """
 
 from __future__ import annotations
@@ -15,99 +17,113 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from types import FunctionType
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment,unused-ignore]
 
-_NOTE = ".wanted"
 _LOCK = "preparing.lock"
-_LONGEST = 900.0  # seconds after which the process ends, whatever is left to do
-_asked: set[tuple[FunctionType, str]] = set()
-_wanted = False
+_MAX_SECONDS = 900.0  # seconds after which the process ends even with forms missing; an idle core needs some 40
+_is_command = False
+_announce_start: Callable[[], None] | None = None
 
 
-def from_a_command(yes: bool = True) -> None:
-    """Say that this process is a command somebody typed: it may have things compiled for the next one."""
-    global _wanted
-    _wanted = yes
+def note_command(is_command: bool = True, announce_start: Callable[[], None] | None = None) -> None:
+    """Note that this process is a typed command: it may start the background process for the next command.
+
+    `announce_start` is called when that process starts.
+    """
+    global _is_command, _announce_start
+    _is_command, _announce_start = is_command, announce_start
 
 
-def allowed() -> bool:
-    """Say whether this process may start another that compiles."""
-    given = os.environ.get("DISCREET_PREPARE", "")
-    if given in ("0", "1"):
-        return given == "1" and fcntl is not None
+def can_start() -> bool:
+    """Return whether this process may start the background process."""
+    setting = os.environ.get("DISCREET_PREPARE", "")
+    if setting in ("0", "1"):
+        return setting == "1" and fcntl is not None
     at_a_prompt = hasattr(sys, "ps1") or "ipykernel" in sys.modules
-    return (_wanted or at_a_prompt) and not os.environ.get("CI") and fcntl is not None
+    return (_is_command or at_a_prompt) and not os.environ.get("CI") and fcntl is not None
 
 
-def ask(function: FunctionType, types: str) -> None:
-    """Have a kernel compiled for arguments of these types, where that is allowed and can be kept."""
-    if (function, types) in _asked or not allowed():
+def start_if_allowed() -> None:
+    """Start the background process, if it is allowed, has a cache to write to, and did not finish before."""
+    if not can_start():
         return
-    import hashlib
-
     from .cache import cache_directory
 
-    _asked.add((function, types))
-    place = cache_directory()
-    if place is None or "<locals>" in function.__qualname__:
-        return
-    note = f"{function.__module__}\n{function.__qualname__}\n{types}\n"
-    path = Path(place) / f"{hashlib.sha256(note.encode()).hexdigest()[:24]}{_NOTE}"
-    with contextlib.suppress(OSError):
-        path.write_text(note)
-        _start(place)
+    folder = cache_directory()
+    if folder is not None and not is_prepared(folder):
+        with contextlib.suppress(OSError):
+            _start_process(folder)
+            if _announce_start is not None:
+                _announce_start()
 
 
-def _start(place: str) -> None:
+def is_prepared(folder: str) -> bool:
+    """Return whether all kernels of this version were compiled for this machine."""
+    return _mark_path(folder).exists()
+
+
+def _mark_path(folder: str) -> Path:
+    """Return the path of the mark that says that all kernels are compiled."""
+    from .compiler import name_all_forms
+
+    return Path(folder) / f"prepared-{name_all_forms()}"
+
+
+def _start_process(folder: str) -> None:
+    """Start the background process, with the cache folder as its argument."""
     import subprocess
     from threading import Thread
 
     package = str(Path(__file__).parents[2])
     code = (
         "import os, sys; os.nice(19); sys.path.append(sys.argv[1]); "
-        "from discreet.kernels.background import work; work(sys.argv[2])"
+        "from discreet.cli.warmup import compile_in_background; compile_in_background(sys.argv[2])"
     )
-    environment = {**os.environ, "DISCREET_JIT": "1", "DISCREET_PREPARE": "0", "NUMBA_CACHE_DIR": place}
+    environment = {**os.environ, "DISCREET_PREPARE": "0", "NUMBA_CACHE_DIR": folder}
     process = subprocess.Popen(  # noqa: S603  # ourselves
-        [sys.executable, "-P", "-c", code, package, place],
+        [sys.executable, "-P", "-c", code, package, folder],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=place,
+        cwd=folder,
         env=environment,
         start_new_session=True,
     )
-    Thread(target=process.wait, name="discreet-prepares", daemon=True).start()  # so that nothing is left when it ends
+    Thread(
+        target=process.wait, name="discreet-prepares", daemon=True
+    ).start()  # a process that is never waited for stays as a zombie
 
 
-def work(place: str) -> None:
-    """Compile all that notes ask for; the whole life of the process."""
+def compile_missing(folder: str, list_missing: Callable[[], list[tuple[str, str, str]]]) -> None:
+    """Compile all missing forms; the whole life of the background process."""
     with contextlib.suppress(OSError, AttributeError):
+        # Idle scheduling on top of the lowest priority: any other process goes first.
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    ends = monotonic() + _LONGEST
-    lock = os.open(Path(place) / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    end_time = monotonic() + _MAX_SECONDS
+    lock = os.open(Path(folder) / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return  # another one is at it
-    while monotonic() < ends and (notes := sorted(Path(place).glob(f"*{_NOTE}"))):
-        for note in notes:
-            with contextlib.suppress(OSError):
-                text = note.read_text()
-                note.unlink()  # before, so that what cannot be compiled is not tried for ever
-                with contextlib.suppress(Exception):  # nobody is there to hear of it
-                    compile_one(*text.splitlines())
+        return  # a second process is compiling already
+    if is_prepared(folder):
+        return
+    for form in list_missing():
+        if monotonic() > end_time:
+            return
+        with contextlib.suppress(Exception):  # the process has no reader for an error
+            compile_one(*form)
+    _mark_path(folder).touch(mode=0o600)
 
 
 def compile_one(module: str, name: str, types: str) -> None:
-    """Compile a kernel that is named, for arguments of these types."""
+    """Compile the named kernel for arguments of the given types."""
     import importlib
 
     from .tiers import Kernel

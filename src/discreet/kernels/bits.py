@@ -1,29 +1,30 @@
-"""Bit counting as one machine instruction, vectorised by the compiler where the machine can."""
+"""Bit counting as one machine instruction, vectorised by the compiler on machines that can."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .compiler import stand_in
+from .compiler import register_form
 
 
 def popcount(word: Any) -> int:
-    """Return the number of bits set in a uint64."""
+    """Return the number of set bits of a uint64."""
     return int(word).bit_count()
 
 
-def _instruction() -> Any:
+def _make_instruction() -> Any:
+    """Return numba's intrinsic for LLVM's `ctpop`; plain Python code has no access to it."""
     from numba import types
     from numba.extending import intrinsic
 
     @intrinsic
-    def counted(typing_context: Any, word: Any) -> Any:
+    def count_bits(typing_context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
 
         return types.uint64(types.uint64), generate
 
-    return counted
+    return count_bits
 
 
-stand_in(popcount, "ctpop", _instruction)
+register_form(popcount, "ctpop", _make_instruction)

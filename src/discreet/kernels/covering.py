@@ -1,4 +1,4 @@
-"""What merging two bases would change: the inner loop of covering items and pairs with bases."""
+"""The change of variance when two bases are merged: the inner loop of covering items and pairs with bases."""
 
 from __future__ import annotations
 
@@ -13,62 +13,66 @@ Masks = NDArray[np.bool_]
 
 
 @helper
-def change(sums: float, wider: float, by_one: float, by_other: float) -> float:
-    """Return how a variance of 1 / `sums` changes when two of its terms, 0 where there is none, become one."""
-    return 1 / (sums + (wider - by_one - by_other)) - 1 / sums
+def variance_change(sums: float, merged_term: float, left_term: float, right_term: float) -> float:
+    """Return the change of 1 / sums when two of its terms, 0 if absent, become the single term `merged_term`."""
+    return 1 / (sums + (merged_term - left_term - right_term)) - 1 / sums
 
 
 @helper
-def added(terms: F64) -> float:
-    """Add up numbers in eight lanes, as numpy does: rounding decides between merges that are equally good.
+def sum_in_lanes(terms: F64) -> float:
+    """Return the sum of numbers in eight lanes, as numpy adds: rounding decides between equally good merges.
 
-    In any other order the same items and pairs would have other covers than they had before this was compiled.
+    A different order of summing would change the covers of releases made before this loop was compiled.
     """
-    even = terms.shape[0] // 8 * 8
+    lane_end = terms.shape[0] // 8 * 8
     lanes = np.zeros(8)
-    for place in range(even):
+    for place in range(lane_end):
         lanes[place & 7] += terms[place]
     total: float = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
-    for place in range(even, terms.shape[0]):
+    for place in range(lane_end, terms.shape[0]):
         total += terms[place]
     return total
 
 
 @kernel
 def merge_changes(
-    masks: Masks, one: I64, other: I64, largest: int, known: F64, known_pairs: F64, lookup: I64, changes: F64
+    masks: Masks, lefts: I64, rights: I64, max_size: int, item_sums: F64, pair_sums: F64, lookup: I64, changes: F64
 ) -> None:
-    """Write for each two bases, ``one[m]`` and ``other[m]``, how merging them changes the sum of variances.
+    """Write the change of the sum of variances when bases ``lefts[m]`` and ``rights[m]`` are merged, for each m.
 
-    A basis of s items adds 2^(1 - s) to what is `known` of each of its items and twice that to each of its pairs; the
-    variance is 1 over it. Pair (i, j) is number ``lookup[i, j]``, or -1 where it is not looked at. No merged basis has
-    more than `largest` items, and what it lacks to that counts as items nobody looks at.
+    A basis of s items adds 2^(1 - s) to the sum of each of its items and twice that to the sum of each of its pairs;
+    the variance is 1 / sum. Pair (i, j) is number ``lookup[i, j]``, or -1 for a pair of no interest. No merged basis
+    has more than `max_size` items, and missing items up to that size count as items of no interest.
     """
     sizes = np.zeros(masks.shape[0], np.int64)
     for basis in range(masks.shape[0]):
         for item in range(masks.shape[1]):
             sizes[basis] += masks[basis, item]
-    union = np.empty(largest, np.int64)
-    terms = np.empty(largest)
-    for m in range(one.shape[0]):
-        ours = masks[one[m]]
-        theirs = masks[other[m]]
-        many = 0
+    union = np.empty(max_size, np.int64)
+    terms = np.empty(max_size)
+    for m in range(lefts.shape[0]):
+        left_mask = masks[lefts[m]]
+        right_mask = masks[rights[m]]
+        size = 0
         for item in range(masks.shape[1]):
-            if ours[item] or theirs[item]:
-                union[many] = item
-                many += 1
-        wider = 2.0 ** (1 - many)
-        by_one = 2.0 ** (1 - sizes[one[m]])
-        by_other = 2.0 ** (1 - sizes[other[m]])
+            if left_mask[item] or right_mask[item]:
+                union[size] = item
+                size += 1
+        # Each cell count has one noise term, and an item's count sums 2^(s - 1) of the 2^s cells.
+        merged_term = 2.0 ** (1 - size)
+        left_term = 2.0 ** (1 - sizes[lefts[m]])
+        right_term = 2.0 ** (1 - sizes[rights[m]])
         terms[:] = 0
-        of_pairs = 0.0
-        for a in range(many):
+        pair_change = 0.0
+        for a in range(size):
             i = union[a]
-            terms[a] = change(known[i], wider, by_one * ours[i], by_other * theirs[i])
-            for b in range(a + 1, many):
+            terms[a] = variance_change(item_sums[i], merged_term, left_term * left_mask[i], right_term * right_mask[i])
+            for b in range(a + 1, size):
                 j = union[b]
                 if lookup[i, j] >= 0:
-                    twice = 2 * by_one * (ours[i] and ours[j]), 2 * by_other * (theirs[i] and theirs[j])
-                    of_pairs += change(known_pairs[lookup[i, j]], 2 * wider, *twice)
-        changes[m] = added(terms) + of_pairs
+                    pair_terms = (
+                        2 * left_term * (left_mask[i] and left_mask[j]),
+                        2 * right_term * (right_mask[i] and right_mask[j]),
+                    )
+                    pair_change += variance_change(pair_sums[lookup[i, j]], 2 * merged_term, *pair_terms)
+        changes[m] = sum_in_lanes(terms) + pair_change

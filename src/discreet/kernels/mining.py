@@ -1,22 +1,22 @@
-"""The exact miner: depth first over bitmaps of the rows that hold a prefix.
+"""The exact miner: a depth-first search over bitmaps of the rows that hold a prefix.
 
 Items are *ranks* here: 0 is the most frequent item that may occur in a pattern. Rows are laid out flat, each a run
-of ascending ranks behind a sentinel of -1, so that a position in the flat array is enough to find the part of its
-row that comes before it. A pattern is grown from its rarest item towards more frequent ones.
+of ascending ranks behind a sentinel of -1, so that a position in the flat array suffices to find the earlier part of
+its row. A pattern is grown from its rarest item towards more frequent items.
 
-Found patterns are *records* in depth-first order: (depth, rank, count). The items of a record are its own rank and
-those of its ancestors, and an ancestor is the last record before it with a smaller depth. That is twelve bytes a
-pattern, however long it is; and when an item lies in all rows of its parent (a *perfect* extension), everything found
-below the parent so far is found again below the item, with the same counts, so it is copied, not counted again.
+Patterns are *records* in depth-first order: (depth, rank, count). The items of a record are its own rank and the ranks
+of its ancestors, and an ancestor is the last record before it with a smaller depth. That is twelve bytes a pattern at
+any length. An item that lies in all rows of its parent is a *perfect* extension: every record below the parent is a
+record below the item too, with an equal count, so the miner copies it and counts nothing again.
 
-Items may stand above one another, in a forest; then no pattern has both of two such items. `spans` tells which do: of
-each rank where its part of a walk through the forest begins, and behind all these where it ends; parts have something
-in common just where one item stands above the other. Without a forest it is empty. With one nothing is perfect: what
-may join a node need not join all that lies below it.
+Items may be the nodes of a forest; then no pattern has two items of which one stands above the second.
+`spans` has for each rank the begin of its part of a walk through the forest, and behind all begins the ends; two parts
+overlap just where one item stands above the second. Without a forest `spans` is empty. With a forest no extension is
+perfect: an item that may join a node need not be allowed to join every pattern below the node.
 
-Where only the count of a rank is wanted, nothing is written at all: perfect extensions are counted as choices, and
-what reaches no more than the count that enough patterns are known to reach is left out. So ties cost nothing, however
-many: one long basket has more subsets than any list can hold.
+A search for the count of rank K alone writes no records: perfect extensions are counted as choices, and a pattern is
+left out once enough patterns are known to reach a larger count. So ties cost nothing: one long basket has more subsets
+than any list can hold.
 """
 
 from __future__ import annotations
@@ -32,43 +32,45 @@ from .parts import sort
 from .plain_mining import mine_dense as mine_dense_plain
 from .plain_mining import mine_sparse as mine_sparse_plain
 
-Ranks = NDArray[Any]  # two bytes each where they fit, else four
+Ranks = NDArray[Any]  # two bytes each if all ranks fit, else four
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
-_ONE = np.uint64(1)
-# Numbers that are written into a call are types of their own to the compiler, which then compiles what is called again.
-_NONE = np.int64(0)
-_SINGLE = np.int64(1)
+_ONE_BIT = np.uint64(1)
+# A literal in a call has a type of its own in numba, which would compile the callee once more for that type.
+_ZERO = np.int64(0)
+_UNIT = np.int64(1)
 
-# What is wanted travels as one array of numbers; these are their places in it.
-COUNT = 0  # the least count; rises while the top K are searched for
-LEAST = 1  # the least number of items …
-MOST = 2  # … and the most
-TOP = 3  # K, or 0 for all
-SEEN = 4  # how many patterns at or over the threshold were seen, while K are searched for
-LIMIT = 5  # how many records may be written
-CLOSED = 6  # 1 to leave out what is certainly not closed
-TIED = 7  # the most items of a pattern whose count is the threshold itself
-AGAIN = 8  # the number of records at which to find that anew
-WORK = 9  # where only the count of rank K is wanted: how many patterns of any length to look at, else 0 …
-MET = 10  # … and how many at or over the threshold were met
-NUMBERS = 11
+# The query is one array of numbers, so that compiled code passes a single argument; the constants are places in it.
+MIN_COUNT = 0  # the minimum count; rises during a search for the top K
+MIN_LENGTH = 1  # the minimum number of items …
+MAX_LENGTH = 2  # … and the maximum
+TOP_K = 3  # K, or 0 for all patterns
+SEEN_COUNT = 4  # the number of patterns at or over the threshold, during a search for the top K
+MAX_RECORDS = 5  # the maximum number of records
+CLOSED_ONLY = 6  # 1 to leave out patterns that are certainly not closed
+MAX_TIED_LENGTH = 7  # the maximum number of items of a pattern with a count equal to the threshold
+RECHECK_SIZE = 8  # the number of records at which `limit_ties` runs again
+RANK_TARGET = 9  # for the count of rank K alone: the number of patterns of any length to examine, else 0 …
+MET_COUNT = 10  # … and the number of examined patterns at or over the threshold
+QUERY_SIZE = 11
 
 
 @helper
-def intersect(one: U64, other: U64, both: U64) -> int:
+def intersect(left_bits: U64, right_bits: U64, common: U64) -> int:
+    """Write the bits that two bitmaps share to `common`; return the number of shared bits."""
     total = np.uint64(0)
-    for w in range(one.shape[0]):
-        word = one[w] & other[w]
-        both[w] = word
+    for w in range(left_bits.shape[0]):
+        word = left_bits[w] & right_bits[w]
+        common[w] = word
         total += popcount(word)
     return np.int64(total)
 
 
 @helper
-def grown32(array: I32, size: int) -> I32:
+def grow_records(array: I32, size: int) -> I32:
+    """Return a larger copy of an array of records or of a stack."""
     larger = np.empty(size, np.int32)
     for i in range(array.shape[0]):
         larger[i] = array[i]
@@ -76,18 +78,19 @@ def grown32(array: I32, size: int) -> I32:
 
 
 @helper
-def grown_words(array: U64, used: int, size: int) -> U64:
+def grow_arena(array: U64, used_words: int, size: int) -> U64:
+    """Return a larger copy of the first `used` words of an arena."""
     larger = np.empty(size, np.uint64)
-    for i in range(used):
+    for i in range(used_words):
         larger[i] = array[i]
     return larger
 
 
 @helper
-def put(records: I32, size: int, depth: int, rank: int, count: int) -> I32:
-    """Write one more record; return the records, which may have moved to a larger place."""
+def append_record(records: I32, size: int, depth: int, rank: int, count: int) -> I32:
+    """Append one record; return the records, which may have moved to a larger array."""
     if 3 * (size + 1) > records.shape[0]:
-        records = grown32(records, 2 * records.shape[0])
+        records = grow_records(records, 2 * records.shape[0])
     records[3 * size] = depth
     records[3 * size + 1] = rank
     records[3 * size + 2] = count
@@ -95,146 +98,153 @@ def put(records: I32, size: int, depth: int, rank: int, count: int) -> I32:
 
 
 @helper
-def watch(depth: int, count: int, wanted: I64, seen: I64) -> None:
-    """Note a pattern for top-K: raise the threshold `wanted[COUNT]` as far as K patterns still reach it."""
-    if depth < wanted[LEAST] or count < wanted[COUNT]:
+def watch_threshold(depth: int, count: int, query: I64, pattern_tally: I64) -> None:
+    """Note a pattern for top-K: raise the threshold `query[MIN_COUNT]` as far as K patterns still reach it."""
+    if depth < query[MIN_LENGTH] or count < query[MIN_COUNT]:
         return
-    seen[count] += 1
-    wanted[SEEN] += 1
-    while wanted[SEEN] - seen[wanted[COUNT]] >= wanted[TOP]:
-        wanted[SEEN] -= seen[wanted[COUNT]]
-        wanted[COUNT] += 1
-        wanted[TIED] = wanted[MOST]  # what is known about ties was about the old threshold
+    pattern_tally[count] += 1
+    query[SEEN_COUNT] += 1
+    while query[SEEN_COUNT] - pattern_tally[query[MIN_COUNT]] >= query[TOP_K]:
+        query[SEEN_COUNT] -= pattern_tally[query[MIN_COUNT]]
+        query[MIN_COUNT] += 1
+        query[MAX_TIED_LENGTH] = query[MAX_LENGTH]  # the limit on ties held for the old threshold only
 
 
 @helper
-def limit_ties(records: I32, size: int, wanted: I64) -> None:
-    """Find how large a pattern at the threshold itself may be: of equal counts, the smaller sizes come first.
+def limit_ties(records: I32, size: int, query: I64) -> None:
+    """Limit the length of patterns at the threshold count: among patterns of equal count the shorter ones come first.
 
-    Without this, asking for more patterns than there are with a count of two would list every subset of every row.
+    Without this limit, a top-K query with K above the number of patterns of count two would list every subset of every
+    row.
     """
     above = 0
-    tied = np.zeros(65, np.int64)
+    # Lengths from 64 on share a cell: no tie limit is set there.
+    tied_counts = np.zeros(65, np.int64)
     for record in range(size):
-        if records[3 * record] >= wanted[LEAST]:
-            if records[3 * record + 2] > wanted[COUNT]:
+        if records[3 * record] >= query[MIN_LENGTH]:
+            if records[3 * record + 2] > query[MIN_COUNT]:
                 above += 1
-            elif records[3 * record + 2] == wanted[COUNT]:
-                tied[min(records[3 * record], 64)] += 1
+            elif records[3 * record + 2] == query[MIN_COUNT]:
+                tied_counts[min(records[3 * record], 64)] += 1
     for depth in range(64):
-        above += tied[depth]
-        if above >= wanted[TOP]:
-            wanted[TIED] = min(wanted[TIED], depth)
+        above += tied_counts[depth]
+        if above >= query[TOP_K]:
+            query[MAX_TIED_LENGTH] = min(query[MAX_TIED_LENGTH], depth)
             break
-    wanted[AGAIN] = 2 * size + 4096
+    # Doubling keeps the cost of all calls linear in the final number of records (amortised).
+    query[RECHECK_SIZE] = 2 * size + 4096
 
 
 @helper
-def repeat(records: I32, begin: int, end: int, wanted: I64) -> tuple[I32, int]:
-    """Write the records from `begin` to before `end` again, one deeper, behind the record at `end`.
+def repeat_records(records: I32, begin: int, end: int, query: I64) -> tuple[I32, int]:
+    """Append copies of the records from `begin` to before `end`, one level deeper, behind the record at `end`.
 
-    Returns the records and their new number, or -1 where that would pass the limit.
+    Returns the records and their new number, or -1 where the number would pass the limit.
     """
-    if wanted[TOP] > 0 and 2 * end - begin >= wanted[AGAIN]:
-        limit_ties(records, end, wanted)
+    if query[TOP_K] > 0 and 2 * end - begin >= query[RECHECK_SIZE]:
+        limit_ties(records, end, query)
     size = end + 1
     for record in range(begin, end):
         depth = np.int64(records[3 * record]) + 1
         count = np.int64(records[3 * record + 2])
-        if depth <= (wanted[MOST] if count > wanted[COUNT] else wanted[TIED]):
-            if size > wanted[LIMIT]:
+        # A pattern at the threshold count may be cut shorter: see `limit_ties`.
+        if depth <= (query[MAX_LENGTH] if count > query[MIN_COUNT] else query[MAX_TIED_LENGTH]):
+            if size > query[MAX_RECORDS]:
                 return records, np.int64(-1)
-            records = put(records, size, depth, np.int64(records[3 * record + 1]), count)
+            records = append_record(records, size, depth, np.int64(records[3 * record + 1]), count)
             size += 1
     return records, size
 
 
 @helper
-def related(spans: I32, one: int, other: int) -> bool:
-    """Whether one of two ranks stands above the other."""
+def are_related(spans: I32, left_rank: int, right_rank: int) -> bool:
+    """Return whether one of two ranks stands above the second in the forest."""
     ranks = spans.shape[0] // 2
-    return bool(spans[one] < spans[ranks + other] and spans[other] < spans[ranks + one])
+    return bool(spans[left_rank] < spans[ranks + right_rank] and spans[right_rank] < spans[ranks + left_rank])
 
 
 @helper
-def explore(
+def explore_node(
     records: I32,
     size: int,
     arena: U64,
     stack: I32,
     extensions: int,
     words: int,
-    first: int,
+    first_extension: int,
     depth: int,
     spans: I32,
-    wanted: I64,
-    seen: I64,
+    query: I64,
+    pattern_tally: I64,
 ) -> tuple[I32, int, U64, I32]:
-    """Find everything below one node.
+    """Append the records of all patterns below one node.
 
     `stack` holds the node's extensions as rows (rank, count, slot): slot is the place of the bitmap in `arena`
-    in units of `words`, or -1 where the extension is perfect. Only extensions from `first` on are followed.
-    `records` is a flat array of triples; it, `arena` and `stack` are replaced by larger ones when full, and returned.
+    in units of `words`, or -1 where the extension is perfect. Only extensions from `first_extension` on are followed.
+    `records` is a flat array of triples; it, `arena` and `stack` are replaced by larger arrays when full, and returned.
     """
+    # Levels of the search; doubled when full, since a pattern may be as long as a row.
     maximum = np.int64(64)
-    start = np.zeros(maximum, np.int64)  # of each level: its first extension on the stack …
-    stop = np.zeros(maximum, np.int64)  # … and behind its last
-    here = np.zeros(maximum, np.int64)  # the extension followed next
+    start = np.zeros(maximum, np.int64)  # per level: its first extension on the stack …
+    stop = np.zeros(maximum, np.int64)  # … and the place behind its last extension
+    next_extension = np.zeros(maximum, np.int64)  # the extension followed next
     segment = np.zeros(maximum, np.int64)  # where the records below the node begin
     slots = np.zeros(maximum, np.int64)  # arena slots in use up to this level
     level = 0
     start[0] = 0
     stop[0] = extensions
-    here[0] = first
+    next_extension[0] = first_extension
     segment[0] = size
     slots[0] = extensions
-    closed = wanted[CLOSED] == 1
+    is_closed_only = query[CLOSED_ONLY] == 1
     forest = spans.shape[0] > 0
     while level >= 0:
-        if here[level] == stop[level]:
+        if next_extension[level] == stop[level]:
             level -= 1
             continue
-        x = here[level]
-        here[level] += 1
+        x = next_extension[level]
+        next_extension[level] += 1
         count = np.int64(stack[3 * x + 1])
-        if count < wanted[COUNT]:
+        if count < query[MIN_COUNT]:
             continue
         rank = np.int64(stack[3 * x])
         below = np.int64(depth + level + 1)
-        if wanted[TOP] > 0:
-            if size >= wanted[AGAIN]:
-                limit_ties(records, size, wanted)
-            if count == wanted[COUNT] and below > wanted[TIED]:
-                continue  # not the tie that is wanted
-        if size > wanted[LIMIT]:
+        if query[TOP_K] > 0:
+            if size >= query[RECHECK_SIZE]:
+                limit_ties(records, size, query)
+            if count == query[MIN_COUNT] and below > query[MAX_TIED_LENGTH]:
+                continue  # a tie that comes after the first K patterns
+        if size > query[MAX_RECORDS]:
             return records, np.int64(-1), arena, stack
         if stack[3 * x + 2] < 0:
-            # Perfect: the same records again, one deeper, and no counting.
+            # Perfect: equal records again, one deeper, and no counting.
             mark = size
-            records = put(records, size, below, rank, count)
-            records, size = repeat(records, segment[level], size, wanted)
+            records = append_record(records, size, below, rank, count)
+            records, size = repeat_records(records, segment[level], size, query)
             if size < 0:
                 return records, size, arena, stack
-            if wanted[TOP] > 0:
+            if query[TOP_K] > 0:
                 for record in range(mark, size):
-                    watch(np.int64(records[3 * record]), np.int64(records[3 * record + 2]), wanted, seen)
+                    watch_threshold(
+                        np.int64(records[3 * record]), np.int64(records[3 * record + 2]), query, pattern_tally
+                    )
             continue
-        records = put(records, size, below, rank, count)
+        records = append_record(records, size, below, rank, count)
         size += 1
-        if wanted[TOP] > 0:
-            watch(below, count, wanted, seen)
-        deepest = wanted[MOST] if count > wanted[COUNT] else wanted[TIED]
+        if query[TOP_K] > 0:
+            watch_threshold(below, count, query, pattern_tally)
+        deepest = query[MAX_LENGTH] if count > query[MIN_COUNT] else query[MAX_TIED_LENGTH]
         if below >= deepest or x == start[level]:
             continue
-        # The child's own extensions: those of the node that come before x, on the rows that hold x too.
+        # The child's own extensions: the extensions of the node before x, on the rows that hold x too.
         top = stop[level]
         if 3 * (top + x - start[level]) > stack.shape[0]:
-            stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
+            stack = grow_records(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
         slot = slots[level]
         if (slot + x - start[level]) * words > arena.shape[0]:
-            arena = grown_words(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
-        mine = stack[3 * x + 2] * words
-        bitmap = arena[mine : mine + words]
+            arena = grow_arena(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
+        own_base = stack[3 * x + 2] * words
+        bitmap = arena[own_base : own_base + words]
         for y in range(start[level], x):
             if stack[3 * y + 2] < 0:
                 stack[3 * top] = stack[3 * y]
@@ -242,15 +252,15 @@ def explore(
                 stack[3 * top + 2] = -1
                 top += 1
                 continue
-            if stack[3 * y + 1] < wanted[COUNT] or (forest and related(spans, rank, np.int64(stack[3 * y]))):
+            if stack[3 * y + 1] < query[MIN_COUNT] or (forest and are_related(spans, rank, np.int64(stack[3 * y]))):
                 continue
-            other = stack[3 * y + 2] * words
-            c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
-            if c < wanted[COUNT]:
+            other_base = stack[3 * y + 2] * words
+            c = intersect(bitmap, arena[other_base : other_base + words], arena[slot * words : (slot + 1) * words])
+            if c < query[MIN_COUNT]:
                 continue
-            if c == count and closed:
-                # Joins the node instead of extending it: told by a record with a negative count.
-                records = put(records, size, below, np.int64(stack[3 * y]), -count)
+            if c == count and is_closed_only:
+                # The item joins the node instead of extending it: a record with a negative count says so.
+                records = append_record(records, size, below, np.int64(stack[3 * y]), -count)
                 size += 1
                 continue
             stack[3 * top] = stack[3 * y]
@@ -258,6 +268,7 @@ def explore(
             if c == count and not forest:
                 stack[3 * top + 2] = -1
             else:
+                # Perfect extensions share their parent's rows and need no bitmap of their own.
                 stack[3 * top + 2] = slot
                 slot += 1
             top += 1
@@ -265,18 +276,19 @@ def explore(
             level += 1
             if level == maximum:
                 maximum *= 2
-                start, stop, here = grown64(start), grown64(stop), grown64(here)
-                segment, slots = grown64(segment), grown64(slots)
+                start, stop, next_extension = grow_levels(start), grow_levels(stop), grow_levels(next_extension)
+                segment, slots = grow_levels(segment), grow_levels(slots)
             start[level] = stop[level - 1]
             stop[level] = top
-            here[level] = start[level]
+            next_extension[level] = start[level]
             segment[level] = size
             slots[level] = slot
     return records, size, arena, stack
 
 
 @helper
-def grown64(array: I64) -> I64:
+def grow_levels(array: I64) -> I64:
+    """Return a copy of twice the size, filled up with zeros."""
     larger = np.zeros(2 * array.shape[0], np.int64)
     for i in range(array.shape[0]):
         larger[i] = array[i]
@@ -284,59 +296,62 @@ def grown64(array: I64) -> I64:
 
 
 @helper
-def choices(free: int, least: int, most: int, enough: int) -> int:
-    """Return in how many ways `least` to `most` things can be taken out of `free`, but no more than `enough`."""
+def count_choices(free: int, min_size: int, max_size: int, cap: int) -> int:
+    """Return the number of subsets of `free` items with `min_size` to `max_size` items, at most `cap`."""
     total = np.int64(0)
-    for many in range(max(least, 0), min(most, free) + 1):
+    for size in range(max(min_size, 0), min(max_size, free) + 1):
         ways = np.int64(1)
-        for taken in range(1, min(many, free - many) + 1):
-            ways = ways * (free - taken + 1) // taken
-            if ways >= enough:  # up to the half of them, it only rises
+        for factor in range(1, min(size, free - size) + 1):
+            ways = ways * (free - factor + 1) // factor
+            if ways >= cap:  # up to free / 2 the binomial coefficients only rise
                 break
         total += ways
-        if total >= enough:
-            return np.int64(enough)
+        if total >= cap:
+            return np.int64(cap)
     return total
 
 
 @helper
-def tally(depth: int, free: int, count: int, wanted: I64, seen: I64) -> None:
-    """Note a node with its perfect extensions, `free` of them, and raise the threshold over a count that K reach.
+def tally_node(depth: int, free: int, count: int, query: I64, pattern_tally: I64) -> None:
+    """Count a node with the subsets of its `free` perfect extensions; raise the threshold over a count that K reach.
 
-    `seen` has the patterns of the wanted lengths by their counts, and behind them those of any length up to the most.
+    `pattern_tally` has the number of patterns of the queried lengths by count, and behind it the number of patterns of
+    any length up to the maximum.
     """
-    if count < wanted[COUNT]:
+    if count < query[MIN_COUNT]:
         return
-    most = wanted[MOST] - depth
-    behind = seen.shape[0] // 2
-    many = choices(free, wanted[LEAST] - depth, most, wanted[TOP])
-    seen[count] += many
-    wanted[SEEN] += many
-    if wanted[LEAST] > 1:
-        many = choices(free, _NONE, most, wanted[WORK])
-        seen[behind + count] += many
-        wanted[MET] += many
-    while wanted[SEEN] >= wanted[TOP] or wanted[MET] >= wanted[WORK]:
-        wanted[SEEN] -= seen[wanted[COUNT]]
-        wanted[MET] -= seen[behind + wanted[COUNT]]
-        wanted[COUNT] += 1
+    max_more = query[MAX_LENGTH] - depth
+    any_length_base = pattern_tally.shape[0] // 2
+    choice_count = count_choices(free, query[MIN_LENGTH] - depth, max_more, query[TOP_K])
+    pattern_tally[count] += choice_count
+    query[SEEN_COUNT] += choice_count
+    if query[MIN_LENGTH] > 1:
+        choice_count = count_choices(free, _ZERO, max_more, query[RANK_TARGET])
+        pattern_tally[any_length_base + count] += choice_count
+        query[MET_COUNT] += choice_count
+    while query[SEEN_COUNT] >= query[TOP_K] or query[MET_COUNT] >= query[RANK_TARGET]:
+        query[SEEN_COUNT] -= pattern_tally[query[MIN_COUNT]]
+        query[MET_COUNT] -= pattern_tally[any_length_base + query[MIN_COUNT]]
+        query[MIN_COUNT] += 1
 
 
 @helper
-def survey(
-    arena: U64, stack: I32, extensions: int, words: int, held: int, spans: I32, wanted: I64, seen: I64
+def survey_node(
+    arena: U64, stack: I32, extensions: int, words: int, root_count: int, spans: I32, query: I64, pattern_tally: I64
 ) -> tuple[U64, I32]:
-    """Count everything at and below an item that `held` rows hold; stack and arena are those of `explore`.
+    """Count all patterns at and below an item that `root_count` rows hold.
 
-    A perfect extension of a node can join everything below it, so it need not be followed: it is one item more to
-    choose from.
+    `stack` and `arena` are the arrays of `explore_node`.
+
+    A perfect extension of a node can join every pattern below the node, so it need not be followed: it adds one item to
+    the free choices.
     """
     maximum = np.int64(64)
-    start = np.zeros(maximum, np.int64)  # as in `explore`, but without the perfect ones
+    start = np.zeros(maximum, np.int64)  # as in `explore_node`, without perfect extensions
     stop = np.zeros(maximum, np.int64)
-    here = np.zeros(maximum, np.int64)
+    next_extension = np.zeros(maximum, np.int64)
     slots = np.zeros(maximum, np.int64)
-    free = np.zeros(maximum, np.int64)  # how many perfect extensions the node and those above it have
+    free = np.zeros(maximum, np.int64)  # the number of perfect extensions of the node and its ancestors
     forest = spans.shape[0] > 0
     top = np.int64(0)
     for x in range(extensions):
@@ -348,94 +363,108 @@ def survey(
     stop[0] = top
     slots[0] = extensions
     free[0] = extensions - top
-    tally(_SINGLE, free[0], held, wanted, seen)
+    tally_node(_UNIT, free[0], root_count, query, pattern_tally)
     while level >= 0:
-        if here[level] == stop[level]:
+        if next_extension[level] == stop[level]:
             level -= 1
             continue
-        x = here[level]
-        here[level] += 1
+        x = next_extension[level]
+        next_extension[level] += 1
         count = np.int64(stack[3 * x + 1])
-        if count < wanted[COUNT]:
+        if count < query[MIN_COUNT]:
             continue
         depth = np.int64(level + 2)
         top = stop[level]
         slot = slots[level]
-        joined = free[level]
-        if depth < wanted[MOST]:
+        free_count = free[level]
+        if depth < query[MAX_LENGTH]:
             if 3 * (top + x - start[level]) > stack.shape[0]:
-                stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
+                stack = grow_records(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
             if (slot + x - start[level]) * words > arena.shape[0]:
-                arena = grown_words(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
-            mine = stack[3 * x + 2] * words
-            bitmap = arena[mine : mine + words]
+                arena = grow_arena(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
+            own_base = stack[3 * x + 2] * words
+            bitmap = arena[own_base : own_base + words]
             for y in range(start[level], x):
-                if stack[3 * y + 1] < wanted[COUNT]:
+                if stack[3 * y + 1] < query[MIN_COUNT]:
                     continue
-                if forest and related(spans, np.int64(stack[3 * x]), np.int64(stack[3 * y])):
+                if forest and are_related(spans, np.int64(stack[3 * x]), np.int64(stack[3 * y])):
                     continue
-                other = stack[3 * y + 2] * words
-                c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
+                other_base = stack[3 * y + 2] * words
+                c = intersect(bitmap, arena[other_base : other_base + words], arena[slot * words : (slot + 1) * words])
                 if c == count and not forest:
-                    joined += 1
-                elif c >= wanted[COUNT]:
+                    free_count += 1
+                elif c >= query[MIN_COUNT]:
                     stack[3 * top] = stack[3 * y]
                     stack[3 * top + 1] = c
                     stack[3 * top + 2] = slot
                     slot += 1
                     top += 1
-        tally(depth, joined, count, wanted, seen)
+        tally_node(depth, free_count, count, query, pattern_tally)
         if top > stop[level]:
             level += 1
             if level == maximum:
                 maximum *= 2
-                start, stop, here = grown64(start), grown64(stop), grown64(here)
-                slots, free = grown64(slots), grown64(free)
+                start, stop, next_extension = grow_levels(start), grow_levels(stop), grow_levels(next_extension)
+                slots, free = grow_levels(slots), grow_levels(free)
             start[level] = stop[level - 1]
             stop[level] = top
-            here[level] = start[level]
+            next_extension[level] = start[level]
             slots[level] = slot
-            free[level] = joined
+            free[level] = free_count
     return arena, stack
 
 
 @kernel(plain=mine_sparse_plain, bounded=True)
 def mine_sparse(
-    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64
+    flat: Ranks,
+    positions: I32,
+    heads: I64,
+    supports: I64,
+    first_root: int,
+    last_root: int,
+    spans: I32,
+    query: I64,
+    pattern_tally: I64,
 ) -> I32:
-    """Find all patterns whose rarest item has a rank in [first, last), each from its own small set of bitmaps.
+    """Return the records of all patterns by their rarest rank in [first_root, last_root), with small bitmaps per root.
 
-    `positions[heads[r]:heads[r + 1]]` are the places of r that have a predecessor; `held` are the counts of items.
-    Returns the records, none where only the count of a rank is wanted: the threshold is then left one over it. One
-    record of depth -1 when the limit was passed.
+    `positions[heads[r]:heads[r + 1]]` are the positions of rank r that have a predecessor; `supports` are the item
+    counts. A query for the count of a rank alone returns no records and leaves the threshold one above that count. A
+    single record of depth -1 says that the record limit was passed.
     """
     records = np.empty(3 * 1024, np.int32)
     size = np.int64(0)
     stack = np.empty(3 * 256, np.int32)
     arena = np.empty(1024, np.uint64)
-    counts = np.zeros(max(last, 1), np.int32)
-    local = np.full(max(last, 1), -1, np.int32)
-    hits = np.empty(max(last, 1), np.int32)
+    counts = np.zeros(max(last_root, 1), np.int32)
+    local = np.full(max(last_root, 1), -1, np.int32)
+    hits = np.empty(max(last_root, 1), np.int32)
     forest = spans.shape[0] > 0
-    for root in range(first, last):
-        if held[root] < wanted[COUNT]:
+    for root in range(first_root, last_root):
+        if supports[root] < query[MIN_COUNT]:
             continue
-        if size > wanted[LIMIT]:
+        if size > query[MAX_RECORDS]:
             break
-        if wanted[WORK] == 0:
-            records = put(records, size, _SINGLE, root, held[root])
+        if query[RANK_TARGET] == 0:
+            records = append_record(records, size, _UNIT, root, supports[root])
             size += 1
-            if wanted[TOP] > 0:
-                watch(_SINGLE, held[root], wanted, seen)
+            if query[TOP_K] > 0:
+                watch_threshold(_UNIT, supports[root], query, pattern_tally)
+        # Rows that begin with the root extend no pattern, so they have no position here.
         rows = heads[root + 1] - heads[root]
-        if rows < wanted[COUNT] or wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
-            if wanted[WORK] > 0:
-                tally(_SINGLE, _NONE, held[root], wanted, seen)
+        if (
+            rows < query[MIN_COUNT]
+            or query[MAX_LENGTH] < 2
+            or (supports[root] == query[MIN_COUNT] and query[MAX_TIED_LENGTH] < 2)
+        ):
+            if query[RANK_TARGET] > 0:
+                tally_node(_UNIT, _ZERO, supports[root], query, pattern_tally)
             continue
-        least = wanted[COUNT]
-        met = 0  # in a large vocabulary, looking at what was met is cheaper than at all that might have been
+        min_count = query[MIN_COUNT]
+        met_count = 0  # in a large vocabulary, a list of the ranks met is cheaper than a scan of all ranks
         for p in range(heads[root], heads[root + 1]):
             q = positions[p] - 1
+            # 4,096 counts of four bytes fit a first-level cache: below it a scan of all ranks beats a list of hits.
             if root < 4096:
                 while flat[q] >= 0:
                     counts[flat[q]] += 1
@@ -443,28 +472,28 @@ def mine_sparse(
             else:
                 while flat[q] >= 0:
                     if counts[flat[q]] == 0:
-                        hits[met] = flat[q]
-                        met += 1
+                        hits[met_count] = flat[q]
+                        met_count += 1
                     counts[flat[q]] += 1
                     q -= 1
         if root >= 4096:
-            sort(hits, _NONE, np.int64(met))
+            sort(hits, _ZERO, np.int64(met_count))
         extensions = np.int64(0)
         proper = 0
-        for candidate in range(root if root < 4096 else met):
+        for candidate in range(root if root < 4096 else met_count):
             r = candidate if root < 4096 else np.int64(hits[candidate])
             c = counts[r]
             counts[r] = 0
-            if c >= least and not (forest and related(spans, root, np.int64(r))):
-                if c == held[root] and wanted[CLOSED] == 1:
-                    records = put(records, size, _SINGLE, np.int64(r), -np.int64(c))
+            if c >= min_count and not (forest and are_related(spans, root, np.int64(r))):
+                if c == supports[root] and query[CLOSED_ONLY] == 1:
+                    records = append_record(records, size, _UNIT, np.int64(r), -np.int64(c))
                     size += 1
                     continue
                 if 3 * (extensions + 1) > stack.shape[0]:
-                    stack = grown32(stack, 2 * stack.shape[0])
+                    stack = grow_records(stack, 2 * stack.shape[0])
                 stack[3 * extensions] = r
                 stack[3 * extensions + 1] = c
-                if c == held[root] and not forest:
+                if c == supports[root] and not forest:
                     stack[3 * extensions + 2] = -1
                 else:
                     stack[3 * extensions + 2] = extensions
@@ -472,11 +501,11 @@ def mine_sparse(
                     proper += 1
                 extensions += 1
         if extensions == 0:
-            if wanted[WORK] > 0:
-                tally(_SINGLE, _NONE, held[root], wanted, seen)
+            if query[RANK_TARGET] > 0:
+                tally_node(_UNIT, _ZERO, supports[root], query, pattern_tally)
             continue
         words = np.int64(0)
-        if proper > 1 and wanted[MOST] > 2:
+        if proper > 1 and query[MAX_LENGTH] > 2:
             # One bit a row that holds at least two proper extensions; no other row can matter below.
             stride = (rows + 63) >> 6
             if extensions * stride > arena.shape[0]:
@@ -485,17 +514,17 @@ def mine_sparse(
             row = np.int64(0)
             for p in range(heads[root], heads[root + 1]):
                 q = positions[p] - 1
-                found = 0
+                hit_count = 0
                 while flat[q] >= 0:
-                    here = local[flat[q]]
-                    if here >= 0:
-                        hits[found] = here
-                        found += 1
+                    extension = local[flat[q]]
+                    if extension >= 0:
+                        hits[hit_count] = extension
+                        hit_count += 1
                     q -= 1
-                if found > 1:
+                if hit_count > 1:
                     word = row >> 6
-                    bit = _ONE << np.uint64(row & 63)
-                    for h in range(found):
+                    bit = _ONE_BIT << np.uint64(row & 63)
+                    for h in range(hit_count):
                         arena[hits[h] * stride + word] |= bit
                     row += 1
             # Bitmaps lie `stride` apart when built; close the gaps so that one number, `words`, places them.
@@ -506,81 +535,84 @@ def mine_sparse(
                         arena[x * words + w] = arena[x * stride + w]
         for x in range(extensions):
             local[stack[3 * x]] = -1
-        if wanted[WORK] > 0:
-            arena, stack = survey(arena, stack, extensions, words, held[root], spans, wanted, seen)
+        if query[RANK_TARGET] > 0:
+            arena, stack = survey_node(arena, stack, extensions, words, supports[root], spans, query, pattern_tally)
             continue
-        records, size, arena, stack = explore(
-            records, size, arena, stack, extensions, words, _NONE, _SINGLE, spans, wanted, seen
+        records, size, arena, stack = explore_node(
+            records, size, arena, stack, extensions, words, _ZERO, _UNIT, spans, query, pattern_tally
         )
         if size < 0:
             break
-    if size < 0 or size > wanted[LIMIT]:
+    if size < 0 or size > query[MAX_RECORDS]:
         records[0] = -1
         return records[:3].copy()
     return records[: 3 * size].copy()
 
 
-def _meetings(bitmaps: U64, held: I64, first: int, last: int, *_: object) -> float:
-    return float((last * last - first * first) * bitmaps.shape[1] / 32)
+def _estimate_intersections(bitmaps: U64, supports: I64, first_root: int, last_root: int, *_: object) -> float:
+    """Return the work of the first level: one intersection per pair of a root and a more frequent rank."""
+    return float((last_root * last_root - first_root * first_root) * bitmaps.shape[1] / 32)
 
 
-@kernel(plain=mine_dense_plain, work=_meetings, bounded=True)
-def mine_dense(bitmaps: U64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64) -> I32:
-    """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows.
+@kernel(plain=mine_dense_plain, work=_estimate_intersections, bounded=True)
+def mine_dense(
+    bitmaps: U64, supports: I64, first_root: int, last_root: int, spans: I32, query: I64, pattern_tally: I64
+) -> I32:
+    """Return the records of all patterns with their rarest rank in [first_root, last_root), from bitmaps over all rows.
 
-    Returns what `mine_sparse` returns.
+    The result has the form that `mine_sparse` returns.
     """
     words = bitmaps.shape[1]
     records = np.empty(3 * 1024, np.int32)
     size = np.int64(0)
-    stack = np.empty(3 * max(2 * last, 64), np.int32)
+    stack = np.empty(3 * max(2 * last_root, 64), np.int32)
     arena = np.empty(64 * words, np.uint64)
     forest = spans.shape[0] > 0
-    for root in range(first, last):
-        if held[root] < wanted[COUNT]:
+    for root in range(first_root, last_root):
+        if supports[root] < query[MIN_COUNT]:
             continue
-        if size > wanted[LIMIT]:
+        if size > query[MAX_RECORDS]:
             break
-        if wanted[WORK] == 0:
-            records = put(records, size, _SINGLE, root, held[root])
+        if query[RANK_TARGET] == 0:
+            records = append_record(records, size, _UNIT, root, supports[root])
             size += 1
-            if wanted[TOP] > 0:
-                watch(_SINGLE, held[root], wanted, seen)
-        if wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
-            if wanted[WORK] > 0:
-                tally(_SINGLE, _NONE, held[root], wanted, seen)
+            if query[TOP_K] > 0:
+                watch_threshold(_UNIT, supports[root], query, pattern_tally)
+        if query[MAX_LENGTH] < 2 or (supports[root] == query[MIN_COUNT] and query[MAX_TIED_LENGTH] < 2):
+            if query[RANK_TARGET] > 0:
+                tally_node(_UNIT, _ZERO, supports[root], query, pattern_tally)
             continue
         extensions = np.int64(0)
         slot = np.int64(0)
         for r in range(root):
-            if held[r] < wanted[COUNT] or (forest and related(spans, root, r)):
+            if supports[r] < query[MIN_COUNT] or (forest and are_related(spans, root, r)):
                 continue
             if (slot + 1) * words > arena.shape[0]:
-                arena = grown_words(arena, slot * words, 2 * arena.shape[0])
+                arena = grow_arena(arena, slot * words, 2 * arena.shape[0])
             c = intersect(bitmaps[root], bitmaps[r], arena[slot * words : (slot + 1) * words])
-            if c < wanted[COUNT]:
+            if c < query[MIN_COUNT]:
                 continue
-            if c == held[root] and wanted[CLOSED] == 1:
-                records = put(records, size, _SINGLE, np.int64(r), -np.int64(c))
+            if c == supports[root] and query[CLOSED_ONLY] == 1:
+                records = append_record(records, size, _UNIT, np.int64(r), -np.int64(c))
                 size += 1
                 continue
             stack[3 * extensions] = r
             stack[3 * extensions + 1] = c
-            if c == held[root] and not forest:
+            if c == supports[root] and not forest:
                 stack[3 * extensions + 2] = -1
             else:
                 stack[3 * extensions + 2] = slot
                 slot += 1
             extensions += 1
-        if wanted[WORK] > 0:
-            arena, stack = survey(arena, stack, extensions, words, held[root], spans, wanted, seen)
+        if query[RANK_TARGET] > 0:
+            arena, stack = survey_node(arena, stack, extensions, words, supports[root], spans, query, pattern_tally)
             continue
-        records, size, arena, stack = explore(
-            records, size, arena, stack, extensions, words, _NONE, _SINGLE, spans, wanted, seen
+        records, size, arena, stack = explore_node(
+            records, size, arena, stack, extensions, words, _ZERO, _UNIT, spans, query, pattern_tally
         )
         if size < 0:
             break
-    if size < 0 or size > wanted[LIMIT]:
+    if size < 0 or size > query[MAX_RECORDS]:
         records[0] = -1
         return records[:3].copy()
     return records[: 3 * size].copy()

@@ -1,6 +1,6 @@
-"""What several kernels need: sorting a stretch, finding a place in one, adding fractions up.
+"""Helpers of several kernels: sorting a stretch, finding a place in a sorted stretch, summing in order.
 
-numba has all of these, and takes half a second to compile each into each kernel that uses it.
+numba has functions for all this, and takes half a second to compile each into each kernel that calls it.
 """
 
 from __future__ import annotations
@@ -12,32 +12,36 @@ from numpy.typing import NDArray
 
 from .jit import helper
 
-_FEW = 24  # so many are put in order one by one
+_MAX_INSERTION_LENGTH = 24  # shorter parts are sorted by insertion, which costs fewer branches
 
 
-def _sorted(values: NDArray[Any], low: int, high: int) -> None:
+def _sort_plain(values: NDArray[Any], low: int, high: int) -> None:
+    """Sort a stretch by numpy."""
     values[low:high].sort()
 
 
-@helper(plain=_sorted)
+@helper(plain=_sort_plain)
 def sort(values: NDArray[Any], low: int, high: int) -> None:
-    """Put the numbers from `low` to before `high` in rising order (Hoare's quicksort, by the middle of three)."""
-    waiting = np.empty(128, np.int64)  # the larger part waits, so that each is half of the one before at most
+    """Sort the numbers from `low` to before `high` (Hoare's quicksort, pivot by the median of three)."""
+    pending_parts = np.empty(
+        128, np.int64
+    )  # the larger part waits, so each next part is at most half as long: 64 entries of 2 suffice
     depth = 0
-    first = np.int64(low)
-    last = np.int64(high) - 1
+    part_start = np.int64(low)
+    part_end = np.int64(high) - 1
     while True:
-        while last - first >= _FEW:
-            middle = (first + last) // 2
-            if values[middle] < values[first]:
-                values[middle], values[first] = values[first], values[middle]
-            if values[last] < values[first]:
-                values[last], values[first] = values[first], values[last]
-            if values[last] < values[middle]:
-                values[last], values[middle] = values[middle], values[last]
+        # Partition by the median of three, which keeps sorted input from the quadratic case.
+        while part_end - part_start >= _MAX_INSERTION_LENGTH:
+            middle = (part_start + part_end) // 2
+            if values[middle] < values[part_start]:
+                values[middle], values[part_start] = values[part_start], values[middle]
+            if values[part_end] < values[part_start]:
+                values[part_end], values[part_start] = values[part_start], values[part_end]
+            if values[part_end] < values[middle]:
+                values[part_end], values[middle] = values[middle], values[part_end]
             pivot = values[middle]
-            i = first
-            j = last
+            i = part_start
+            j = part_end
             while i <= j:
                 while values[i] < pivot:
                     i += 1
@@ -47,55 +51,58 @@ def sort(values: NDArray[Any], low: int, high: int) -> None:
                     values[i], values[j] = values[j], values[i]
                     i += 1
                     j -= 1
-            if j - first < last - i:
-                waiting[depth] = i
-                waiting[depth + 1] = last
-                last = j
+            if j - part_start < part_end - i:
+                pending_parts[depth] = i
+                pending_parts[depth + 1] = part_end
+                part_end = j
             else:
-                waiting[depth] = first
-                waiting[depth + 1] = j
-                first = i
+                pending_parts[depth] = part_start
+                pending_parts[depth + 1] = j
+                part_start = i
             depth += 2
-        for place in range(first + 1, last + 1):
+        # Insertion sort of a short part.
+        for place in range(part_start + 1, part_end + 1):
             value = values[place]
             hole = place
-            while hole > first and values[hole - 1] > value:
+            while hole > part_start and values[hole - 1] > value:
                 values[hole] = values[hole - 1]
                 hole -= 1
             values[hole] = value
         if depth == 0:
             break
         depth -= 2
-        first = waiting[depth]
-        last = waiting[depth + 1]
+        part_start = pending_parts[depth]
+        part_end = pending_parts[depth + 1]
 
 
-def _found(values: NDArray[Any], low: int, high: int, wanted: int) -> int:
-    return int(low + np.searchsorted(values[low:high], wanted))
+def _find_place_plain(values: NDArray[Any], low: int, high: int, value: int) -> int:
+    """Return the place that `find_place` returns, by numpy."""
+    return int(low + np.searchsorted(values[low:high], value))
 
 
-@helper(plain=_found)
-def place_of(values: NDArray[Any], low: int, high: int, wanted: int) -> int:
-    """Return the first place from `low` to before `high`, which ascend, of no less than what is wanted; or `high`."""
-    first = np.int64(low)
-    last = np.int64(high)
-    while first < last:
-        middle = (first + last) // 2
-        if values[middle] < wanted:
-            first = middle + 1
+@helper(plain=_find_place_plain)
+def find_place(values: NDArray[Any], low: int, high: int, value: int) -> int:
+    """Return the first place in [low, high), an ascending stretch, with a number of at least `value`; else `high`."""
+    lower = np.int64(low)
+    upper = np.int64(high)
+    while lower < upper:
+        middle = (lower + upper) // 2
+        if values[middle] < value:
+            lower = middle + 1
         else:
-            last = middle
-    return first
+            upper = middle
+    return lower
 
 
-def _in_turn(terms: NDArray[np.float64]) -> float:
+def _sum_in_order_plain(terms: NDArray[np.float64]) -> float:
+    """Return the sum that `sum_in_order` returns: numpy's cumulative sum adds in order."""
     return float(terms.cumsum()[-1]) if len(terms) else 0.0
 
 
-@helper(plain=_in_turn)
-def added(terms: NDArray[np.float64]) -> float:
-    """Add numbers up one after the other, compiled or not: numpy's sum is rounded in an order of its own."""
+@helper(plain=_sum_in_order_plain)
+def sum_in_order(terms: NDArray[np.float64]) -> float:
+    """Return the sum of terms added one after the next: numpy's own sum rounds in a different order."""
     total = 0.0
-    for at in range(len(terms)):
-        total += terms[at]
+    for position in range(len(terms)):
+        total += terms[position]
     return total

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def pieces(offsets: NDArray[np.int64], many: int) -> list[tuple[int, int]]:
-    """Split all rows into at most `many` runs of about equally many codes: (first, last), `last` not included."""
+def split_rows(offsets: NDArray[np.int64], max_pieces: int) -> list[tuple[int, int]]:
+    """Return at most `max_pieces` runs of rows of about equally many codes: (first, last), `last` not included."""
     rows = len(offsets) - 1
-    at = np.searchsorted(offsets, np.linspace(0, int(offsets[-1]), many + 1))
-    at[-1] = rows
-    return [(int(first), int(last)) for first, last in pairwise(at) if first < last]
+    cuts = np.searchsorted(offsets, np.linspace(0, int(offsets[-1]), max_pieces + 1))
+    cuts[-1] = rows
+    return [(int(first_row), int(last_row)) for first_row, last_row in pairwise(cuts) if first_row < last_row]

@@ -1,8 +1,8 @@
-"""The exact miner as whole-array operations: what runs where `mining` is not compiled.
+"""The exact miner as whole-array operations: the form of `mining` that runs without compiling.
 
-The same records in the same order: only the inner loop, over all extensions of a node at once, is numpy's. How long a
-search takes cannot be told from its arguments, so it is told how many seconds it has, and changes nothing before
-it is done.
+The records and their order equal the records of the compiled form: only the inner loop, over all extensions of a node
+at once, is numpy's. The arguments do not tell the duration of a search, so the search is given a number of seconds, and
+it changes its arguments only after it has ended.
 """
 
 from __future__ import annotations
@@ -22,289 +22,349 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Node = tuple[list[int], list[int], list[int], U64]
-"""Extensions: their ranks, their counts, and the line of each in the bitmaps, or -1 where it is perfect."""
+"""Extensions: their ranks, their counts, and the line of each in the bitmaps, or -1 for a perfect extension."""
 
-_WORDS = 1 << 17  # of bitmaps, met at a time
+_WORDS_AT_ONCE = 1 << 17  # of bitmaps, intersected at a time: 1 MiB stays in a second-level cache
 
 
 @dataclass
 class _Search:
-    """One call of the miner, on copies of what it may change. `wanted` has the places that `mining` names."""
+    """One call of the miner, on copies of the arrays it may change; `mining` names the places of `query`."""
 
-    wanted: list[int]
-    seen: I64
-    until: float
+    query: list[int]
+    pattern_tally: I64
+    end_time: float
     spans: I32
     records: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
+        """Return the number of records."""
         return len(self.records) // 3
 
-    def apart(self, rank: int, ranks: Sequence[int]) -> list[int]:
-        """Return the places of those ranks that neither stand above a rank nor below it."""
+    def unrelated_places(self, rank: int, ranks: Sequence[int]) -> list[int]:
+        """Return the places of the ranks that stand neither above `rank` nor below it."""
         if not len(self.spans):
             return list(range(len(ranks)))
         begins, ends = self.spans.reshape(2, -1)
-        others = np.array(ranks, np.int64)
-        return np.flatnonzero((begins[others] >= ends[rank]) | (begins[rank] >= ends[others])).tolist()
+        other_ranks = np.array(ranks, np.int64)
+        return np.flatnonzero((begins[other_ranks] >= ends[rank]) | (begins[rank] >= ends[other_ranks])).tolist()
 
-    def step(self) -> None:
-        if perf_counter() > self.until:
+    def check_time(self) -> None:
+        """Raise `OutOfTime` after the end time; nothing that outlives the call has changed by then."""
+        if perf_counter() > self.end_time:
             raise OutOfTime
 
 
 def mine_dense(
-    bitmaps: U64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64, seconds: float = math.inf
+    bitmaps: U64,
+    supports: I64,
+    first_root: int,
+    last_root: int,
+    spans: I32,
+    query: I64,
+    pattern_tally: I64,
+    seconds: float = math.inf,
 ) -> I32:
-    def extensions(root: int, search: _Search) -> Node:
-        others = search.apart(root, range(root))
-        return _met(bitmaps[root], others, (held[others].tolist(), others, bitmaps), search)
+    """Return the records of `mining.mine_dense`, or raise `OutOfTime` after `seconds`."""
 
-    return _mine(extensions, held, None, first, last, spans, wanted, seen, seconds)
+    def extensions(root: int, search: _Search) -> Node:
+        other_ranks = search.unrelated_places(root, range(root))
+        return _intersect_extensions(
+            bitmaps[root], other_ranks, (supports[other_ranks].tolist(), other_ranks, bitmaps), search
+        )
+
+    return _mine(extensions, supports, None, first_root, last_root, spans, query, pattern_tally, seconds)
 
 
 def mine_sparse(
     flat: NDArray[Any],
     positions: I32,
     heads: I64,
-    held: I64,
-    first: int,
-    last: int,
+    supports: I64,
+    first_root: int,
+    last_root: int,
     spans: I32,
-    wanted: I64,
-    seen: I64,
+    query: I64,
+    pattern_tally: I64,
     seconds: float = math.inf,
 ) -> I32:
-    from .mining import COUNT, MOST
+    """Return the records of `mining.mine_sparse`, or raise `OutOfTime` after `seconds`."""
+    from .mining import MAX_LENGTH, MIN_COUNT
 
-    before = np.maximum.accumulate(np.where(flat < 0, np.arange(len(flat)), 0))  # the sentinel of each position's row
+    sentinel_places = np.maximum.accumulate(
+        np.where(flat < 0, np.arange(len(flat)), 0)
+    )  # the sentinel of each position's row
 
     def extensions(root: int, search: _Search) -> Node:
         ends = positions[heads[root] : heads[root + 1]].astype(np.int64)
-        sizes = ends - before[ends] - 1
-        rows = np.repeat(np.arange(len(ends)), sizes)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        ranks = flat[np.repeat(before[ends] + 1, sizes) + within].astype(np.int64)
+        sizes = ends - sentinel_places[ends] - 1
+        row_numbers = np.repeat(np.arange(len(ends)), sizes)
+        rank_in_row = np.arange(len(row_numbers)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        ranks = flat[np.repeat(sentinel_places[ends] + 1, sizes) + rank_in_row].astype(np.int64)
         counts = np.bincount(ranks, minlength=root)
-        ranked = np.flatnonzero(counts >= search.wanted[COUNT])
-        ranked = ranked[search.apart(root, ranked.tolist())]
-        proper = (counts[ranked] < held[root]) | (len(spans) > 0)
+        frequent_ranks = np.flatnonzero(counts >= search.query[MIN_COUNT])
+        frequent_ranks = frequent_ranks[search.unrelated_places(root, frequent_ranks.tolist())]
+        proper = (counts[frequent_ranks] < supports[root]) | (len(spans) > 0)
         lines = np.where(proper, np.cumsum(proper) - 1, -1)
         bits = np.zeros((int(proper.sum()), (len(ends) + 63) >> 6), np.uint64)
-        if len(bits) > 1 and search.wanted[MOST] > 2:
+        if len(bits) > 1 and search.query[MAX_LENGTH] > 2:
             line = np.full(root, -1, np.int64)
-            line[ranked] = lines
-            here = line[ranks]
-            rows, here = rows[here >= 0], here[here >= 0]
+            line[frequent_ranks] = lines
+            lines_of_codes = line[ranks]
+            row_numbers, lines_of_codes = row_numbers[lines_of_codes >= 0], lines_of_codes[lines_of_codes >= 0]
             np.bitwise_or.at(
-                bits.reshape(-1), here * bits.shape[1] + (rows >> 6), np.uint64(1) << (rows & 63).astype(np.uint64)
+                bits.reshape(-1),
+                lines_of_codes * bits.shape[1] + (row_numbers >> 6),
+                np.uint64(1) << (row_numbers & 63).astype(np.uint64),
             )
-        return ranked.tolist(), counts[ranked].tolist(), lines.tolist(), bits
+        return frequent_ranks.tolist(), counts[frequent_ranks].tolist(), lines.tolist(), bits
 
-    return _mine(extensions, held, np.diff(heads), first, last, spans, wanted, seen, seconds)
+    return _mine(extensions, supports, np.diff(heads), first_root, last_root, spans, query, pattern_tally, seconds)
 
 
-def _met(bitmap: U64, labels: Sequence[int], others: tuple[Sequence[int], Sequence[int], U64], search: _Search) -> Node:
-    """Return which of other extensions reach the threshold together with a bitmap, by their labels.
+def _intersect_extensions(
+    bitmap: U64, labels: Sequence[int], extensions: tuple[Sequence[int], Sequence[int], U64], search: _Search
+) -> Node:
+    """Return the node of the extensions that reach the threshold together with a bitmap, by their labels.
 
-    The others are given by their counts, their lines, and the bitmaps these are in.
+    `extensions` are the counts of the extensions, their lines, and the bitmaps of the lines.
     """
-    from .mining import COUNT
+    from .mining import MIN_COUNT
 
-    counts, lines, bits = others
-    least = search.wanted[COUNT]
-    tried = [place for place, count in enumerate(counts) if count >= least]
-    kept: list[int] = []
+    counts, lines, bits = extensions
+    min_count = search.query[MIN_COUNT]
+    candidate_places = [place for place, count in enumerate(counts) if count >= min_count]
+    kept_labels: list[int] = []
     totals: list[int] = []
-    found: list[U64] = []
-    each = max(_WORDS // max(len(bitmap), 1), 1)
-    for start in range(0, len(tried), each):
-        some = tried[start : start + each]
-        both = bits[[lines[place] for place in some]] & bitmap
-        together = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
-        enough = np.flatnonzero(together >= least)
-        kept += [labels[some[place]] for place in enough.tolist()]
-        totals += together[enough].tolist()
-        found.append(both[enough])
-    both = np.concatenate(found) if found else np.zeros((0, len(bitmap)), np.uint64)
-    return kept, totals, list(range(len(kept))), both
+    common_batches: list[U64] = []
+    places_at_once = max(_WORDS_AT_ONCE // max(len(bitmap), 1), 1)
+    for start in range(0, len(candidate_places), places_at_once):
+        batch = candidate_places[start : start + places_at_once]
+        common_bits = bits[[lines[place] for place in batch]] & bitmap
+        batch_counts = np.bitwise_count(common_bits).sum(axis=1, dtype=np.int64)
+        frequent_places = np.flatnonzero(batch_counts >= min_count)
+        kept_labels += [labels[batch[place]] for place in frequent_places.tolist()]
+        totals += batch_counts[frequent_places].tolist()
+        common_batches.append(common_bits[frequent_places])
+    common_bits = np.concatenate(common_batches) if common_batches else np.zeros((0, len(bitmap)), np.uint64)
+    return kept_labels, totals, list(range(len(kept_labels))), common_bits
 
 
 def _mine(
     extensions: Callable[[int, _Search], Node],
-    held: I64,
+    supports: I64,
     rows: I64 | None,
-    first: int,
-    last: int,
+    first_root: int,
+    last_root: int,
     spans: I32,
-    wanted: I64,
-    seen: I64,
+    query_array: I64,
+    pattern_tally: I64,
     seconds: float,
 ) -> I32:
-    from .mining import COUNT, LIMIT, MOST, TIED, TOP, WORK, tally, watch
+    """Return the records of all roots; `extensions` gives the extensions of a root."""
+    from .mining import (
+        MAX_LENGTH,
+        MAX_RECORDS,
+        MAX_TIED_LENGTH,
+        MIN_COUNT,
+        RANK_TARGET,
+        TOP_K,
+        tally_node,
+        watch_threshold,
+    )
 
-    search = _Search(wanted.tolist(), seen.copy(), perf_counter() + seconds, spans)
-    asked: Any = search.wanted
-    counts = held.tolist()
+    search = _Search(query_array.tolist(), pattern_tally.copy(), perf_counter() + seconds, spans)
+    query: Any = search.query
+    counts = supports.tolist()
+    # The query changes as plain numbers: an array would box each number again.
     complete = True
-    for root in range(first, last):
-        search.step()
-        if counts[root] < asked[COUNT]:
+    for root in range(first_root, last_root):
+        search.check_time()
+        if counts[root] < query[MIN_COUNT]:
             continue
-        if search.size > asked[LIMIT]:
+        if search.size > query[MAX_RECORDS]:
             break
-        if asked[WORK] == 0:
+        if query[RANK_TARGET] == 0:
             search.records += (1, root, counts[root])
-            if asked[TOP] > 0:
-                watch(1, counts[root], asked, search.seen)
-        few = rows is not None and rows[root] < asked[COUNT]
-        if few or asked[MOST] < 2 or (counts[root] == asked[COUNT] and asked[TIED] < 2):
-            if asked[WORK] > 0:
-                tally(1, 0, counts[root], asked, search.seen)
+            if query[TOP_K] > 0:
+                watch_threshold(1, counts[root], query, search.pattern_tally)
+        is_rare = rows is not None and rows[root] < query[MIN_COUNT]
+        if is_rare or query[MAX_LENGTH] < 2 or (counts[root] == query[MIN_COUNT] and query[MAX_TIED_LENGTH] < 2):
+            if query[RANK_TARGET] > 0:
+                tally_node(1, 0, counts[root], query, search.pattern_tally)
             continue
-        node = _joined(extensions(root, search), range(root), counts[root], 1, search)
-        if asked[WORK] > 0:
+        node = _mark_perfect(extensions(root, search), range(root), counts[root], 1, search)
+        if query[RANK_TARGET] > 0:
             _survey(node, counts[root], search)
         else:
             complete = _explore(node, search)
             if not complete:
                 break
-    wanted[:] = asked
-    seen[:] = search.seen
-    if not complete or search.size > asked[LIMIT]:
+    query_array[:] = query
+    pattern_tally[:] = search.pattern_tally
+    if not complete or search.size > query[MAX_RECORDS]:
         return np.array([-1, *(search.records[1:3] or (0, 0))], np.int32)
     return np.array(search.records, np.int32)
 
 
-def _joined(node: Node, ranked: Sequence[int], count: int, depth: int, search: _Search) -> Node:
-    """Mark the perfect extensions; where closed patterns are wanted, they join the node and are none.
+def _mark_perfect(node: Node, rank_of_label: Sequence[int], count: int, depth: int, search: _Search) -> Node:
+    """Mark the perfect extensions of a node; in closed mode they join the node and are dropped.
 
-    `ranked` has the rank of each label.
+    `rank_of_label` has the rank of each label.
     """
-    from .mining import CLOSED
+    from .mining import CLOSED_ONLY
 
     labels, counts, lines, bits = node
-    if count not in counts or len(search.spans):  # what may join a node of a forest need not join all below it
+    if count not in counts or len(
+        search.spans
+    ):  # an item that may join a node of a forest need not join all nodes below
         return node
-    if search.wanted[CLOSED] == 1:
-        for label, own in zip(labels, counts, strict=True):
-            if own == count:
-                search.records += (depth, ranked[label], -count)
-        kept = [place for place, own in enumerate(counts) if own != count]
-        return [labels[p] for p in kept], [counts[p] for p in kept], [lines[p] for p in kept], bits
-    return labels, counts, [-1 if own == count else line for own, line in zip(counts, lines, strict=True)], bits
+    if search.query[CLOSED_ONLY] == 1:
+        for label, extension_count in zip(labels, counts, strict=True):
+            if extension_count == count:
+                search.records += (depth, rank_of_label[label], -count)
+        kept_places = [place for place, extension_count in enumerate(counts) if extension_count != count]
+        return [labels[p] for p in kept_places], [counts[p] for p in kept_places], [lines[p] for p in kept_places], bits
+    return (
+        labels,
+        counts,
+        [-1 if extension_count == count else line for extension_count, line in zip(counts, lines, strict=True)],
+        bits,
+    )
 
 
 def _explore(node: Node, search: _Search) -> bool:
-    """Find everything below a root, as `mining.explore` does; say whether it stayed within the limit."""
-    from .mining import AGAIN, COUNT, LIMIT, MOST, TIED, TOP, limit_ties, watch
+    """Append the records of all patterns below a root, like `mining.explore_node`; return whether the limit holds."""
+    from .mining import (
+        MAX_LENGTH,
+        MAX_RECORDS,
+        MAX_TIED_LENGTH,
+        MIN_COUNT,
+        RECHECK_SIZE,
+        TOP_K,
+        limit_ties,
+        watch_threshold,
+    )
 
-    asked, records = search.wanted, search.records
-    told: Any = asked
+    query, records = search.query, search.records
+    query_array: Any = query
     flat: Any = records
     levels: list[tuple[Node, Iterator[int], int]] = [(node, iter(range(len(node[0]))), search.size)]
     while levels:
-        (ranks, counts, lines, _), rest, segment = levels[-1]
-        x = next(rest, None)
+        (ranks, counts, lines, _), next_places, segment = levels[-1]
+        x = next(next_places, None)
         if x is None:
             levels.pop()
             continue
         count = counts[x]
-        if count < asked[COUNT]:
+        if count < query[MIN_COUNT]:
             continue
         below = len(levels) + 1
-        if asked[TOP] > 0:
-            if search.size >= asked[AGAIN]:
-                limit_ties(flat, search.size, told)
-            if count == asked[COUNT] and below > asked[TIED]:
+        if query[TOP_K] > 0:
+            if search.size >= query[RECHECK_SIZE]:
+                limit_ties(flat, search.size, query_array)
+            if count == query[MIN_COUNT] and below > query[MAX_TIED_LENGTH]:
                 continue
-        if search.size > asked[LIMIT]:
+        if search.size > query[MAX_RECORDS]:
             return False
-        search.step()
+        search.check_time()
         if lines[x] < 0:
             mark = search.size
             if not _repeat(segment, below, ranks[x], count, search):
                 return False
-            if asked[TOP] > 0:
+            if query[TOP_K] > 0:
                 for record in range(mark, search.size):
-                    watch(records[3 * record], records[3 * record + 2], told, search.seen)
+                    watch_threshold(records[3 * record], records[3 * record + 2], query_array, search.pattern_tally)
             continue
         records += (below, ranks[x], count)
-        if asked[TOP] > 0:
-            watch(below, count, told, search.seen)
-        deepest = asked[MOST] if count > asked[COUNT] else asked[TIED]
+        if query[TOP_K] > 0:
+            watch_threshold(below, count, query_array, search.pattern_tally)
+        deepest = query[MAX_LENGTH] if count > query[MIN_COUNT] else query[MAX_TIED_LENGTH]
         if below >= deepest or x == 0:
             continue
-        child = _below(levels[-1][0], x, below, search)
+        child = _child_node(levels[-1][0], x, below, search)
         if child[0]:
             levels.append((child, iter(range(len(child[0]))), search.size))
     return True
 
 
 def _repeat(segment: int, below: int, rank: int, count: int, search: _Search) -> bool:
-    """Write a perfect extension and everything below its node again, one deeper; say whether that fits the limit."""
-    from .mining import AGAIN, COUNT, LIMIT, MOST, TIED, TOP, limit_ties
+    """Append a perfect extension and copies of all records below its node; return whether the limit holds."""
+    from .mining import MAX_LENGTH, MAX_RECORDS, MAX_TIED_LENGTH, MIN_COUNT, RECHECK_SIZE, TOP_K, limit_ties
 
-    asked, records = search.wanted, search.records
+    query, records = search.query, search.records
     end = search.size
-    told: Any = asked
+    query_array: Any = query
     flat: Any = records
-    if asked[TOP] > 0 and 2 * end - segment >= asked[AGAIN]:
-        limit_ties(flat, end, told)
+    if query[TOP_K] > 0 and 2 * end - segment >= query[RECHECK_SIZE]:
+        limit_ties(flat, end, query_array)
     records += (below, rank, count)
     for record in range(segment, end):
-        depth, own, many = records[3 * record : 3 * record + 3]
-        if depth + 1 <= (asked[MOST] if many > asked[COUNT] else asked[TIED]):
-            if search.size > asked[LIMIT]:
+        depth, old_rank, record_count = records[3 * record : 3 * record + 3]
+        if depth + 1 <= (query[MAX_LENGTH] if record_count > query[MIN_COUNT] else query[MAX_TIED_LENGTH]):
+            if search.size > query[MAX_RECORDS]:
                 return False
-            records += (depth + 1, own, many)
+            records += (depth + 1, old_rank, record_count)
     return True
 
 
-def _below(node: Node, x: int, below: int, search: _Search) -> Node:
-    """Return a child's own extensions: those of the node that come before x, on the rows that hold x too."""
+def _child_node(node: Node, x: int, below: int, search: _Search) -> Node:
+    """Return the node of a child: the extensions of the node before x, on the rows that hold x too."""
     ranks, counts, lines, bits = node
     count = counts[x]
-    proper = [place for place in search.apart(ranks[x], ranks[:x]) if lines[place] >= 0]
-    others = [counts[place] for place in proper], [lines[place] for place in proper], bits
-    met = _joined(_met(bits[lines[x]], proper, others, search), ranks, count, below, search)
-    # What is perfect for the node is so for the child.
+    proper = [place for place in search.unrelated_places(ranks[x], ranks[:x]) if lines[place] >= 0]
+    proper_extensions = [counts[place] for place in proper], [lines[place] for place in proper], bits
+    proper_part = _mark_perfect(
+        _intersect_extensions(bits[lines[x]], proper, proper_extensions, search), ranks, count, below, search
+    )
+    # A perfect extension of the node is perfect for the child: rows of the child are rows of the node.
     perfect = [(place, count, -1) for place in range(x) if lines[place] < 0]
-    merged = sorted(perfect + list(zip(*met[:3], strict=True)))
-    return [ranks[place] for place, _, _ in merged], [one for _, one, _ in merged], [at for _, _, at in merged], met[3]
+    all_extensions = sorted(perfect + list(zip(*proper_part[:3], strict=True)))
+    return (
+        [ranks[place] for place, _, _ in all_extensions],
+        [extension_count for _, extension_count, _ in all_extensions],
+        [line for _, _, line in all_extensions],
+        proper_part[3],
+    )
 
 
-def _survey(node: Node, held: int, search: _Search) -> None:
-    """Count everything at and below a root, as `mining.survey` does: perfect extensions are one item more each."""
-    from .mining import COUNT, MOST, tally
+def _survey(node: Node, supports: int, search: _Search) -> None:
+    """Count all patterns at and below a root, like `mining.survey_node`: a perfect extension is one free item more."""
+    from .mining import MAX_LENGTH, MIN_COUNT, tally_node
 
-    asked: Any = search.wanted
+    query: Any = search.query
     ranks, counts, lines, bits = node
     proper = [place for place, line in enumerate(lines) if line >= 0]
     free = len(lines) - len(proper)
-    top = [ranks[p] for p in proper], [counts[p] for p in proper], [lines[p] for p in proper], bits
-    tally(1, free, held, asked, search.seen)
-    levels: list[tuple[Node, Iterator[int], int]] = [(top, iter(range(len(proper))), free)]
+    proper_node = [ranks[p] for p in proper], [counts[p] for p in proper], [lines[p] for p in proper], bits
+    tally_node(1, free, supports, query, search.pattern_tally)
+    levels: list[tuple[Node, Iterator[int], int]] = [(proper_node, iter(range(len(proper))), free)]
     while levels:
-        (ranks, counts, lines, bits), rest, joined = levels[-1]
-        x = next(rest, None)
+        (ranks, counts, lines, bits), next_places, free_count = levels[-1]
+        x = next(next_places, None)
         if x is None:
             levels.pop()
             continue
         count = counts[x]
-        if count < asked[COUNT]:
+        if count < query[MIN_COUNT]:
             continue
-        search.step()
+        search.check_time()
         depth = len(levels) + 1
         child: Node = [], [], [], bits[:0]
-        if depth < asked[MOST]:
-            others = search.apart(ranks[x], ranks[:x])
-            there = [counts[place] for place in others], [lines[place] for place in others], bits
-            places, totals, _, both = _met(bits[lines[x]], others, there, search)
-            kept = [place for place, total in enumerate(totals) if total != count or len(search.spans)]
-            joined += len(totals) - len(kept)
-            child = [ranks[places[p]] for p in kept], [totals[p] for p in kept], kept, both
-        tally(depth, joined, count, asked, search.seen)
+        if depth < query[MAX_LENGTH]:
+            earlier_places = search.unrelated_places(ranks[x], ranks[:x])
+            earlier_extensions = (
+                [counts[place] for place in earlier_places],
+                [lines[place] for place in earlier_places],
+                bits,
+            )
+            places, totals, _, common_bits = _intersect_extensions(
+                bits[lines[x]], earlier_places, earlier_extensions, search
+            )
+            kept_places = [place for place, total in enumerate(totals) if total != count or len(search.spans)]
+            free_count += len(totals) - len(kept_places)
+            child = [ranks[places[p]] for p in kept_places], [totals[p] for p in kept_places], kept_places, common_bits
+        tally_node(depth, free_count, count, query, search.pattern_tally)
         if child[0]:
-            levels.append((child, iter(range(len(child[0]))), joined))
+            levels.append((child, iter(range(len(child[0]))), free_count))

@@ -1,7 +1,7 @@
-"""Triangular roots of variances that grow: rows are added to a root, and the ones before stay as they are.
+"""Triangular roots of growing variance matrices: a root gains columns, and earlier columns stay unchanged.
 
-The libraries under numpy share one small matrix out among all cores and wait for the slowest of them, thousands of
-times; on a busy machine that waiting is most of what they do.
+The linear-algebra libraries under numpy split one small matrix over all cores and wait for the slowest core, thousands
+of times; on a busy machine that waiting is most of the time.
 """
 
 from __future__ import annotations
@@ -10,41 +10,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import helper, kernel
-from .parts import added
+from .parts import sum_in_order
 
 F64 = NDArray[np.float64]
 
 
 @kernel
-def grow_root(spread: F64, factor: float, before: int, root: F64) -> None:
-    """Write the rest of the upper triangular root of 1 + factor * spread, whose first `before` columns are known.
+def grow_root(spread: F64, factor: float, known_columns: int, root: F64) -> None:
+    """Write the columns behind `known_columns` of the upper triangular root of 1 + factor * spread.
 
-    `spread` is a variance, so what is left of an entry of the diagonal is 1 at least, whatever rounding makes of it.
+    `spread` is a variance matrix, so each diagonal entry of the root is at least 1 in exact arithmetic; rounding is cut
+    off there.
     """
-    for row in range(before, len(spread)):
-        along = factor * spread[row, :row]
-        _forward(root, along)
-        for at in range(row):
-            root[at, row] = along[at]
-        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - added(along * along)))
+    for row in range(known_columns, len(spread)):
+        column = factor * spread[row, :row]
+        _forward(root, column)
+        for position in range(row):
+            root[position, row] = column[position]
+        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - sum_in_order(column * column)))
 
 
 @kernel
 def along_root(root: F64, vector: F64) -> None:
-    """Replace a vector by what it is along the root: by x with root' x = vector."""
+    """Replace a vector by x with root' x = vector (forward substitution)."""
     _forward(root, vector)
 
 
 @kernel
 def back_from_root(root: F64, vector: F64) -> None:
-    """Replace a vector by x with root x = vector."""
-    for at in range(len(vector) - 1, -1, -1):
-        vector[at] = (vector[at] - added(root[at, at + 1 :] * vector[at + 1 :])) / root[at, at]
+    """Replace a vector by x with root x = vector (backward substitution)."""
+    for position in range(len(vector) - 1, -1, -1):
+        vector[position] = (
+            vector[position] - sum_in_order(root[position, position + 1 :] * vector[position + 1 :])
+        ) / root[position, position]
 
 
 @helper
 def _forward(root: F64, vector: F64) -> None:
-    many = len(vector)
-    for at in range(many):
-        vector[at] /= root[at, at]
-        vector[at + 1 :] -= vector[at] * root[at, at + 1 : many]
+    """Replace a vector by x with root' x = vector."""
+    size = len(vector)
+    for position in range(size):
+        vector[position] /= root[position, position]
+        vector[position + 1 :] -= vector[position] * root[position, position + 1 : size]

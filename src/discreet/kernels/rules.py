@@ -1,7 +1,7 @@
-"""Finding itemsets among millions by hash, and the rules whose two sides are found.
+"""Finding itemsets among millions by hash, and the rules with both sides in the table.
 
-An itemset's hash is the XOR of its items' keys, so that of what remains when items are taken out costs one
-XOR. Hashes only narrow the search: the codes themselves are compared before anything is called found.
+The hash of an itemset is the XOR of its items' keys, so the hash of the remainder after taking items out costs one XOR
+per item. Hashes only narrow the search: codes are compared before an itemset counts as found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ Array = Any
 
 
 @kernel
-def hash_rows(offsets: Array, codes: Array, keys: Array) -> Array:
+def hash_itemsets(offsets: Array, codes: Array, keys: Array) -> Array:
+    """Return the hash of each itemset: the XOR of its items' keys."""
     hashes = np.zeros(len(offsets) - 1, np.int64)
     for row in range(len(hashes)):
         for place in range(offsets[row], offsets[row + 1]):
@@ -25,33 +26,38 @@ def hash_rows(offsets: Array, codes: Array, keys: Array) -> Array:
 
 
 @helper
-def _same_row(offsets: Array, codes: Array, row: int, other_offsets: Array, other_codes: Array, other: int) -> bool:
-    start, other_start = offsets[row], other_offsets[other]
+def _rows_equal(
+    offsets: Array, codes: Array, row: int, second_offsets: Array, second_codes: Array, second_row: int
+) -> bool:
+    """Return whether two rows of two tables have equal codes."""
+    start, second_start = offsets[row], second_offsets[second_row]
     size = offsets[row + 1] - start
-    if other_offsets[other + 1] - other_start != size:
+    if second_offsets[second_row + 1] - second_start != size:
         return False
     for place in range(size):
-        if codes[start + place] != other_codes[other_start + place]:
+        if codes[start + place] != second_codes[second_start + place]:
             return False
     return True
 
 
 @kernel
 def fill_slots(slots: Array, hashes: Array, offsets: Array, codes: Array) -> None:
-    last = len(slots) - 1
+    """Fill a hash table of open addressing with itemset numbers; the number of slots is a power of two."""
+    slot_mask = len(slots) - 1
     for row in range(len(hashes)):
-        slot = hashes[row] & last
+        slot = hashes[row] & slot_mask
         while slots[slot] >= 0:
-            held = slots[slot]
-            if hashes[held] == hashes[row] and _same_row(offsets, codes, held, offsets, codes, row):
+            candidate = slots[slot]
+            if hashes[candidate] == hashes[row] and _rows_equal(offsets, codes, candidate, offsets, codes, row):
                 break
-            slot = (slot + 1) & last
+            # Linear probing: a collision costs the next slot, mostly in one cache line.
+            slot = (slot + 1) & slot_mask
         if slots[slot] < 0:
             slots[slot] = row
 
 
 @kernel
-def find_rows(
+def find_itemsets(
     slots: Array,
     hashes: Array,
     offsets: Array,
@@ -60,19 +66,20 @@ def find_rows(
     wanted_offsets: Array,
     wanted_codes: Array,
 ) -> Array:
-    last = len(slots) - 1
-    found = np.full(len(wanted_hashes), -1, np.int64)
+    """Return the position of each wanted itemset in the table, or -1."""
+    slot_mask = len(slots) - 1
+    positions = np.full(len(wanted_hashes), -1, np.int64)
     for row in range(len(wanted_hashes)):
-        slot = wanted_hashes[row] & last
+        slot = wanted_hashes[row] & slot_mask
         while slots[slot] >= 0:
-            held = slots[slot]
-            if hashes[held] == wanted_hashes[row] and _same_row(
-                offsets, codes, held, wanted_offsets, wanted_codes, row
+            candidate = slots[slot]
+            if hashes[candidate] == wanted_hashes[row] and _rows_equal(
+                offsets, codes, candidate, wanted_offsets, wanted_codes, row
             ):
-                found[row] = held
+                positions[row] = candidate
                 break
-            slot = (slot + 1) & last
-    return found
+            slot = (slot + 1) & slot_mask
+    return positions
 
 
 @helper
@@ -82,45 +89,46 @@ def _find_side(
     offsets: Array,
     codes: Array,
     row: int,
-    in_consequent: Array,
-    side: bool,
-    hashed: int,
+    is_consequent: Array,
+    side_mark: bool,
+    hash_value: int,
 ) -> int:
-    """Return the position of one side of the itemset `row`: the items whose mark equals `side`."""
-    last = len(slots) - 1
+    """Return the position of one side of the itemset `row`: the items with a mark of `side_mark`; or -1."""
+    slot_mask = len(slots) - 1
     start, stop = offsets[row], offsets[row + 1]
-    slot = hashed & last
+    slot = hash_value & slot_mask
     while slots[slot] >= 0:
-        held = slots[slot]
-        if hashes[held] == hashed:
-            place, end = offsets[held], offsets[held + 1]
-            equal = True
+        candidate = slots[slot]
+        if hashes[candidate] == hash_value:
+            place, end = offsets[candidate], offsets[candidate + 1]
+            is_equal = True
             for item in range(start, stop):
-                if in_consequent[item - start] == side:
+                if is_consequent[item - start] == side_mark:
                     if place == end or codes[place] != codes[item]:
-                        equal = False
+                        is_equal = False
                         break
                     place += 1
-            if equal and place == end:
-                return int(held)
-        slot = (slot + 1) & last
+            if is_equal and place == end:
+                return int(candidate)
+        slot = (slot + 1) & slot_mask
     return -1
 
 
 @helper
-def _room(column: Array, size: int) -> Array:
+def _ensure_room(column: Array, size: int) -> Array:
+    """Return the column, doubled when `size` entries fill it."""
     if size < len(column):
         return column
     larger = np.empty(2 * len(column), np.int64)
-    for at in range(size):
-        larger[at] = column[at]
+    for position in range(size):
+        larger[position] = column[position]
     return larger
 
 
 @kernel
 def find_rules(
-    first: int,
-    stop: int,
+    first_row: int,
+    stop_row: int,
     table: tuple[Array, Array, Array, Array, Array],
     counts: Array,
     people: int,
@@ -128,12 +136,12 @@ def find_rules(
     shape: tuple[int, bool],
     limit: int,
 ) -> tuple[Array, Array, Array, int, int]:
-    """Split the itemsets from `first` to before `stop` into two sides wherever both are in the table.
+    """Split the itemsets from `first_row` to before `stop_row` into two sides wherever both sides are in the table.
 
-    The table is (slots, hashes, offsets, codes, keys), the minimums are (confidence, lift), the shape is
-    (most items of a consequent, whether a failing confidence prunes). Returns the positions of the whole,
-    the antecedent and the consequent of each rule, how many splits were left out because a side is not in the
-    table, and how many because of their lift. Stops early, with more than `limit` of all these together.
+    The table is (slots, hashes, offsets, codes, keys), the minimums are (confidence, lift), the shape is (maximum
+    number of items of a consequent, whether a failing confidence prunes). Returns the positions of the itemset, the
+    antecedent and the consequent of each rule, the number of splits with a side that is not in the table, and the
+    number of splits with a low lift. Stops early once rules and skipped splits together pass `limit`.
 
     Consequents grow one item at a time. With true counts, moving an item from the antecedent to the
     consequent can only lower the confidence, so a failing split need not be grown; noisy counts do not
@@ -141,62 +149,65 @@ def find_rules(
     """
     slots, hashes, offsets, codes, keys = table
     min_confidence, min_lift = minimums
-    largest, prunes = shape
-    whole = np.empty(1024, np.int64)
+    max_consequent, prunes = shape
+    itemsets = np.empty(1024, np.int64)
     antecedent = np.empty(1024, np.int64)
     consequent = np.empty(1024, np.int64)
     size = 0
-    missing = 0
-    refused = 0
-    for row in range(first, stop):
+    missing_count = 0
+    low_lift_count = 0
+    for row in range(first_row, stop_row):
         start = offsets[row]
         length = offsets[row + 1] - start
-        deepest = min(length - 1, largest)
-        in_consequent = np.zeros(max(length, 1), np.bool_)
-        picked = np.empty(max(length, 1), np.int64)
+        max_depth = min(length - 1, max_consequent)
+        is_consequent = np.zeros(max(length, 1), np.bool_)
+        path = np.empty(max(length, 1), np.int64)
         depth = 0
         position = 0
-        hashed = np.int64(0)
-        while deepest > 0:
-            if position == length or depth == deepest:
+        hash_value = np.int64(0)
+        while max_depth > 0:
+            if position == length or depth == max_depth:
                 if depth == 0:
                     break
                 depth -= 1
-                position = picked[depth]
-                hashed ^= keys[codes[start + position]]
-                in_consequent[position] = False
+                position = path[depth]
+                hash_value ^= keys[codes[start + position]]
+                is_consequent[position] = False
                 position += 1
                 continue
-            picked[depth] = position
-            in_consequent[position] = True
-            hashed ^= keys[codes[start + position]]
+            path[depth] = position
+            is_consequent[position] = True
+            hash_value ^= keys[codes[start + position]]
             depth += 1
-            grow = True
-            left = _find_side(slots, hashes, offsets, codes, row, in_consequent, False, hashes[row] ^ hashed)
-            if left < 0:
-                missing += 1
-            elif counts[left] <= 0 or counts[row] / counts[left] < min_confidence:
-                grow = not prunes
+            can_grow = True
+            antecedent_row = _find_side(
+                slots, hashes, offsets, codes, row, is_consequent, False, hashes[row] ^ hash_value
+            )
+            if antecedent_row < 0:
+                missing_count += 1
+            elif counts[antecedent_row] <= 0 or counts[row] / counts[antecedent_row] < min_confidence:
+                can_grow = not prunes
             else:
-                right = _find_side(slots, hashes, offsets, codes, row, in_consequent, True, hashed)
-                if right < 0:
-                    missing += 1
+                consequent_row = _find_side(slots, hashes, offsets, codes, row, is_consequent, True, hash_value)
+                if consequent_row < 0:
+                    missing_count += 1
                 elif (
-                    counts[right] > 0
-                    and float(people) * counts[row] / (float(counts[left]) * counts[right]) >= min_lift
+                    counts[consequent_row] > 0
+                    and float(people) * counts[row] / (float(counts[antecedent_row]) * counts[consequent_row])
+                    >= min_lift
                 ):
-                    whole = _room(whole, size)
-                    antecedent = _room(antecedent, size)
-                    consequent = _room(consequent, size)
-                    whole[size], antecedent[size], consequent[size] = row, left, right
+                    itemsets = _ensure_room(itemsets, size)
+                    antecedent = _ensure_room(antecedent, size)
+                    consequent = _ensure_room(consequent, size)
+                    itemsets[size], antecedent[size], consequent[size] = row, antecedent_row, consequent_row
                     size += 1
                 else:
-                    refused += 1
-            if size + missing + refused > limit:
-                return whole[:size], antecedent[:size], consequent[:size], missing, refused
+                    low_lift_count += 1
+            if size + missing_count + low_lift_count > limit:
+                return itemsets[:size], antecedent[:size], consequent[:size], missing_count, low_lift_count
             position += 1
-            if not grow:
+            if not can_grow:
                 depth -= 1
-                in_consequent[position - 1] = False
-                hashed ^= keys[codes[start + position - 1]]
-    return whole[:size], antecedent[:size], consequent[:size], missing, refused
+                is_consequent[position - 1] = False
+                hash_value ^= keys[codes[start + position - 1]]
+    return itemsets[:size], antecedent[:size], consequent[:size], missing_count, low_lift_count

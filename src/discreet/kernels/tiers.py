@@ -1,13 +1,13 @@
-"""Which form of a kernel runs: plain, or compiled.
+"""The choice of the form in which a kernel runs: plain, or compiled.
 
 Compiled code is a hundred times as fast, and has a price: a fraction of a second to load the compiler, and where no
-compiled form is kept on the disk, seconds to make one. So a kernel runs plain as long as what it has taken so far, and
-what this call is likely to take by the size of its arguments, stays below the price. That way no kernel costs much
-more than twice what the better choice would have cost, whatever comes. What was found to be slow is asked of a process
-in the background (`background`), so that the next command finds it compiled.
+compiled form is kept on the disk, seconds to make it. So a kernel runs plain as long as the seconds already spent, plus
+the seconds expected of this call by the size of its arguments, stay below the price. That way no kernel costs much
+more than twice the better choice, for any sequence of calls (the ski-rental rule).
 
-Both forms return the same to the bit. Which one runs depends on the sizes of arguments and on the clock, and shows
-in nothing but time.
+Both forms return equal results to the bit. The choice depends on the sizes of arguments and on the clock, so on private
+data: it must not outlive the process. A form compiled on demand is not kept. A background process compiles all forms
+(`background`), from the import of this module on, and leaves equal files for all data.
 """
 
 from __future__ import annotations
@@ -25,33 +25,32 @@ import numpy as np
 
 from . import background, compiler
 
-# Seconds: to load the compiler, to load a form that is kept, and to compile one, with so much more per byte of Python's
-# code. Rough, as machines differ: what is near to the price either way is about as quick either way.
-LOADING = 0.35
-FETCHING = 0.02
-COMPILING, PER_BYTE = 0.3, 0.0002
+# Seconds to load the compiler, to load a kept form, and to compile a form, the last growing with the bytes of Python's
+# code. Rough, as machines differ: near the price, both choices cost about equal time.
+LOAD_SECONDS = 0.35
+FETCH_SECONDS = 0.02
+COMPILE_SECONDS, COMPILE_SECONDS_PER_BYTE = 0.3, 0.0002
 # Seconds per element of the arguments, until a kernel has been timed: loops of Python, and of numpy.
-_LOOPS = 4e-7
-_ARRAYS = 3e-8
-# How long to believe that no form is kept: one may be made in the background meanwhile.
-_SECONDS = 0.5
+_LOOP_SECONDS_PER_ELEMENT = 4e-7
+_ARRAY_SECONDS_PER_ELEMENT = 3e-8
+# Seconds for which the absence of a form is believed: the background process may write it at any time.
+_LOOKUP_SECONDS = 0.5
 
-# Below this, a call says little about speed: what it takes to begin is most of it.
-_TIMED = 5e-3
+# A shorter call says little about speed: most of the time is the cost of starting.
+_MIN_TIMED_SECONDS = 5e-3
 
 _switch = "0" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else os.environ.get("DISCREET_JIT", "")
 
 
 class OutOfTime(Exception):  # noqa: N818
-    """Raised by a plain form that was told how many seconds it has, and has changed nothing yet."""
+    """Raised by a plain form that has passed its number of seconds, before it changes any argument."""
 
 
 class Kernel:
-    """A function over arrays in its two forms. `registry` has all of them."""
+    """A function over arrays in its two forms. `registry` has all kernels."""
 
     registry: list[Kernel] = []  # noqa: RUF012
-    taken = 0.0  # by all plain forms of this process
-    slow: dict[Kernel, str] = {}  # noqa: RUF012  # with the types they were called with
+    plain_seconds = 0.0  # seconds of all plain forms of this process
 
     def __init__(
         self,
@@ -62,103 +61,99 @@ class Kernel:
     ) -> None:
         update_wrapper(self, function)
         self.function = function
-        self.signatures: list[str] = []  # what it was called with, while `recording`
-        # Words wrap around without a warning, as they do in compiled code.
+        self.signatures: list[str] = []  # the types of its calls during `recording`
+        # Words wrap around without a warning, like in compiled code.
         self.plain = np.errstate(over="ignore")(plain or function)
-        self._work = work or _elements
+        self._work = work or _count_elements
         self._bounded = bounded
-        self._each = _ARRAYS if plain else _LOOPS
-        self._taken = 0.0
+        self._seconds_per_element = _ARRAY_SECONDS_PER_ELEMENT if plain else _LOOP_SECONDS_PER_ELEMENT
+        self._plain_seconds = 0.0
         self._compiled: Any = None
         self._lock = Lock()
-        self._looked: tuple[str, float, bool] = "", 0.0, False
-        compiler.stand_in(self, function, self.compiled)
+        self._last_lookup: tuple[str, float, bool] = "", 0.0, False
+        compiler.register_form(self, function, self.compiled)
         Kernel.registry.append(self)
 
-    def __call__(self, *given: Any) -> Any:
-        """Run the form that is likely to be done first."""
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the form that is expected to end first."""
         compiled = self._compiled
         if compiled is not None:
-            return compiled(*given)
-        return self._choose(given)
+            return compiled(*arguments)
+        return self._choose_form(arguments)
 
     def __reduce__(self) -> str:
         return self.function.__qualname__
 
     def compiled(self) -> Any:
-        """Return the form that numba compiles, for whatever types it is called with."""
+        """Return the form that numba compiles, for any types of arguments."""
         with self._lock:
             if self._compiled is None:
-                self._compiled = compiler.dispatcher(self.function, alone=True)
+                self._compiled = compiler.make_dispatcher(self.function, is_entry=True)
             return self._compiled
 
     def prepare(self, types: str) -> None:
-        """Compile a form for arguments of these types, and keep it."""
-        signature = compiler.signature_of(types)
+        """Compile a form for arguments of the given types, and keep it."""
+        signature = compiler.parse_signature(types)
         if signature is not None:
-            self.compiled().compile(signature)
+            with compiler.keep_forms():
+                self.compiled().compile(signature)
 
-    def _choose(self, given: tuple[Any, ...]) -> Any:
+    def _choose_form(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the plain form, unless its expected seconds pass the price of compiling."""
         if recording.on:
-            types = compiler.types_of(given)
+            types = compiler.describe_types(arguments)
             if types not in self.signatures:
                 self.signatures.append(types)
-            return self.plain(*given)
+            return self.plain(*arguments)
         if not enabled():
-            return self.plain(*given)
+            return self.plain(*arguments)
         if _switch == "1":
-            return self._run(given)
-        work = self._work(*given)
-        likely = self._taken + work * self._each
-        price = FETCHING
-        if likely > FETCHING or self._bounded:
-            price = self._worth(compiler.types_of(given))
-            if likely > price:
-                return self._run(given)
-        begun = thread_time()
+            return self._run_compiled(arguments)
+        work = self._work(*arguments)
+        expected_seconds = self._plain_seconds + work * self._seconds_per_element
+        price = FETCH_SECONDS
+        if expected_seconds > FETCH_SECONDS or self._bounded:
+            price = self._plain_allowance(compiler.describe_types(arguments))
+            if expected_seconds > price:
+                return self._run_compiled(arguments)
+        start_time = thread_time()
         try:
-            # Half of what is left, as another thread may be at the next piece of the same work.
-            within = {"seconds": (price - self._taken) / 2} if self._bounded else {}
-            result = self.plain(*given, **within)
+            # Half of the remaining seconds, as a second thread may run the next piece of this work.
+            time_limit = {"seconds": (price - self._plain_seconds) / 2} if self._bounded else {}
+            result = self.plain(*arguments, **time_limit)
         except OutOfTime:
-            self._note(thread_time() - begun, 0, given)
-            return self._run(given)
-        self._note(thread_time() - begun, work, given)
+            self._note_run(thread_time() - start_time, 0)
+            return self._run_compiled(arguments)
+        self._note_run(thread_time() - start_time, work)
         return result
 
-    def _run(self, given: tuple[Any, ...]) -> Any:
-        """Run the compiled form, whatever it takes to have one."""
-        return self.compiled()(*given) if compiler.load() else self.plain(*given)
+    def _run_compiled(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the compiled form, compiling it if necessary."""
+        return self.compiled()(*arguments) if compiler.load_compiler() else self.plain(*arguments)
 
-    def _worth(self, types: str) -> float:
-        """Return how many seconds this kernel may run plain before the compiled form is the better choice."""
-        told, until, kept = self._looked
-        if told != types or (not kept and monotonic() > until):
-            kept = compiler.is_kept(self.function, types)
-            self._looked = types, monotonic() + _SECONDS, kept
-        loading = 0.0 if compiler.loaded() else LOADING
-        if not kept:
-            return loading + COMPILING + PER_BYTE * compiler.length(self.function)
-        # Loading the compiler is paid for by all kernels together.
-        return max(loading - Kernel.taken + self._taken, FETCHING)
+    def _plain_allowance(self, types: str) -> float:
+        """Return the total seconds that this kernel may run plain before the compiled form is the better choice."""
+        seen_types, lookup_end, is_kept = self._last_lookup
+        if seen_types != types or (not is_kept and monotonic() > lookup_end):
+            is_kept = compiler.is_kept(self.function, types)
+            self._last_lookup = types, monotonic() + _LOOKUP_SECONDS, is_kept
+        load_seconds = 0.0 if compiler.is_loaded() else LOAD_SECONDS
+        if not is_kept:
+            return load_seconds + COMPILE_SECONDS + COMPILE_SECONDS_PER_BYTE * compiler.measure_code(self.function)
+        # All kernels together pay for loading the compiler.
+        return max(load_seconds - Kernel.plain_seconds + self._plain_seconds, FETCH_SECONDS)
 
-    def _note(self, seconds: float, work: float, given: tuple[Any, ...]) -> None:
-        """Remember what a plain run took, and ask for a compiled form where the next process would use one."""
+    def _note_run(self, seconds: float, work: float) -> None:
+        """Add the seconds of a plain run, for this process."""
         with self._lock:
-            self._taken += seconds
-            Kernel.taken += seconds
-            if work > 0 and seconds > _TIMED:
-                self._each = seconds / work
-        if self._taken > FETCHING:
-            Kernel.slow[self] = compiler.types_of(given)
-        if Kernel.taken > LOADING and Kernel.slow:
-            for one, types in list(Kernel.slow.items()):
-                background.ask(one.function, types)
-            Kernel.slow.clear()
+            self._plain_seconds += seconds
+            Kernel.plain_seconds += seconds
+            if work > 0 and seconds > _MIN_TIMED_SECONDS:
+                self._seconds_per_element = seconds / work
 
 
 class _Recording:
-    """Whether kernels run plain and note the types that they are called with: how warming up finds what to compile."""
+    """A switch that makes kernels run plain and note the types of their calls: warming up compiles the noted types."""
 
     on = False
 
@@ -173,9 +168,14 @@ recording = _Recording()
 
 
 def enabled() -> bool:
-    """Whether kernels may be compiled in this process."""
-    return _switch != "0" and compiler.installed()
+    """Return whether kernels may be compiled in this process."""
+    return _switch != "0" and compiler.is_installed()
 
 
-def _elements(*given: Any) -> float:
-    return math.fsum(value.size for value in given if isinstance(value, np.ndarray))
+def _count_elements(*arguments: Any) -> float:
+    """Return the number of elements of all arrays."""
+    return math.fsum(value.size for value in arguments if isinstance(value, np.ndarray))
+
+
+if _switch != "0":
+    background.start_if_allowed()

@@ -23,9 +23,9 @@ from .device.client import ANSWERS
 from .device.draws import Draws
 from .device.loss import ratio
 from .oracle import Answered, Counts, Report, ReportColumns, check_epsilon
-from .oracle_steps.adding import ReportAdder
+from .oracle_steps.codec import SHORT
 from .oracle_steps.honest import Influence
-from .oracle_steps.reading import SHORT
+from .oracle_steps.randomiser import Randomiser
 
 SPAN = 1 << 10
 _WIDEST = 1 << 16
@@ -51,18 +51,15 @@ class Mean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOracle(ReportAdder):
+class MeanOracle(Randomiser):
     """A mean oracle.
 
     Parameters
     ----------
-    epsilon
-        What one report may give away.
     span
         The largest number on a device, which stands for 1: a power of two.
     """
 
-    epsilon: Fraction
     span: int = SPAN
 
     name: ClassVar[str]
@@ -90,16 +87,6 @@ class MeanOracle(ReportAdder):
 
     @property
     @abstractmethod
-    def numbers(self) -> dict[str, Any]:
-        """The integers of this oracle, beside its span."""
-
-    @property
-    @abstractmethod
-    def bits(self) -> float:
-        """How many bits a report takes."""
-
-    @property
-    @abstractmethod
     def square(self) -> tuple[Fraction, Fraction]:
         """The expected square of what one report is worth: the first, and the second times the value's square."""
 
@@ -120,10 +107,6 @@ class MeanOracle(ReportAdder):
     @abstractmethod
     def total(self, supports: Counts, people: int) -> float:
         """Return the sum of what reports are worth, from the whole numbers they add up to."""
-
-    @abstractmethod
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return one report of the columns as it travels."""
 
     @property
     def longest_report(self) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil
+from pathlib import Path
 from secrets import token_bytes
 from typing import Any, ClassVar, Self
 
@@ -30,11 +31,11 @@ from .device.limits import MOST_REPORT
 from .device.loss import LOSSES, WIDE, WORD, Loss, failing, ratio
 from .oracle_steps.adding import Answered as Answered
 from .oracle_steps.adding import Counts as Counts
-from .oracle_steps.adding import ReportAdder
+from .oracle_steps.codec import SHORT
+from .oracle_steps.codec import Report as Report
+from .oracle_steps.codec import ReportColumns as ReportColumns
 from .oracle_steps.honest import HonestLaw, Influence
-from .oracle_steps.reading import SHORT
-from .oracle_steps.reading import Report as Report
-from .oracle_steps.reading import ReportColumns as ReportColumns
+from .oracle_steps.randomiser import Randomiser
 from .study.seeded_words import SeededWords
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
@@ -43,8 +44,8 @@ LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or
 # those that are simulated only.
 EVERY_ANSWER: ChainMap[str, Answer] = ChainMap(ANSWERS, {})
 EVERY_LOSS: ChainMap[str, Loss] = ChainMap(LOSSES, {})
-# Nobody else may declare how these answer.
-_OURS = frozenset(ANSWERS) | {"blh", "hr", "oue", "pckv-ue", "sue"}
+# Nobody else may declare how these answer: each oracle of this package has a page of its name.
+_OURS = frozenset(page.stem for page in Path(__file__).with_name("oracles").glob("*.md"))
 
 
 @lru_cache(maxsize=256)
@@ -87,13 +88,11 @@ def chance(probability: Fraction) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(ReportAdder):
+class Oracle(Randomiser):
     """A frequency oracle for one question.
 
     Parameters
     ----------
-    epsilon
-        What one report may give away.
     size
         How many candidates there are.
     pad
@@ -102,7 +101,6 @@ class Oracle(ReportAdder):
         Whether every device holds exactly one, so that no padding is needed.
     """
 
-    epsilon: Fraction
     size: int
     pad: int = 1
     single: bool = False
@@ -161,13 +159,13 @@ class Oracle(ReportAdder):
 
     @property
     @abstractmethod
-    def numbers(self) -> dict[str, Any]:
-        """The integers of this oracle, beside its size and padding."""
-
-    @property
-    @abstractmethod
     def dummies(self) -> int:
         """How many symbols stand for nothing."""
+
+    @property
+    def symbols_in_all(self) -> int:
+        """Return the number of candidates and dummies."""
+        return self.size + self.dummies
 
     @property
     @abstractmethod
@@ -179,11 +177,6 @@ class Oracle(ReportAdder):
     def p_other(self) -> Fraction:
         """The probability that a report supports a candidate its device does not hold."""
 
-    @property
-    @abstractmethod
-    def bits(self) -> float:
-        """How many bits a report takes."""
-
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns.
 
@@ -192,11 +185,7 @@ class Oracle(ReportAdder):
         ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
         rows = [answered.held[start:stop].tolist() for start, stop in ends]
         streams = [SeededWords(seed, person) for person in answered.people.tolist()]
-        return self.columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
-
-    @abstractmethod
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return one report of the columns as it travels."""
+        return self.codec.make_columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
 
     @abstractmethod
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
@@ -251,15 +240,15 @@ class Oracle(ReportAdder):
         self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
     ) -> None:
         """Add everyone's reports: made one by one, or drawn where there is something to draw from."""
-        if generator is not None:
-            aggregate += self.sample_supports(answered, seed, generator)
-        else:
+        if generator is None or self.adder.quick:
             super().add_drawn(aggregate, answered, seed, generator)
+        else:
+            aggregate += self.sample_supports(answered, seed, generator)
 
     @property
     def drawn_together(self) -> bool:
         """Whether an aggregated simulation draws from the exact law of all counts together."""
-        return self.joint
+        return self.joint or self.adder.quick
 
     @property
     def longest_report(self) -> int:

@@ -42,6 +42,11 @@ class Protocol(ABC):
         """The shares as numbers."""
         return [exact(share, "a share") for share in self.shares]
 
+    @property
+    def bias(self) -> str:
+        """Why estimates are off by more than their intervals hold; empty where intervals are about the true counts."""
+        return ""
+
     @abstractmethod
     def check(self, wanted: Wanted) -> None:
         """Refuse what cannot be asked, before anyone is."""

@@ -7,15 +7,14 @@ comparison may be made on the data themselves: it is for the curator's eyes, and
 
 from .bounds import Bounds, least_epsilon, least_epsilon_of_short, sufficient_epsilon
 from .comparing import compare
-from .forecast import Forecast, Outlook
-from .forecasts import Forecasts
+from .forecast import Forecast
+from .outlook import Outlook
 from .planner import plan
 from .shuffle import shuffled
 
 __all__ = [
     "Bounds",
     "Forecast",
-    "Forecasts",
     "Outlook",
     "compare",
     "least_epsilon",

@@ -11,21 +11,22 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ..baskets.core import Baskets, Item
 from ..checks import is_whole, positive
 from ..errors import DiscreetError, Message, MisuseError, named, told
 from ..exact.judging import WantedPatterns
 from ..privacy.budget import Relation, exact, shown
-from ..publish import Job, prepare
-from ..publish.question import everyone
+from ..publish import Case, Question, cases_of
+from ..publish.keywords import Keywords, asks
+from ..publish.resolving import everyone
 from ..registry import Entry, entry
 from ..registry import mechanisms as every_mechanism
 from ..registry.plugins import blamed
 from ..results.comparison import Comparison
 from ..results.trials import AUTO, Trial, Trials
-from ..wording import hinted, number_of
+from ..wording import number_of
 from .advising import advise
 from .ground import Ground, ground_of, imagined_ground
 from .measuring import tried, wanted_patterns
@@ -36,26 +37,31 @@ EPSILONS = ("0.5", "1")
 Progress = Callable[[str, float], object]
 
 
-@hinted
+class CompareOptions(TypedDict, total=False):
+    """The fields of a question that :func:`compare` takes, for type checkers."""
+
+    person: str | None
+    item: str | None
+    basket: str | None
+    top: int | None
+    min_support: Any
+    min_count: int | None
+    lengths: Any
+    contains: Item | Iterable[Item]
+    excludes: Item | Iterable[Item]
+    delta: Any
+    neighbours: Relation
+    items: Any
+    people: int | None
+    max_baskets: int | None
+
+
+@asks(Question, CompareOptions)
 def compare(
     baskets: Baskets | Any = None,
     *,
-    person: str | None = None,
-    item: str | None = None,
-    basket: str | None = None,
-    top: int | None = None,
-    min_support: Any = None,
-    min_count: int | None = None,
     epsilon: Any = EPSILONS,
-    delta: Any = 0,
-    items: Any = None,
-    people: int | None = None,
     mechanisms: Iterable[str] | None = None,
-    lengths: Any = None,
-    contains: Item | Iterable[Item] = (),
-    excludes: Item | Iterable[Item] = (),
-    neighbours: Relation = "add-remove",
-    max_baskets: int | None = None,
     crowd: int | None = None,
     sizes: Any = None,
     exponent: Any = None,
@@ -63,6 +69,7 @@ def compare(
     runs: int = RUNS,
     seed: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Try every mechanism that answers a question on your data, and say which to take: not private.
 
@@ -75,21 +82,10 @@ def compare(
     baskets
         What :func:`discreet.read` returns, or anything it accepts. Left out: a crowd is made up from `people`, `items`,
         `sizes`, `exponent` and `frequencies`, as :func:`discreet.plan` does.
-    person, item, basket
-        The columns of a table with one row per item, as for :func:`discreet.read`.
-    top, min_support, min_count, lengths, contains, excludes
-        Which patterns, as for :func:`discreet.release`.
-    epsilon, delta
+    epsilon
         One budget or several: ``1``, ``["0.5", "1"]``; with the same delta each.
-    items
-        The public list of items, as for :func:`discreet.release`; without a delta it is those of the data by default.
-        Without baskets: how many items there are.
-    people
-        The number of people, where it is public. Without baskets: how many there are.
     mechanisms
         Only these, by their names; `auto` is always among them, as the others are measured by it.
-    neighbours, max_baskets
-        As for :func:`discreet.release`.
     crowd
         Try on so many people, drawn from the data with replacement: another size, or less to do.
     sizes, exponent, frequencies
@@ -100,6 +96,10 @@ def compare(
         The same seed gives the same trials; drawn where none is given.
     progress
         Called before each trial with its name and the share that is done.
+    FIELDS
+
+    Without `baskets`, `items` and `people` say how many items and people the made-up crowd has. With them, and without
+    a delta, the items of the data are the list where no other is given.
 
     Examples
     --------
@@ -109,12 +109,15 @@ def compare(
     >>> sorted(row.mechanism for row in found), found.private
     (['auto', 'bases'], False)
     """
-    many = positive("runs", runs)
+    run_count = positive("runs", runs)
     budgets = _epsilons(epsilon)
     entries, refused = _entries(mechanisms)
     drawn = _seed(seed)
+    keywords = Keywords.of(options)
+    question = keywords.question
+    items, people = question.get("items"), question.get("people")
     if baskets is None:
-        for name, value in {"person": person, "item": item, "basket": basket, "crowd": crowd}.items():
+        for name, value in {**keywords.reading, "crowd": crowd}.items():
             if value is not None:
                 raise MisuseError(
                     told("{option} is about data, and none were given: give them, or leave it out.", option=named(name))
@@ -122,25 +125,13 @@ def compare(
         ground = imagined_ground(people, items, sizes, 1 if exponent is None else exponent, frequencies, drawn)
     else:
         given = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
-        held = everyone(baskets, person=person, item=item, basket=basket)
-        ground = ground_of(held, items, people, delta, crowd, drawn, given)
-    question = {
-        "top": top,
-        "min_support": min_support,
-        "min_count": min_count,
-        "delta": delta,
-        "items": ground.items,
-        "people": ground.people,
-        "lengths": lengths,
-        "contains": contains,
-        "excludes": excludes,
-        "neighbours": neighbours,
-        "max_baskets": max_baskets,
-    }
-    jobs = _jobs(ground, entries, budgets, question, refused)
-    first = next(iter(jobs.values()))
+        held = everyone(baskets, **keywords.reading)
+        ground = ground_of(held, items, people, question.get("delta", 0), crowd, drawn, given)
+    question |= {"items": ground.items, "people": ground.people}
+    cases = _cases(ground, entries, budgets, question, refused)
+    first = next(iter(cases.values()))
     wanted = wanted_patterns(first, ground.scale)
-    rows = _rounds(ground, jobs, wanted, many, drawn, entries, refused, progress)
+    rows = _rounds(ground, cases, wanted, run_count, drawn, entries, refused, progress)
     advice = tuple(advise(rows, one) for one in budgets if any(row.epsilon == one for row in rows))
     order = {one: place for place, one in enumerate(budgets)}
     rows.sort(key=lambda row: (order[row.epsilon], -row.found.mean, row.error.mean, row.mechanism))
@@ -149,7 +140,7 @@ def compare(
         advice=advice,
         refused=refused,
         asked={
-            **first.recorded_question,
+            **first.record,
             "epsilon": [shown(one) for one in budgets],
             "delta": shown(first.budget.delta),
             "neighbours": first.neighbours.value,
@@ -163,7 +154,7 @@ def compare(
         on=ground.on,
         seed=drawn,
         unit=first.baskets.unit,
-        notes=(*ground.notes, *_notes(first, many, drawn)),
+        notes=(*ground.notes, *_notes(first, run_count, drawn)),
     )
 
 
@@ -198,39 +189,40 @@ def _seed(seed: Any) -> int:
     return int(seed)
 
 
-def _jobs(
+def _cases(
     ground: Ground,
     entries: Sequence[Entry],
     budgets: Sequence[Fraction],
     question: Mapping[str, Any],
     refused: dict[str, Message],
-) -> dict[tuple[str, Fraction], Job]:
+) -> dict[tuple[str, Fraction], Case]:
     """Return the checked questions; who does not answer is listed with the reason. Baskets are recoded once."""
-    jobs: dict[tuple[str, Fraction], Job] = {}
+    cases: dict[tuple[str, Fraction], Case] = {}
     over = ground.baskets
     for one in entries:
         reasons: dict[Fraction, Message] = {}
         for budget in budgets:
             try:
                 # Nothing is promised by a trial, so nothing can be promised in vain.
-                asked = prepare(over, mechanism=one.name, epsilon=budget, really=True, trying=True, **question)
+                asked = Question(mechanism=one.name, epsilon=budget, really=True, **question)
+                case = cases_of(asked, over, trying=True)[""]
             except MisuseError as error:
                 reasons[budget] = error.message
                 continue
-            jobs[one.name, budget] = asked[""]
-            over = asked[""].baskets
+            cases[one.name, budget] = case
+            over = case.baskets
         for budget, why in reasons.items():
             everywhere = len(reasons) == len(budgets)
             refused[one.name if everywhere else f"{one.name} at epsilon {shown(budget)}"] = why
-    if not jobs:
+    if not cases:
         # What is wrong is wrong for all of them: the first one says it.
         raise MisuseError(next(iter(refused.values())))
-    return jobs
+    return cases
 
 
 def _rounds(
     ground: Ground,
-    jobs: dict[tuple[str, Fraction], Job],
+    cases: dict[tuple[str, Fraction], Case],
     wanted: WantedPatterns,
     runs: int,
     seed: int,
@@ -240,18 +232,18 @@ def _rounds(
 ) -> list[Trials]:
     """Run everybody once, then everybody once more, and so on: what is known grows evenly."""
     strange = {one.name: one.package for one in entries if one.package != "discreet"}
-    done: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in jobs}
-    truth = ground.engine(next(iter(jobs.values())).baskets)
+    done: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
+    truth = ground.engine(next(iter(cases.values())).baskets)
     for run in range(runs):
-        for place, (name, epsilon) in enumerate(jobs):
+        for place, (name, epsilon) in enumerate(cases):
             if (name, epsilon) not in done:
                 continue
             if progress is not None:
-                progress(f"{name}, epsilon {shown(epsilon)}, run {run + 1}", (run + place / len(jobs)) / runs)
+                progress(f"{name}, epsilon {shown(epsilon)}, run {run + 1}", (run + place / len(cases)) / runs)
             package = strange.get(name)
             try:
                 with nullcontext() if package is None else blamed(f"{name} of the package {package}", "tried"):
-                    one = tried(jobs[name, epsilon], wanted, _drawn(seed, run, name, epsilon), ground.engine, truth)
+                    one = tried(cases[name, epsilon], wanted, _drawn(seed, run, name, epsilon), ground.engine, truth)
             except DiscreetError as error:
                 refused[name] = error.message
                 for other in [key for key in done if key[0] == name]:
@@ -270,12 +262,12 @@ def _drawn(seed: int, run: int, name: str, epsilon: Fraction) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed} {run} {name} {epsilon}".encode()).digest()[:6])
 
 
-def _notes(job: Job, runs: int, seed: int) -> list[str]:
+def _notes(case: Case, runs: int, seed: int) -> list[str]:
     told = []
-    if job.baskets.several:
+    if case.baskets.several:
         told.append(
             "Counts are of baskets. What is found and how far counts are off is measured against all baskets; whether "
-            "intervals hold, against those that took part in a run."
+            "intervals hold, against counts in which the baskets of a person weigh as much as may take part."
         )
     told.append(
         "Found is the share of the true patterns that was found, over a threshold the F-score. Off by is the median "

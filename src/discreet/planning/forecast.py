@@ -1,125 +1,49 @@
-"""What a forecast says: a table, a picture and JSON, with what it rests on."""
+"""What a forecast says, at one budget or several: a table, a picture, a page and JSON, with what it rests on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import MisuseError
-from ..privacy.budget import shown
-from ..wording import Rendered, text_of
+from ..privacy.budget import exact, shown
+from ..results.plain_values import read_fields
+from ..results.provenance import Provenance
+from ..results.result import Result
+from . import budgets
 from .bounds import Bounds
+from .outlook import EACH, HEADS, Outlook, Side, cells_of, most_off, units_of
 
 if TYPE_CHECKING:
-    from os import PathLike
-
+    import pyarrow as pa
     from rich.console import Group
     from rich.table import Table
 
     from ..results.picture import Picture
-    from .forecasts import Forecasts
-
-Side: TypeAlias = Literal["curator", "local"]
 
 # Of those that find as much as the best, give or take so much, one that chooses for itself is safer: it does not rely
 # on the curve that was stated.
 _LEVEL, _WIDER = 0.05, 2
 _CHOOSERS = ("auto", "adept")
-_WIDE = 6
 _NOTHING = "Nothing can be told from noise: more people, more epsilon or fewer patterns are needed."
-_DIGITS = 4  # of a number that is shown
-# What is said of people with several baskets is kept under this name.
-EACH = "mean baskets each"
-
-HEADS: dict[Side, str] = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
 _SIDES = {"curator": "curator", "local": "devices"}
 _LOOKED = {"epsilon": "this epsilon was looked for", "people": "so many people were looked for"}
 _EACH = ("", "right", " ", "found", "off by", "visible")
+# The types of the columns of its table.
+_TABLE = {
+    "epsilon": "float64", "name": "large_string", "side": "large_string", "precision": "float64", "recall": "float64",
+    "interval": "float64", "visible": "float64", "complete": "bool_", "chosen": "large_string", "max_baskets": "int64",
+    "questions": "int64", "rounds": "int64", "answering": "int64", "report_bytes": "int64", "shuffled": "float64",
+    "recommended": "bool_",
+}  # fmt: skip
 _COLUMNS = {"curator": (*_EACH, "questions"), "local": (*_EACH, "rounds", "bytes", "shuffled")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outlook:
-    """What is expected of one mechanism or protocol.
-
-    Parameters
-    ----------
-    name, side
-        Which one, and on which side: ``"curator"`` or ``"local"``.
-    precision, recall
-        Which share of what it finds is right, and which share of what is right it finds; None where patterns are named
-        and only counted.
-    interval
-        How far a count lies from the truth at most in 95 of 100 cases, in people. Infinite where nothing is found. A
-        curator's is in baskets where people have several: of those that take part.
-    visible
-        The smallest support that can be told from noise. Infinite where none can.
-    complete
-        Whether all patterns that were asked for are seen: then smaller supports may be visible too.
-    chosen
-        The mechanism that would do the work, where it chooses one.
-    max_baskets
-        How many baskets of a person would take part in a curator's release, where people have several: 0 otherwise.
-    questions
-        How often a curator's engine goes through the data; 0 for a protocol.
-    rounds, answering, report_bytes
-        How many rounds a protocol has, how many people answer in the smallest of them, and the largest report in bytes;
-        0 for a mechanism.
-    shuffled
-        The central epsilon of the smallest round once its reports are anonymous; None for a mechanism.
-    """
-
-    name: str
-    side: Side
-    precision: float | None
-    recall: float | None
-    interval: float
-    visible: float
-    complete: bool
-    chosen: str = ""
-    max_baskets: int = 0
-    questions: int = 0
-    rounds: int = 0
-    answering: int = 0
-    report_bytes: int = 0
-    shuffled: Fraction | None = None
-
-    @property
-    def score(self) -> float:
-        """The harmonic mean of precision and recall, by which forecasts are ordered; below 0 where there is none."""
-        if self.precision is None or self.recall is None:
-            return -1.0
-        return (
-            2 * self.precision * self.recall / (self.precision + self.recall) if self.precision + self.recall else 0.0
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; what is infinite is null."""
-        return {
-            "name": self.name,
-            "side": self.side,
-            "precision": self.precision,
-            "recall": self.recall,
-            "interval": _finite(self.interval),
-            "visible": _finite(self.visible),
-            "complete": self.complete,
-            "chosen": self.chosen or None,
-            "max_baskets": self.max_baskets or None,
-            "questions": self.questions,
-            "rounds": self.rounds,
-            "answering": self.answering,
-            "report_bytes": self.report_bytes,
-            "shuffled": None if self.shuffled is None else float(self.shuffled),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forecast(Rendered):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Forecast(Result):
     """What :func:`discreet.plan` returns: what to expect of each mechanism and protocol, the best first.
 
     Parameters
@@ -139,6 +63,8 @@ class Forecast(Rendered):
         None where even the largest tried is not.
     notes
         Sentences about what the forecast rests on.
+    smaller
+        The forecasts at smaller epsilons, the smallest first, where there are several: all else is of the largest one.
 
     Examples
     --------
@@ -146,7 +72,13 @@ class Forecast(Rendered):
     >>> forecast = discreet.plan(people=100_000, items=200, epsilon=1, top=10, side="curator")
     >>> round(forecast["exponential"].precision, 1)
     1.0
+    >>> bought = discreet.plan(people=20_000, items=200, top=10, names=["auto"], epsilon=["0.1", 1])
+    >>> bought.at("0.1")["auto"].interval > bought.at(1)["auto"].interval
+    True
     """
+
+    FORM: ClassVar[str] = "forecast/1"
+    NOUN: ClassVar[str] = "a forecast"
 
     asked: Mapping[str, Any]
     outlooks: tuple[Outlook, ...]
@@ -155,8 +87,34 @@ class Forecast(Rendered):
     delta: Fraction
     needed: Mapping[str, float | int | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    smaller: tuple[Forecast, ...] = ()
+
+    @property
+    def by_epsilon(self) -> tuple[Forecast, ...]:
+        """The forecast at each epsilon, the smallest epsilon first."""
+        return (*self.smaller, replace(self, smaller=())) if self.smaller else (self,)
+
+    @property
+    def epsilons(self) -> tuple[str, ...]:
+        """The epsilons, the smallest first, as they are written; empty of a forecast that states none."""
+        return tuple(one.asked["epsilon"] for one in self.by_epsilon if "epsilon" in one.asked)
+
+    def at(self, epsilon: Any) -> Forecast:
+        """Return the forecast at one epsilon."""
+        wanted = exact(epsilon, "epsilon")
+        for one, there in zip(self.by_epsilon, self.epsilons, strict=False):
+            if Fraction(there) == wanted:
+                return one
+        raise MisuseError(
+            f"There is no forecast at an epsilon of {shown(wanted)}; there are those at {', '.join(self.epsilons)}."
+        )
 
     def __getitem__(self, name: str) -> Outlook:
+        if self.smaller:
+            raise MisuseError(
+                f"This is a forecast at several epsilons ({', '.join(self.epsilons)}): say at which one, as in "
+                f"at({self.epsilons[0]})[{name!r}]."
+            )
         for one in self.outlooks:
             if one.name == name:
                 return one
@@ -183,8 +141,33 @@ class Forecast(Rendered):
                 best[side] = min(near or level, key=lambda one: (one.interval, one.name)).name
         return best
 
+    @property
+    def provenance(self) -> Provenance:
+        """The question, and what the forecast rests on."""
+        return Provenance(question=dict(self.asked), notes=self.notes)
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table, a row for each mechanism and protocol at each epsilon; what is infinite is null."""
+        import pyarrow as pa
+
+        rows = [
+            {
+                "epsilon": float(Fraction(made.asked["epsilon"])) if "epsilon" in made.asked else None,
+                **one.to_dict(),
+                "recommended": made.recommended.get(one.side) == one.name,
+            }
+            for made in self.by_epsilon
+            for one in made.outlooks
+        ]
+        return pa.Table.from_pylist(rows, pa.schema({name: getattr(pa, kind)() for name, kind in _TABLE.items()}))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return everything as plain values; of several epsilons, those of each in a list."""
+        if self.smaller:
+            return {"discreet": self.FORM, "forecasts": [one._to_values() for one in self.by_epsilon]}
+        return {"discreet": self.FORM, **self._to_values()}
+
+    def _to_values(self) -> dict[str, Any]:
         return {
             "asked": dict(self.asked),
             "recommended": self.recommended,
@@ -196,20 +179,27 @@ class Forecast(Rendered):
             "notes": list(self.notes),
         }
 
-    def to_json(self) -> str:
-        """Return everything as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        if "asked" not in values:
+            *smaller, largest = map(cls._from_values, values["forecasts"])
+            return replace(largest, smaller=tuple(smaller))
+        renamed = {"outlooks": values["forecasts"], "delta": values["shuffling_delta"]}
+        return read_fields(cls, {**values, **renamed}, smaller=())
 
     def plot(self) -> Picture:
         """Return a picture of what this budget buys: what each is expected to get right, and how far off counts are.
 
-        A notebook shows it, and ``.save("picture.svg")`` writes it.
+        A notebook shows it, and ``.save("picture.svg")`` writes it. Of several epsilons it shows what is found at each,
+        with the one to take at the largest drawn strong; of very many, those that find the most.
         """
         from ..report.plots import forecast
 
+        if self.smaller:
+            return budgets.picture_of(self)
         rows = self._drawn()
         if not rows:
-            raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
+            raise MisuseError(budgets.NOTHING_TO_DRAW)
         return forecast(rows, stands=self.stands, notes=self._recommended())
 
     def _drawn(self) -> list[tuple[str, float]]:
@@ -227,10 +217,12 @@ class Forecast(Rendered):
         from ..report.plots import forecast_bars
         from ..report.tables import TableColumn
 
+        if self.smaller:
+            return budgets.page_of(self, title)
         tables = []
         for side, heading in HEADS.items():
             there = [one for one in self.outlooks if one.side == side]
-            cells = list(zip(*(_row(one) for one in there), strict=True))
+            cells = list(zip(*map(cells_of, there), strict=True))
             # The small bars of a terminal are left to the picture.
             columns = [
                 TableColumn(name.capitalize(), texts)
@@ -249,10 +241,6 @@ class Forecast(Rendered):
             notes=[line for line in self.lines() if line not in (*recommended, _NOTHING)],
             refused=self.refused,
         )
-
-    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
-        """Write to a ``.json`` file, or to an ``.html`` page with a title."""
-        save_forecast(self, path, title)
 
     @property
     def stands(self) -> str:
@@ -286,6 +274,8 @@ class Forecast(Rendered):
 
     def lines(self) -> list[str]:
         """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
+        if self.smaller:
+            return budgets.lines_of(self)
         said = [*(self.found(name, value) for name, value in self.needed.items()), self.stands, *self._recommended()]
         if self.units:
             said.append(self.units)
@@ -306,7 +296,7 @@ class Forecast(Rendered):
     @property
     def units(self) -> str:
         """What is counted and what is protected, where people have several baskets; nothing otherwise."""
-        return units_of(self.asked, self.outlooks)
+        return units_of(self.asked, (one for made in self.by_epsilon for one in made.outlooks))
 
     def _why(self, name: str) -> str:
         one = self[name]
@@ -320,94 +310,24 @@ class Forecast(Rendered):
             return f"No {what} that was tried is enough for {name}."
         return f"{name} needs about {value:,} people." if what == "people" else f"{name} needs an epsilon of {value:g}."
 
-    def __str__(self) -> str:
-        return text_of(self) + "\n"
-
-    def __rich__(self) -> Group:
+    def _rich(self, rows: int | None) -> Group:
         from rich.console import Group
         from rich.text import Text
 
-        tables = [self._table(side) for side in HEADS if any(one.side == side for one in self.outlooks)]
+        if self.smaller:
+            tables = budgets.tables_of(self, rows)
+        else:
+            sides = [side for side in HEADS if any(one.side == side for one in self.outlooks)]
+            tables = [self._table(side, rows) for side in sides]
         return Group(*tables, *(Text(f"\n{line}") for line in self.lines()))
 
-    def _table(self, side: Side) -> Table:
+    def _table(self, side: Side, rows: int | None) -> Table:
         from rich.table import Table
 
         table = Table(box=None, pad_edge=False, title=HEADS[side], title_justify="left", title_style="bold")
         for head in _COLUMNS[side]:
             table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
-        for one in self.outlooks:
-            if one.side == side:
-                chosen = one.name == self.recommended.get(side)
-                table.add_row(*_row(one), style="bold" if chosen else "")
+        for one in [one for one in self.outlooks if one.side == side][:rows]:
+            chosen = one.name == self.recommended.get(side)
+            table.add_row(*cells_of(one), style="bold" if chosen else "")
         return table
-
-
-def _row(one: Outlook) -> list[str]:
-    off = most_off(one.interval) if isfinite(one.interval) else "–"
-    name = f"{one.name} ({one.chosen})" if one.chosen else one.name
-    cells = [name, _percent(one.precision), _bar(one.precision), _percent(one.recall), off, _visible(one)]
-    if one.side == "curator":
-        return [*cells, f"{one.questions:,}"]
-    mixed = f"{float(one.shuffled):.3g}" if one.shuffled is not None else ""
-    return [*cells, f"{one.rounds:,}", f"{one.report_bytes:,}", mixed]
-
-
-def most_off(margin: float) -> str:
-    """Return by how much counts are off at the most, in four digits: a forecast has no more.
-
-    Examples
-    --------
-    >>> most_off(31_098.4), most_off(12.3)
-    ('31,100', '12')
-    """
-    size = 10 ** max(0, len(f"{margin:.0f}") - _DIGITS)
-    return f"{round(margin / size) * size:,}"
-
-
-def save_forecast(found: Forecast | Forecasts, path: str | PathLike[str], title: str | None) -> None:
-    """Write a forecast to a file of JSON or a page, as its suffix says."""
-    from ..atomic_write import written
-    from ..results.files import is_page
-
-    if not is_page(path) and Path(path).suffix.lower() != ".json":
-        raise MisuseError(f"A forecast is saved as .html or .json; {path} was given. Its picture: plot().save().")
-    text = found.report(title=title) if is_page(path) else found.to_json() + "\n"
-    with written(path) as stream:
-        stream.write(text.encode())
-
-
-def units_of(asked: Mapping[str, Any], outlooks: Iterable[Outlook]) -> str:
-    """Say what is counted and what is protected, where people have several baskets; nothing otherwise."""
-    if EACH not in asked:
-        return ""
-    outlooks = tuple(outlooks)
-    caps = sorted({one.max_baskets for one in outlooks if one.max_baskets})
-    most, said = asked.get("max_baskets"), []
-    if caps:
-        how = "as was asked" if most is not None else "a number that would be chosen with noise"
-        many = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}"
-        said.append(f"A curator counts baskets, {many} of each person at most: {how}.")
-    if any(one.side == "local" for one in outlooks):
-        drawn = f" Those with fewer than {most:,} may draw an empty one." if most is not None and most > 1 else ""
-        said.append(f"Devices are counted as people: each answers for one of its baskets, drawn at random.{drawn}")
-    return " ".join([*said, "The unit of privacy is the person, with all their baskets."])
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
-
-
-def _bar(value: float | None) -> str:
-    full = round(_WIDE * (value or 0.0))
-    return "█" * full + "·" * (_WIDE - full) if value is not None else ""
-
-
-def _visible(one: Outlook) -> str:
-    if not isfinite(one.visible) or one.visible > 1:
-        return "nothing"
-    return f"{'≤ ' if one.complete else ''}{100 * one.visible:.3g} %"

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..baskets.recoding import table_onto
-from ..checks import LARGEST, support
+from ..checks import LARGEST
 from ..errors import LimitError, MisuseError, told
 from ..exact.engine import Engine
 from ..exact.judging import WantedPatterns, judged, listed_patterns, tuples_of
 from ..exact.mine import mine
+from ..local.study.one_basket import expected
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import SimulationSource
-from ..publish import Job, metered
+from ..publish import Case, metered
 from ..results.patterns import Patterns
 from ..results.trials import Trial
 from .trying import interval_of
@@ -27,25 +28,24 @@ from .trying import interval_of
 _MOST = 1_000_000
 
 
-def wanted_patterns(job: Job, scale: float = 1.0) -> WantedPatterns:
+def wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
     """Return what is asked for, as it is in the data; mined once for all trials."""
-    asked = job.recorded_question
-    vocabulary = job.baskets.vocabulary
-    barred = np.setdiff1d(np.arange(len(vocabulary), dtype=np.int32), np.union1d(job.allowed, job.prefix))
+    vocabulary = case.baskets.vocabulary
+    barred = np.setdiff1d(np.arange(len(vocabulary), dtype=np.int32), np.union1d(case.allowed, case.required))
     which: dict[str, Any] = {
-        "lengths": (job.least, job.longest),
-        "contains": vocabulary.take(job.prefix).to_pylist(),
+        "lengths": (case.question.min_length, case.question.max_length),
+        "contains": vocabulary.take(case.required).to_pylist(),
         "excludes": vocabulary.take(barred).to_pylist(),
     }
-    threshold = job.top is None
-    if job.top is not None:
-        found = mine(job.baskets, top=job.top, **which)
+    threshold = case.question.top is None
+    if case.question.top is not None:
+        found = mine(case.baskets, top=case.question.top, **which)
         last = round(int(found.counts.min(initial=LARGEST)) * scale)
     else:
-        people = round(len(job.baskets) * scale)
-        last = job.min_count or max(1, ceil(support(asked["min_support"]) * people))
+        people = round(len(case.baskets) * scale)
+        last = case.question.min_count or max(1, ceil(case.question.min_support * people))
         try:
-            found = mine(job.baskets, min_count=max(1, ceil(last / scale)), limit=_MOST, **which)
+            found = mine(case.baskets, min_count=max(1, ceil(last / scale)), limit=_MOST, **which)
         except LimitError:
             raise LimitError(
                 told(
@@ -66,12 +66,12 @@ def wanted_patterns(job: Job, scale: float = 1.0) -> WantedPatterns:
     return WantedPatterns(many=len(found), last=last, counts=above, threshold=threshold)
 
 
-def tried(job: Job, wanted: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine) -> Trial:
+def tried(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine) -> Trial:
     """Make one release with seeded noise, and measure it.
 
     Parameters
     ----------
-    job, wanted
+    case, wanted
         The question, and what is true of it.
     seed
         The same seed gives the same noise.
@@ -80,38 +80,33 @@ def tried(job: Job, wanted: WantedPatterns, seed: int, engine: Callable[[Any], E
     truth
         An engine over all baskets, kept over trials, to look up what was found.
     """
-    seen: list[Engine] = []
-
-    def watched(baskets: Any) -> Engine:
-        seen.append(engine(baskets))
-        return seen[-1]
-
     began = time.perf_counter()
-    meter = Meter(job.budget, job.neighbours, SimulationSource(seed), discovery_delta=job.discovery_delta)
-    release = metered(job, meter, watched)
+    meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
+    release = metered(case, meter, engine)
     seconds = time.perf_counter() - began
-    found = _coded(release.patterns, job)
+    found = _coded(release.patterns, case)
     listed = listed_patterns(truth, found)
     numbers = judged(listed, wanted, rules=False)
-    # Where people have several baskets, an interval is for the count among those that took part in this run.
-    part = listed.true
-    if job.baskets.several:
-        part = listed_patterns(seen[1 if job.choosing_cap else 0], found).true
+    # Where people have several baskets, an interval is for the weighed count: `publish/basket_cap.md`.
+    true_counts = listed.true_counts
+    if case.baskets.several:
+        cap = int(release.facts["most baskets of a person"])
+        true_counts = cap * expected(case.baskets, found, cap)
     margin = interval_of(release.patterns)
     return Trial(
         found=1 - numbers["missed"],
         error=numbers["median_error"],
         listed=len(found),
-        held=int(((listed.low <= part) & (part <= listed.high)).sum()),
+        held=int(((listed.low <= true_counts) & (true_counts <= listed.high)).sum()),
         margin=margin if isfinite(margin) else None,
         seconds=seconds,
         chosen=release.chosen,
     )
 
 
-def _coded(patterns: Patterns, job: Job) -> Patterns:
+def _coded(patterns: Patterns, case: Case) -> Patterns:
     """Return released patterns in the codes of the data: where the list is not public, a release numbers items anew."""
-    vocabulary = job.baskets.vocabulary
+    vocabulary = case.baskets.vocabulary
     if patterns.vocabulary is vocabulary:
         return patterns
     return replace(patterns, codes=table_onto(patterns.vocabulary, vocabulary)[patterns.codes], vocabulary=vocabulary)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, isfinite
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from ..registry import Entry, entry, mechanisms, protocols
 from ..wording import hinted
 from .bounds import bounds
 from .crowd import ImaginedCrowd, imagine
-from .forecast import Forecast, Outlook
-from .forecasts import Forecasts
+from .forecast import Forecast
 from .known import MOST_PEOPLE, Known, at_most, cap_of
+from .outlook import Outlook
 from .shuffle import shuffled
 from .trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
@@ -36,11 +36,7 @@ _EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
 _FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
 
 
-@overload
-def plan(*, items: int, epsilon: list[Any] | tuple[Any, ...], **question: Any) -> Forecasts: ...
-@overload
-def plan(*, items: int, epsilon: str | float | Fraction | None = None, **question: Any) -> Forecast: ...
-@hinted  # type: ignore[misc]  # the two above leave most keywords to this one
+@hinted
 def plan(
     *,
     items: int,
@@ -59,7 +55,7 @@ def plan(
     names: Iterable[str] | None = None,
     neighbours: Relation = "add-remove",
     progress: Callable[[str], object] | None = None,
-) -> Forecast | Forecasts:
+) -> Forecast:
     """Say what to expect before anything is spent, for every mechanism and protocol that can answer a question.
 
     No data are read. A crowd is imagined from the numbers given here, and over it runs what would run over the real
@@ -75,7 +71,7 @@ def plan(
         How many people there are, about. Left out: how many are needed for four of five patterns to be found.
     epsilon, delta
         What may be spent: by a curator once, by a device on its one report (which has no delta). Left out: what is
-        needed. A list of epsilons is forecast at each of them, and a :class:`~discreet.planning.Forecasts` comes out.
+        needed. A list of epsilons is forecast at each of them: ``forecast.at(0.5)`` is one of these.
     top, min_support
         Which patterns are wanted: how many, or held by which fraction of the people. One of the two.
     lengths
@@ -162,7 +158,7 @@ def plan(
         planner.forecast(replace(asked, budget=budget), f" at epsilon {shown(budget.epsilon)}" if several else "")
         for budget in sorted(set(budgets), key=lambda one: one.epsilon)
     ]
-    return Forecasts(tuple(made)) if several else made[0]
+    return replace(made[-1], smaller=tuple(made[:-1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -352,7 +348,11 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
     if names is not None:
         if isinstance(names, str):
             raise MisuseError(
-                told("{names} is a list of names, such as ['auto', 'svsm']; {given!r} was given.", given=names)
+                told(
+                    "{option} is a list of names, such as ['auto', 'svsm']; {given!r} was given.",
+                    option=Message("names", "--name"),
+                    given=names,
+                )
             )
         found = [entry(name) for name in dict.fromkeys(names)]
         for one in found:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curator.steps.truncation import rising
+from ..curator.steps.truncation import fit_rising
 from ..errors import LimitError, MisuseError, told
 from ..exact.mine import mine
 from ..exact.query import Supports
@@ -25,7 +25,7 @@ from ..local.study.simulate import scored_relations
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import SimulationSource
-from ..publish import metered, prepare
+from ..publish import Question, cases_of, metered
 from ..registry import Entry
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
@@ -185,7 +185,7 @@ def visible(tried: Sequence[Tried], true: CrowdTruth) -> float:
     lengths = np.array([len(one) for one in true.itemsets])
     meant = np.flatnonzero(np.isin(lengths, lengths[shares > 0]))
     order = meant[np.argsort(true.counts[meant], kind="stable")]
-    seen = np.flatnonzero(rising(shares[order]) >= 0.5 - 1e-9)
+    seen = np.flatnonzero(fit_rising(shares[order]) >= 0.5 - 1e-9)
     if not len(seen):
         return inf
     return max(float(true.counts[order][seen[0]]) / true.people, interval)
@@ -201,8 +201,7 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         if named
         else {"top": asked.top, "min_support": asked.min_support, "lengths": (asked.least, asked.longest)}
     )
-    jobs = prepare(
-        crowd.baskets,
+    question_to_ask = Question(
         really=True,  # nothing is promised by a forecast
         **question,
         epsilon=asked.budget.epsilon,
@@ -213,15 +212,16 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         mechanism=entry.name,
     )
     # Where a person is replaced, the sensitivities and the noise are others.
-    job = replace(jobs[""], neighbours=asked.neighbours)
-    meter = Meter(job.budget, job.neighbours, SimulationSource(seed), discovery_delta=job.discovery_delta)
+    case = cases_of(question_to_ask, crowd.baskets)[""]
+    case = replace(case, question=replace(question_to_ask, neighbours=asked.neighbours))
+    meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
     calls: list[str] = []
 
     def engine(baskets: Any) -> ScaledEngine:
         inner = crowd.exact if baskets is crowd.baskets else type(crowd.exact)(baskets)
         return ScaledEngine(inner, crowd.scale, calls)
 
-    release = metered(job, meter, engine)
+    release = metered(case, meter, engine)
     most = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
     run = Tried(
         precision=None,

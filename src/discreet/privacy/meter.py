@@ -1,11 +1,11 @@
-"""The only way from an exact answer to a released one: noise is added here, and its cost is written down here.
+"""The only way from an exact answer to a released answer: noise is added here, and its cost is recorded here.
 
-A mechanism holds a meter, not a source. It names a share of its budget for each step; the meter draws the noise that
-the query's own sensitivity asks for under the neighbour relation, and records the charge. The guarantee of a release
-is composed of what the meter recorded, so a mechanism cannot claim what it did not do.
+A mechanism holds a meter, and no random source. It names a share of its budget for each step; the meter draws noise
+scaled to the sensitivity of the query under the neighbour relation, and records the charge. The guarantee of a release
+is composed of the recorded charges, so that a mechanism cannot claim more privacy than it paid for.
 
-The budget is kept in one currency: epsilon where it is pure, rho where it has a delta (zCDP). Shares are exact
-fractions of it. The proofs are in `meter.md`.
+The budget has one currency: epsilon for a pure budget, rho for a budget with a delta (zCDP). Shares are exact fractions
+of the budget. The proofs are in `meter.md`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..exact.universe import Universe
 from ..results.itemsets import Itemsets
 from .budget import Budget, Charge, Neighbours, rho_for
 from .sampling import intervals, selection
-from .sampling.samplers import discrete_gaussian, discrete_laplace, short
+from .sampling.samplers import discrete_gaussian, discrete_laplace, shorten_fraction
 from .sampling.selection import Tallies
 from .sampling.sources import Source
 from .sealed import I64, SealedAnswer, SealedEngine, SealedList, unsealed
@@ -33,14 +33,15 @@ from .sealed import I64, SealedAnswer, SealedEngine, SealedList, unsealed
 ItemTuple: TypeAlias = tuple[int, ...]
 Way: TypeAlias = Literal["exponential", "gumbel", "permute-and-flip", "laplace"]
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # the usual level of confidence intervals
+# The samplers of the selection methods; "laplace" has an interface of its own, `selection.noisy_top`.
 _DRAWS = {
     "exponential": selection.exponential,
     "gumbel": selection.gumbel,
     "permute-and-flip": selection.permute_and_flip,
 }
-_RANGED = ("exponential", "gumbel")
-_ROOT_GRID = 10**18
+_BOUNDED_RANGE = ("exponential", "gumbel")
+_ROOT_GRID = 10**18  # a square root is rounded down by at most 10^-18: the loss of budget is negligible
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +53,13 @@ class Noisy:
     variance: Fraction
 
     def margin(self, confidence: float = CONFIDENCE) -> int:
-        """Return the smallest m for which the noise lies within -m … m with at least this probability."""
+        """Return the smallest m with Pr[|noise| <= m] >= confidence."""
         outside = 1 - confidence
         if self.variance == 0:
             return 0
         if self.scale is None:
             return ceil(normal_point(outside) * sqrt(self.variance))
-        # The noise is over m with probability q^(m + 1) / (1 + q), q = exp(-1 / scale); below -m with the same.
+        # Pr[noise > m] = Pr[noise < -m] = q^(m + 1) / (1 + q), q = exp(-1 / scale)
         rate = 1 / float(self.scale)
         log_norm = log1p(np.exp(-rate)) if rate < 700 else 0.0
         return max(0, ceil((log(2 / outside) - log_norm) / rate) - 1)
@@ -70,8 +71,9 @@ class Noisy:
 
 
 def normal_point(outside: float) -> float:
-    """Return how many deviations a normal variable is away from its mean with at most this probability."""
+    """Return z with Pr[|Z| > z] <= outside for a standard normal Z."""
     low, high = 0.0, 40.0
+    # 60 halvings of 40 exhaust the precision of a double; `high` always stays valid.
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if erfc(middle / sqrt(2)) > outside else (low, middle)
@@ -80,11 +82,11 @@ def normal_point(outside: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What a choice is made from, unsealed: scores, and how they may move.
+    """The unsealed candidates of a selection: their scores, and the largest change of a score.
 
-    Listed candidates have a score each; `unlisted` of them are not listed and all have the score `rest`. Adding a
-    person changes each score by at most `step`; `monotone` says that all of them then move in one direction.
-    `itemsets` says what the listed ones are, wherever some are not listed: the audit follows them by it.
+    Each listed candidate has a score; each of the `unlisted` further candidates has the score `rest`. Adding a person
+    changes each score by at most `step`; with `monotone`, all scores then change in one direction. `itemsets` names the
+    listed candidates if some candidates are unlisted: the audit matches candidates by it.
     """
 
     scores: I64
@@ -95,16 +97,16 @@ class Candidates:
     itemsets: Itemsets | None = None
 
     @property
-    def many(self) -> int:
-        """How many candidates there are in all."""
+    def total_count(self) -> int:
+        """The number of candidates, listed and unlisted."""
         return len(self.scores) + self.unlisted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Things:
-    """Itemsets that were found, the largest noisy count first, with the threshold they passed.
+class SelectedItemsets:
+    """Itemsets over a noisy threshold, the largest noisy count first, with the threshold.
 
-    Ties are ordered by the codes: the order in which the engine lists itemsets depends on the data.
+    Ties are ordered by codes: the order in which the engine lists itemsets depends on the data.
     """
 
     itemsets: Itemsets
@@ -114,18 +116,20 @@ class Things:
 
 
 def moves(query: Query, neighbours: Neighbours, baskets: int = 1) -> tuple[int, int]:
-    """Return how far a query's answers for two neighbours are apart at most: the L1 and the squared L2 norm.
+    """Return the L1 norm and the squared L2 norm of the largest difference between answers for two neighbours.
 
-    A person has so many baskets at most.
+    A person has at most `baskets` baskets.
     """
-    one = query.sensitivity(baskets)
-    return (one.l1_replace, one.squared_l2_replace) if neighbours is Neighbours.REPLACE else (one.l1, one.squared_l2)
+    sensitivity = query.sensitivity(baskets)
+    if neighbours is Neighbours.REPLACE:
+        return sensitivity.l1_replace, sensitivity.squared_l2_replace
+    return sensitivity.l1, sensitivity.squared_l2
 
 
 class Meter:
-    """A budget being spent: draws noise, chooses, and writes down what each step cost.
+    """A budget being spent: draws noise, selects candidates, and records the charge of each step.
 
-    `max_baskets` is how many baskets a person has at most in the data that are asked, a public or released number.
+    `max_baskets` is the largest number of baskets of a person in the queried data, a public or released number.
     """
 
     def __init__(
@@ -137,9 +141,9 @@ class Meter:
         discovery_delta: Fraction = Fraction(0),
         stage: Callable[[str], object] | None = None,
     ) -> None:
-        """Open a meter; `discovery_delta` is the part of the budget's delta that is kept for finding items.
+        """Open a meter; `discovery_delta` is the part of the budget's delta for finding unlisted items.
 
-        `stage` is called with the name of each step before it is taken: the names are those of the charges.
+        `stage` is called with the name of each step before the step is taken: the names are those of the charges.
         """
         self.budget = budget
         self.neighbours = neighbours
@@ -148,10 +152,10 @@ class Meter:
         self.total = budget.epsilon if self.pure else rho_for(budget.epsilon, self.conversion)
         self.charges: list[Charge] = []
         self.max_baskets = 1
-        self._finding = [discovery_delta]  # what is left of it, shared with the parts
+        self._discovery_deltas = [discovery_delta]  # the remaining delta, in a list that parts share
         self._source = source
         self._stage = stage
-        self._spent = Fraction(0)
+        self._spent_share = Fraction(0)
 
     @property
     def simulated(self) -> bool:
@@ -160,219 +164,245 @@ class Meter:
 
     @property
     def left(self) -> Fraction:
-        """The share of the budget that is not spent."""
-        return 1 - self._spent
+        """The unspent share of the budget."""
+        return 1 - self._spent_share
 
     def part(self, share: Fraction) -> Meter:
-        """Return a meter over a share of this one's budget; what it spends is written down in the same place."""
-        self._take(share)
+        """Return a meter over a share of this budget; both meters record their charges in one list."""
+        self._spend_share(share)
         part = object.__new__(type(self))
+        # The list of charges and the discovery delta are shared, so that parts record in one place.
         part.__dict__.update(self.__dict__)
         part.total = self.total * share
-        part._spent = Fraction(0)
+        part._spent_share = Fraction(0)
         return part
 
     def secret(self) -> int:
-        """Return a fresh key of 63 bits for a keyed truncation. It must not leave the release."""
+        """Return a fresh key of 63 bits for a keyed truncation. The key must not leave the release."""
         return self._source.bits(63)
 
     def below(self, bound: int) -> int:
-        """Return an even random number below a public bound, for filling up with candidates nobody lists."""
+        """Return a uniform number below a public bound, for filling up with unlisted candidates."""
         return self._source.below(bound)
 
     def epsilon(self, share: Fraction) -> Fraction:
-        """Return the epsilon a share is worth where it is spent as one pure step."""
+        """Return the epsilon of a share that is spent as one pure step: amount, or sqrt(2 rho) in zCDP."""
         amount = self.total * share
-        return amount if self.pure else _root(2 * amount)
+        return amount if self.pure else _square_root(2 * amount)
 
     def scale(self, query: Query, share: Fraction) -> tuple[Fraction | None, Fraction]:
-        """Return the scale (None for Gaussian noise) and the variance of the noise a share buys for a query."""
+        """Return the scale (None for Gaussian noise) and the variance of the noise of a query for a share."""
         return self.scale_for(query, share, self.max_baskets)
 
     def scale_for(self, query: Query, share: Fraction, baskets: int) -> tuple[Fraction | None, Fraction]:
-        """Return the same where people have so many baskets at most."""
+        """Return the scale and the variance of the noise if each person has at most `baskets` baskets."""
         amount = self.total * share
-        most, squared = moves(query, self.neighbours, baskets)
+        l1_norm, squared_l2_norm = moves(query, self.neighbours, baskets)
         if self.pure:
-            scale = Fraction(most) / amount
+            # Laplace: b = Delta_1 / epsilon, variance at most 2 b^2. Gaussian: rho = Delta_2^2 / (2 variance).
+            scale = Fraction(l1_norm) / amount
             return scale, 2 * scale**2
-        return None, Fraction(squared) / (2 * amount)
+        return None, Fraction(squared_l2_norm) / (2 * amount)
 
-    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
-        """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
-        self._same_baskets(engine.max_baskets)
-        self._take(share, what)
+    def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
+        """Return the answer to the query with noise scaled to the sensitivity of the query, and charge the share."""
+        # The share is spent before the engine answers: an error on the way leaves it spent.
+        self._check_max_baskets(engine.max_baskets)
+        self._spend_share(share, purpose)
         amount = self.total * share
         scale, variance = self.scale(query, share)
-        exact = unsealed(engine.answer(query))
+        exact_counts = unsealed(engine.answer(query))
         if scale is not None:
-            noise = discrete_laplace(self._source, scale, len(exact))
-            self.charges.append(Charge.pure(what, amount))
+            noise = discrete_laplace(self._source, scale, len(exact_counts))
+            self.charges.append(Charge.pure(purpose, amount))
         else:
-            noise = discrete_gaussian(self._source, variance, len(exact))
-            self.charges.append(Charge.gaussian(what, amount))
-        return Noisy(exact + noise, scale, variance)
+            noise = discrete_gaussian(self._source, variance, len(exact_counts))
+            self.charges.append(Charge.gaussian(purpose, amount))
+        return Noisy(exact_counts + noise, scale, variance)
 
     def rate(
         self, picks: int, share: Fraction, way: Way, *, monotone: bool = True, step: int | None = None
     ) -> Fraction:
-        """Return how much a score counts for in a choice: the r of exp(r * score), or one over the Laplace scale.
+        """Return the rate of a score: r in exp(r * score), or 1 / scale for Laplace noise.
 
-        Scores that all move in one direction when a person is added (`monotone`) may count double (E8). When a person
-        is replaced, such a score moves up or down by a step at most, and any other by two steps. Without a `step`
-        scores are counts of baskets.
+        Scores that change in one direction when a person is added (`monotone`) may have twice the rate (E8). When a
+        person is replaced, a monotone score changes by at most one step up or down, and any other score by two steps.
+        The default `step` is that of counts of baskets.
         """
         step = self.max_baskets if step is None else step
-        each = self._each(self.total * share, picks, way)
-        added = self.neighbours is Neighbours.ADD_REMOVE
+        pick_epsilon = self._pick_epsilon(self.total * share, picks, way)
+        is_add_remove = self.neighbours is Neighbours.ADD_REMOVE
         if monotone:
-            return each / (step if added else 2 * step)
-        return each / (2 * step if added else 4 * step)
+            return pick_epsilon / (step if is_add_remove else 2 * step)
+        return pick_epsilon / (2 * step if is_add_remove else 4 * step)
 
-    def _each(self, amount: Fraction, picks: int, way: Way) -> Fraction:
-        """Return the epsilon of one of several picks that an amount of the currency pays for."""
+    def _pick_epsilon(self, amount: Fraction, picks: int, way: Way) -> Fraction:
+        """Return the epsilon of one pick, if an amount of the currency pays for `picks` picks."""
         if self.pure:
             return amount / picks
         if way == "laplace":
-            return _root(2 * amount) / picks  # one pure step
-        # A pick of the exponential mechanism has a bounded range and costs an eighth of its square, others a half.
-        return _root((8 if way in _RANGED else 2) * amount / picks)
+            return _square_root(2 * amount) / picks  # one pure step
+        # rho = epsilon^2 / 8 for a pick with bounded range (Cesar, Rogers 2021), epsilon^2 / 2 for any other pick.
+        return _square_root((8 if way in _BOUNDED_RANGE else 2) * amount / picks)
 
     def choose(
-        self, what: str, scores: SealedAnswer, picks: int, share: Fraction, way: Way = "exponential"
+        self, purpose: str, scores: SealedAnswer, picks: int, share: Fraction, way: Way = "exponential"
     ) -> tuple[int, ...]:
-        """Choose so many places, those of better scores likelier, and charge the share."""
+        """Choose `picks` places, with larger scores more probable, and charge the share."""
         candidates = Candidates(unsealed(scores), step=scores.step, monotone=scores.monotone)
-        return self._choose(what, candidates, picks, share, way).candidates
+        return self._choose(purpose, candidates, picks, share, way).candidates
 
     def choose_itemsets(
-        self, what: str, listed: SealedList, picks: int, share: Fraction, way: Way = "exponential"
+        self, purpose: str, listed: SealedList, picks: int, share: Fraction, way: Way = "exponential"
     ) -> list[ItemTuple]:
-        """Choose so many itemsets of all there are, those that more people hold likelier, and charge the share."""
-        known, universe = unsealed(listed), listed.universe
+        """Choose `picks` itemsets of the universe, with larger counts more probable, and charge the share."""
+        opened_list, universe = unsealed(listed), listed.universe
         if universe is None:
             raise MisuseError("Itemsets are chosen from all there are, and which items there are is not public here.")
         candidates = Candidates(
-            known.counts,
-            rest=known.bound,
-            unlisted=universe.many - len(known.counts),
+            opened_list.counts,
+            rest=opened_list.bound,
+            unlisted=universe.itemset_count - len(opened_list.counts),
             step=listed.step,
-            itemsets=known.itemsets,
+            itemsets=opened_list.itemsets,
         )
-        chosen = self._choose(what, candidates, picks, share, way)
-        return self._named(chosen, known.itemsets, universe)
+        selection_result = self._choose(purpose, candidates, picks, share, way)
+        return self._name_itemsets(selection_result, opened_list.itemsets, universe)
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> selection.Chosen:
-        self._take(share, what)
-        unlisted = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
-        tallies = Tallies.of(candidates.scores, unlisted)
+    def _choose(
+        self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way
+    ) -> selection.Selection:
+        self._spend_share(share, purpose)
+        unlisted_tally = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
+        # Equal scores are drawn as one tally: the cost does not grow with the number of unlisted candidates.
+        tallies = Tallies.of(candidates.scores, unlisted_tally)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         if way == "laplace":
-            places = selection.noisy_top(self._source, tallies, 1 / rate, picks)
+            tally_picks = selection.noisy_top(self._source, tallies, 1 / rate, picks)
         else:
-            places = _DRAWS[way](self._source, tallies, rate, picks)
-        each = self._each(self.total * share, picks, way)
-        rho = (picks * each) ** 2 / 2 if way == "laplace" else picks * each**2 / (8 if way in _RANGED else 2)
-        self.charges.append(Charge(what=what, epsilon=picks * each, rho=rho))
-        return selection.members(self._source, tallies, places, candidates.scores, unlisted)
+            tally_picks = _DRAWS[way](self._source, tallies, rate, picks)
+        pick_epsilon = self._pick_epsilon(self.total * share, picks, way)
+        rho = (
+            (picks * pick_epsilon) ** 2 / 2
+            if way == "laplace"
+            else picks * pick_epsilon**2 / (8 if way in _BOUNDED_RANGE else 2)
+        )
+        self.charges.append(Charge(what=purpose, epsilon=picks * pick_epsilon, rho=rho))
+        return selection.draw_members(self._source, tallies, tally_picks, candidates.scores, unlisted_tally)
 
-    def _named(self, chosen: selection.Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
-        """Return the chosen itemsets in the order of the choice: the listed ones, and as many as needed of the others.
+    def _name_itemsets(
+        self, selection_result: selection.Selection, listed: Itemsets, universe: Universe
+    ) -> list[ItemTuple]:
+        """Return the chosen itemsets in the order of the picks; unlisted picks get itemsets drawn at random.
 
-        Which picks were listed depends on the data, so the order must not tell them apart.
+        The order must not separate listed from unlisted picks: it depends on the data which picks are listed.
         """
-        places = np.array(chosen.candidates, np.int64)
-        known = iter(listed.take(places[places >= 0]).tuples())
-        rest = iter(self._others(listed, universe, chosen.unlisted) if chosen.unlisted else ())
-        return [next(rest) if place < 0 else next(known) for place in chosen.candidates]
+        candidate_numbers = np.array(selection_result.candidates, np.int64)
+        listed_itemsets = iter(listed.take(candidate_numbers[candidate_numbers >= 0]).tuples())
+        unlisted_itemsets = iter(
+            self._draw_unlisted(listed, universe, selection_result.unlisted) if selection_result.unlisted else ()
+        )
+        return [
+            next(unlisted_itemsets) if number < 0 else next(listed_itemsets) for number in selection_result.candidates
+        ]
 
-    def _others(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
-        return universe.others(listed.tuples(), many, self.below)
+    def _draw_unlisted(self, listed: Itemsets, universe: Universe, count: int) -> list[ItemTuple]:
+        """Return distinct random itemsets of the universe that are not listed."""
+        return universe.others(listed.tuples(), count, self.below)
 
-    def find(self, what: str, listed: SealedList, share: Fraction) -> Things:
-        """Add noise to the counts of what occurs, and show what passes a threshold that rare things hardly pass.
+    def find(self, purpose: str, listed: SealedList, share: Fraction) -> SelectedItemsets:
+        """Add noise to the counts of occurring itemsets; return the itemsets over a threshold.
 
-        Each of a person's baskets adds to at most as many counts as a cut basket has itemsets. Counts are looked at
-        above the public floor of the list, which is taken off them: what is not listed has 0, and is never released.
-        The chance that something only one person holds is released is charged as delta.
+        The threshold is one that rare itemsets hardly pass. Each basket of a person adds to at most `listed.most`
+        counts. The public floor of the list is subtracted from the counts: an unlisted itemset has the count 0, and is
+        never released. The probability of releasing an itemset of a single person is charged as delta.
         """
         if listed.floor is None or listed.most is None:
             raise MisuseError(
                 "What is found lies above a public floor, in baskets that were cut, and all of it is listed."
             )
-        self._same_baskets(listed.step)
-        known, floor = unsealed(listed), max(listed.floor, 0)
-        kept, noisy, threshold = self._find(what, known.counts - floor, max(1, listed.most), share, known.itemsets)
-        places = np.flatnonzero(kept)
-        values, names = noisy.values[places] + floor, known.itemsets.take(places).tuples()
-        order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
-        return Things(
-            itemsets=known.itemsets.take(places[order]),
-            values=values[order],
-            margin=noisy.margin(),
+        self._check_max_baskets(listed.step)
+        opened_list, floor = unsealed(listed), max(listed.floor, 0)
+        is_kept, noisy_counts, threshold = self._find(
+            purpose, opened_list.counts - floor, max(1, listed.most), share, opened_list.itemsets
+        )
+        places = np.flatnonzero(is_kept)
+        values, names = noisy_counts.values[places] + floor, opened_list.itemsets.take(places).tuples()
+        # Public ties: by noisy count, length and codes, and never by the order of the engine.
+        falling_order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
+        return SelectedItemsets(
+            itemsets=opened_list.itemsets.take(places[falling_order]),
+            values=values[falling_order],
+            margin=noisy_counts.margin(),
             threshold=threshold + floor,
         )
 
     def _find(
-        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
+        self, purpose: str, counts: I64, max_itemsets: int, share: Fraction, itemsets: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
-        """Return which counts pass, with their noise, and what they had to pass; counts are over 0.
+        """Return which counts pass the threshold, the noisy counts, and the threshold; counts are over 0.
 
-        `things` says what they are of, by which the audit follows them. What did not pass is not released.
+        `itemsets` names the counts for the audit. Counts below the threshold are not released.
         """
-        threshold = self.threshold(most, share)
-        finding = self._finding[0]
-        scale = self._finding_scale(most, share)
-        self._take(share, what)
+        threshold = self.threshold(max_itemsets, share)
+        discovery_delta = self._discovery_deltas[0]
+        scale = self._discovery_scale(max_itemsets, share)
+        self._spend_share(share, purpose)
         epsilon = self.epsilon(share)
-        noisy = counts + discrete_laplace(self._source, scale, len(counts))
-        self.charges.append(Charge.pure(what, epsilon, finding))
-        self._finding[0] = Fraction(0)
-        return noisy >= threshold, Noisy(noisy, scale, 2 * scale**2), threshold
+        noisy_counts = counts + discrete_laplace(self._source, scale, len(counts))
+        self.charges.append(Charge.pure(purpose, epsilon, discovery_delta))
+        # The delta is spent once: a second `find` of this meter or of a part raises.
+        self._discovery_deltas[0] = Fraction(0)
+        return noisy_counts >= threshold, Noisy(noisy_counts, scale, 2 * scale**2), threshold
 
-    def threshold(self, most: int, share: Fraction) -> int:
-        """Return the threshold that :meth:`find` would use for this share: rare things hardly pass it."""
-        finding = self._finding[0]
-        if finding == 0:
+    def threshold(self, max_itemsets: int, share: Fraction) -> int:
+        """Return the threshold of :meth:`find` for this share, which rare itemsets hardly pass."""
+        discovery_delta = self._discovery_deltas[0]
+        if discovery_delta == 0:
             raise MisuseError("Finding things that are not listed needs a delta.")
-        # One person brings at most `most` new things a basket, and none counts more than the baskets are. It passes if
-        # the noise is threshold - count or more, which has a probability of at most exp(-(threshold - count) / scale).
+        # A new person adds at most max_itemsets new itemsets per basket, each with a count of at most max_baskets.
+        # Pr[noise >= threshold - count] <= exp(-(threshold - count) / scale) for each new itemset; their sum is delta.
         digits = 40
-        chance = intervals.ln(intervals.ratio(Fraction(self._touched(most)) / finding, digits), digits)
-        needed = intervals.times(chance, intervals.ratio(self._finding_scale(most, share), digits), digits)
-        return self.max_baskets + max(0, ceil(needed[1]))
+        log_ratio = intervals.ln(
+            intervals.ratio(Fraction(self._max_changed_counts(max_itemsets)) / discovery_delta, digits), digits
+        )
+        max_noise = intervals.multiply(
+            log_ratio, intervals.ratio(self._discovery_scale(max_itemsets, share), digits), digits
+        )
+        return self.max_baskets + max(0, ceil(max_noise[1]))
 
-    def _finding_scale(self, most: int, share: Fraction) -> Fraction:
-        """Return the scale of the noise of :meth:`find`, as it is drawn: one too long is rounded up."""
-        return short(Fraction(self._touched(most)) / self.epsilon(share))
+    def _discovery_scale(self, max_itemsets: int, share: Fraction) -> Fraction:
+        """Return the noise scale of :meth:`find` as drawn: a fraction too long is rounded up."""
+        return shorten_fraction(Fraction(self._max_changed_counts(max_itemsets)) / self.epsilon(share))
 
-    def _touched(self, most: int) -> int:
-        """Return how many counts one person moves by one in :meth:`find`, and the one who comes where one is replaced.
+    def _max_changed_counts(self, max_itemsets: int) -> int:
+        """Return the L1 sensitivity of the counts in :meth:`find`: a replaced person changes counts twice.
 
-        What many baskets add to one count is that many moves.
+        If several baskets of a person add to one count, each basket counts as a change.
         """
-        return most * self.max_baskets * (2 if self.neighbours is Neighbours.REPLACE else 1)
+        return max_itemsets * self.max_baskets * (2 if self.neighbours is Neighbours.REPLACE else 1)
 
-    def _same_baskets(self, baskets: int) -> None:
+    def _check_max_baskets(self, baskets: int) -> None:
+        """Check that the data have the number of baskets per person that the noise is scaled to."""
         if baskets != self.max_baskets:
-            raise AssertionError("a meter reckons with as many baskets of a person as the data have that it asks")
+            raise AssertionError("the meter and the queried data differ in the largest number of baskets of a person")
 
-    def _take(self, share: Fraction, what: str | None = None) -> None:
-        if share <= 0 or self._spent + share > 1:
+    def _spend_share(self, share: Fraction, purpose: str | None = None) -> None:
+        if share <= 0 or self._spent_share + share > 1:
             raise AssertionError("a mechanism planned to spend more than its budget")
-        self._spent += share
-        if self._stage is not None and what is not None:
-            self._stage(what)
+        self._spent_share += share
+        if self._stage is not None and purpose is not None:
+            self._stage(purpose)
 
 
-def _root(square: Fraction) -> Fraction:
+def _square_root(square: Fraction) -> Fraction:
     """Return a square root, rounded down to a multiple of 10^-18."""
     return Fraction(isqrt(floor(square * _ROOT_GRID**2)), _ROOT_GRID)
 
 
-def shares(named: Sequence[tuple[str, Fraction]]) -> dict[str, Fraction]:
-    """Return a plan of shares by name; they add up to 1 at most."""
-    plan = dict(named)
+def shares(named_shares: Sequence[tuple[str, Fraction]]) -> dict[str, Fraction]:
+    """Return a plan of shares by name, after checking that shares are over 0 and add up to at most 1."""
+    plan = dict(named_shares)
     if sum(plan.values()) > 1 or min(plan.values(), default=Fraction(1)) <= 0:
         raise AssertionError("the shares of a plan are over 0 and add up to 1 at most")
     return plan

@@ -1,13 +1,13 @@
-"""Exact answers under seal: a mechanism can ask for them and pass them on, but only the meter looks inside.
+"""Exact answers under seal: a mechanism can request answers and pass them on, but only the meter opens them.
 
-A mechanism is given a `SealedEngine`. What that answers cannot be read, compared or turned into a number. It can be
-counted with noise by the meter, or be made the scores of a choice by functions that are declared here: some of the
-entries, sorted, no less than a public number, how near to another answer. Each of these says how far one person moves
-what comes out, so no mechanism has to claim it. What a reader has to trust is therefore the queries and the engine that
-answers them, this file, the meter and the samplers. The proofs are in `sealed.md`.
+A mechanism is given a `SealedEngine`. An answer of the engine cannot be read, compared or converted into a number. The
+meter can count it with noise. Functions declared here turn it into scores of a selection: some of the entries, sorted
+entries, the maximum with a public number, the distance to a mark. Each function states the step: by how much one person
+changes the result, so that no mechanism has to claim a sensitivity. A reader therefore has to trust the queries, the
+engine, this file, the meter and the samplers. The proofs are in `sealed.md`.
 
-The seal is there for those who write mechanisms and for those who read them. It is no wall against code that means
-harm: whoever can run Python here can open anything.
+The seal helps authors and readers of mechanisms. The seal does not stop malicious code: any Python code in this process
+can open any object.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from ..exact.universe import Universe
 I64 = NDArray[np.int64]
 T = TypeVar("T")
 
-# Counts and their parts are smaller by far.
-_FARTHEST = 2**61
-_CLOSED = "An exact answer is sealed: count it with a meter, or choose by it."
+# Half of the range of int64: a sum or difference of two compared numbers cannot overflow.
+_MAX_COMPARED = 2**61
+_SEALED_MESSAGE = "An exact answer is sealed: count it with a meter, or choose by it."
 
 
-class _Closed(Generic[T]):
-    """A value that nobody sees but who calls `unsealed`."""
+class _Sealed(Generic[T]):
+    """A value that only `unsealed` opens."""
 
     __slots__ = ("__value",)
 
     def __init__(self, value: T, **public: object) -> None:
-        object.__setattr__(self, "_Closed__value", value)
-        for name, one in public.items():
-            object.__setattr__(self, name, one)
+        object.__setattr__(self, "_Sealed__value", value)
+        for name, attribute in public.items():
+            object.__setattr__(self, name, attribute)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(_CLOSED)
+        raise TypeError(_SEALED_MESSAGE)
 
-    # What Python would otherwise answer without looking inside: an answer that looks like one about the data.
+    # Python's defaults would answer without opening the seal, and look like an answer about the data.
     __bool__ = __eq__ = __array__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
-    # What is said of an answer stays as it was said.
+    # The stated step of an answer cannot be changed.
     __setattr__ = __delattr__ = _refuse
     __hash__ = object.__hash__
 
@@ -55,25 +55,25 @@ class _Closed(Generic[T]):
 
 
 @overload
-def unsealed(closed: SealedAnswer) -> I64: ...
+def unsealed(sealed: SealedAnswer) -> I64: ...
 @overload
-def unsealed(closed: SealedList) -> Listed: ...
+def unsealed(sealed: SealedList) -> Listed: ...
 @overload
-def unsealed(closed: SealedEngine) -> Engine: ...
-def unsealed(closed: Any) -> Any:
+def unsealed(sealed: SealedEngine) -> Engine: ...
+def unsealed(sealed: Any) -> Any:
     """Return what is under a seal: for the meter, and for the audit that watches it."""
-    return closed._Closed__value
+    return sealed._Sealed__value
 
 
-class SealedAnswer(_Closed[I64]):
-    """Whole numbers that depend on the data, and how far one person moves each of them.
+class SealedAnswer(_Sealed[I64]):
+    """Whole numbers that depend on the data, with the largest change of an entry by one person.
 
     Parameters
     ----------
     values
         The numbers.
     step
-        By how much adding a person changes an entry at most.
+        The largest change of an entry when one person is added.
     monotone
         Whether adding a person changes all entries in one direction.
     """
@@ -87,65 +87,65 @@ class SealedAnswer(_Closed[I64]):
         super().__init__(values, step=step, monotone=monotone)
 
     def __len__(self) -> int:
-        """Return how many numbers these are: that is public."""
+        """Return the number of entries, which is public."""
         return len(unsealed(self))
 
-    def _with(self, values: I64) -> SealedAnswer:
+    def _replace_values(self, values: I64) -> SealedAnswer:
         return SealedAnswer(values, self.step, self.monotone)
 
     def take(self, places: ArrayLike) -> SealedAnswer:
-        """Return the numbers at these places."""
-        return self._with(unsealed(self)[np.asarray(places, np.int64)])
+        """Return the entries at the given places."""
+        return self._replace_values(unsealed(self)[np.asarray(places, np.int64)])
 
     def joined(self, other: SealedAnswer) -> SealedAnswer:
-        """Return these numbers and others behind them."""
+        """Return the entries of this answer, followed by the entries of a second answer."""
         self._both_rise(other)
         return SealedAnswer(np.concatenate((unsealed(self), unsealed(other))), max(self.step, other.step), True)
 
     def falling(self) -> SealedAnswer:
-        """Return the numbers, the largest first: order statistics move no further than what they order."""
-        return self._with(np.sort(unsealed(self))[::-1])
+        """Return the entries, the largest first. Order statistics change by at most the step of the entries."""
+        return self._replace_values(np.sort(unsealed(self))[::-1])
 
     def minus(self, amount: int) -> SealedAnswer:
-        """Return the numbers less a public one."""
-        return self._with(unsealed(self) - int(_within(amount)))
+        """Return the entries less a public number."""
+        return self._replace_values(unsealed(self) - int(_check_range(amount)))
 
     def at_least(self, floor: ArrayLike) -> SealedAnswer:
-        """Return the numbers, or a public one where that is more; one for all of them, or one for each."""
-        return self._with(np.maximum(unsealed(self), _within(floor)))
+        """Return the maximum of each entry and a public floor; `floor` is one number, or one number for each entry."""
+        return self._replace_values(np.maximum(unsealed(self), _check_range(floor)))
 
     def near(self, mark: int | SealedAnswer) -> SealedAnswer:
-        """Return how near each number is to a mark, the nearest having 0 and all others less.
+        """Return -|entry - mark| for each entry: 0 for the nearest possible entry, and less for a farther entry.
 
-        The mark is public, or one number under seal. Both rise together when a person is added, so their distance moves
-        by no more than the larger step; but which way it moves is open.
+        The mark is public, or a single number under seal. Entry and mark rise together when a person is added, so that
+        their distance changes by at most the larger step; the direction of the change is open.
         """
         if isinstance(mark, int):
-            return SealedAnswer(-np.abs(unsealed(self) - int(_within(mark))), self.step, False)
+            return SealedAnswer(-np.abs(unsealed(self) - int(_check_range(mark))), self.step, False)
         self._both_rise(mark)
-        return SealedAnswer(-np.abs(unsealed(self) - _single(mark)), max(self.step, mark.step), False)
+        return SealedAnswer(-np.abs(unsealed(self) - _single_number(mark)), max(self.step, mark.step), False)
 
     def _both_rise(self, other: SealedAnswer) -> None:
         if not (self.monotone and other.monotone):
             raise MisuseError("Only numbers that one person moves in one direction can be joined or compared.")
 
 
-class SealedList(_Closed[Listed]):
-    """Itemsets that many people hold, with their counts; which they are, and how many, depends on the data.
+class SealedList(_Sealed[Listed]):
+    """Itemsets with many holders, and their counts; both the itemsets and their number depend on the data.
 
     Parameters
     ----------
     listed
         The itemsets.
     universe
-        All itemsets there are, in public: those that are not listed take part in a choice with the count of the bound.
-        None where it is not public which items there are.
+        All possible itemsets, in public: in a selection, unlisted itemsets take part with the count of the bound. None
+        if the items are not public.
     floor
-        The public bound above which every itemset is listed; None where the bound depends on the data.
+        The public bound above which every itemset is listed; None if the bound depends on the data.
     most
-        How many of all itemsets one basket can hold; None where baskets were not cut.
+        The largest number of itemsets within one basket; None if baskets were not cut.
     step
-        By how much adding a person raises a count at most: so many baskets.
+        The largest change of a count when one person is added: the maximum number of baskets of a person.
     """
 
     __slots__ = ("floor", "most", "step", "universe")
@@ -164,28 +164,28 @@ class SealedList(_Closed[Listed]):
     ) -> None:
         super().__init__(listed, universe=universe, floor=floor, most=most, step=step)
 
-    def falling(self, many: int) -> SealedAnswer:
-        """Return the largest so many counts, and the bound in place of those below it."""
+    def falling(self, count: int) -> SealedAnswer:
+        """Return the largest `count` counts, with the bound in place of counts below the bound."""
         listed = unsealed(self)
-        counts = np.full(many, listed.bound, np.int64)
-        largest = listed.counts[:many]
+        counts = np.full(count, listed.bound, np.int64)
+        largest = listed.counts[:count]
         counts[: len(largest)] = largest
         return SealedAnswer(counts, self.step, True)
 
 
-class SealedEngine(_Closed[Engine]):
-    """The data, as a mechanism has them: they can be asked, and the answers are sealed.
+class SealedEngine(_Sealed[Engine]):
+    """The data, as a mechanism has them: the engine answers queries under seal.
 
     Parameters
     ----------
     engine
-        Who answers.
+        The engine that answers.
     items
-        How many items there are, where that is public: what occurs in the data is not.
+        The number of items, if public: the number of items that occur in the data is not public.
     longest
-        How many items a basket has at most, where baskets were cut.
+        The largest number of items in a basket, if baskets were cut.
     max_baskets
-        How many baskets a person has at most.
+        The largest number of baskets of a person.
     """
 
     __slots__ = ("items", "longest", "max_baskets")
@@ -199,40 +199,43 @@ class SealedEngine(_Closed[Engine]):
         super().__init__(engine, items=items, longest=longest, max_baskets=max_baskets)
 
     def answer(self, query: Query) -> SealedAnswer:
-        """Return the answer to a query. It moves as the query says."""
+        """Return the sealed answer to a query, with the step and direction that the query states."""
         step = query.sensitivity(self.max_baskets).linf
         return SealedAnswer(unsealed(self).answer(query), step, query.monotone)
 
     def above(self, bound: int | SealedAnswer, least: int, longest: int, limit: int = LARGEST) -> SealedList:
-        """Return the itemsets of `least` to `longest` items that more people hold than the bound says.
+        """Return the itemsets of `least` to `longest` items with more holders than the bound.
 
-        The bound is public, or one number under seal that one person raises by as many baskets as one has at most.
-        Where there are more than `limit`, it is raised as `Engine.above` says.
+        The bound is public, or a single number under seal that one person raises by at most `max_baskets`. If there
+        would be more than `limit` itemsets, the bound is raised as in `Engine.above`.
         """
+        # Without a public list of items, no universe: its size would reveal the items in the data.
         universe = None if self.items is None else Universe(self.items, least, longest, unsealed(self).lineage)
-        most = None if self.longest is None else Universe(self.longest, least, longest).many
+        max_itemsets = None if self.longest is None else Universe(self.longest, least, longest).itemset_count
         if isinstance(bound, int):
             listed = unsealed(self).above(bound, least, longest, limit)
-            return SealedList(listed, universe, bound if limit == LARGEST else None, most, self.max_baskets)
+            # With a limit the bound may have been raised because of the data: then it is no public floor.
+            return SealedList(listed, universe, bound if limit == LARGEST else None, max_itemsets, self.max_baskets)
         if not bound.monotone or bound.step > self.max_baskets:
             raise MisuseError("A bound under seal is a number that one person raises no further than a count.")
-        listed = unsealed(self).above(_single(bound), least, longest, limit)
-        return SealedList(listed, universe, None, most, self.max_baskets)
+        listed = unsealed(self).above(_single_number(bound), least, longest, limit)
+        return SealedList(listed, universe, None, max_itemsets, self.max_baskets)
 
     def cut(self, truncation: Truncation) -> SealedEngine:
-        """Return the same baskets, each of them cut first."""
+        """Return the engine of the baskets after cutting each basket."""
         return SealedEngine(unsealed(self).cut(truncation), self.items, truncation.longest, self.max_baskets)
 
 
-def _within(public: ArrayLike) -> I64:
-    """Return public numbers that no count can be taken out of range by."""
+def _check_range(public: ArrayLike) -> I64:
+    """Return public numbers as int64, after checking that comparing them with counts cannot overflow."""
     numbers = np.asarray(public, object)
-    if any(abs(int(one)) > _FARTHEST for one in numbers.ravel()):
-        raise MisuseError(f"Numbers that answers are compared with lie within 2^{_FARTHEST.bit_length() - 1}.")
+    if any(abs(int(number)) > _MAX_COMPARED for number in numbers.ravel()):
+        raise MisuseError(f"Numbers that answers are compared with lie within 2^{_MAX_COMPARED.bit_length() - 1}.")
     return np.asarray(public, np.int64)
 
 
-def _single(sealed: SealedAnswer) -> int:
+def _single_number(sealed: SealedAnswer) -> int:
+    """Return the number of an answer with a single entry."""
     if len(sealed) != 1:
         raise MisuseError("One number is needed here.")
     return int(unsealed(sealed)[0])

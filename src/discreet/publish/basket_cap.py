@@ -12,7 +12,7 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from ..curator.steps.clipped_counting import DIFFERING, Histogram, cleaned
+from ..curator.steps.clipped_counting import LOSS_SPREAD, Histogram, denoise_histogram
 from ..exact.query import BasketCount, BasketsEach
 from ..privacy.meter import Meter, Noisy
 from ..wording import number_of
@@ -31,23 +31,25 @@ def each_query() -> BasketsEach:
 
 def choose_cap(noisy: Noisy, meter: Meter) -> int:
     """Return how many baskets of each person take part, from released and public numbers alone."""
-    seen = Histogram.of(CAPS, cleaned(noisy, CAPS), CAPS[-1] * 2)
-    total = float((seen.people * seen.held).sum())
+    seen = Histogram.of(CAPS, denoise_histogram(noisy, CAPS), CAPS[-1] * 2)
+    total = float((seen.people * seen.loads).sum())
     if not total > 0:
         return 1
     unit = sqrt(meter.scale_for(BasketCount(), USUAL_SHARE, 1)[1])
     errors = []
     for cap in CAPS:
-        kept = float((seen.people * np.minimum(seen.held, cap)).sum())
-        errors.append(hypot(cap * unit / (USUAL_SUPPORT * kept), DIFFERING * (1 - kept / total)))
+        kept = float((seen.people * np.minimum(seen.loads, cap)).sum())
+        errors.append(hypot(cap * unit / (USUAL_SUPPORT * kept), LOSS_SPREAD * (1 - kept / total)))
     return CAPS[int(np.argmin(errors))]
 
 
 def cap_told(most: int, chosen: bool) -> str:
-    """Say how many baskets take part, and what counts are of."""
+    """Return the sentences about how many baskets take part, what counts are of and what intervals are for."""
     how = "A number chosen with noise" if chosen else "As was asked"
     return (
         f"Counts are of baskets, and the unit of privacy is the person. {how}: of each person "
         f"{number_of(most, 'basket takes', 'baskets take')} part at most, and where there are more, so many of them "
-        "drawn at random. Counts and intervals are of those that take part."
+        f"drawn at random. So each basket of a person with n baskets weighs {most:,} / n on average where n is larger "
+        f"than {most:,}, and 1 otherwise. Intervals are for the sum of these weights: they cover the noise and the "
+        "draw."
     )

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, isfinite
 from secrets import randbits
 from statistics import median
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -23,13 +23,17 @@ from ..privacy.budget import Budget
 from ..privacy.sampling.sources import SimulationSource
 from ..results.patterns import margins_of
 from ..wording import number_of
-from .api import prepare_count, quote
-from .job import Job
-from .keywords import PreviewOptions, parted
-from .question import everyone, prepare
+from .case import Case
+from .keywords import Keywords, ReleaseOptions, asks, question_of
+from .question import Question
+from .resolving import cases_of, everyone
 from .run import carry_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
     from ..baskets.core import AnyBaskets, Baskets, Item
 
 _TRIED = 3  # runs with noise that is thrown away
@@ -109,7 +113,16 @@ ITEMS = "Nobody holds any item on the list: a release would spend the budget on 
 SEGMENTS = "Nobody is in any segment on the list: a release would spend the budget on noise."
 
 
-def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Unpack[PreviewOptions]) -> Preview:
+@asks(Question, ReleaseOptions)
+def preview(
+    baskets: Baskets | Any,
+    itemsets: Any = None,
+    question: Question | None = None,
+    *,
+    by: str | Sequence[Item] | NDArray[Any] | None = None,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    **options: Unpack[ReleaseOptions],
+) -> Preview:
     """Look at what a release would be about, before paying for it.
 
     Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them, and must not be
@@ -117,11 +130,12 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Unpack[Pre
 
     Parameters
     ----------
-    baskets, question
-        As for :func:`discreet.release`, or for :func:`discreet.release_by` with `by` and `segments`; `ledger`, `who`,
-        `same_data` and `progress` are for the release itself, and make no difference here.
+    baskets, question, by, segments
+        As for :func:`discreet.release`, or for :func:`discreet.release_by`; `ledger`, `who`, `same_data` and `progress`
+        are for the release itself, and make no difference here.
     itemsets
         As for :func:`discreet.count`, where that is what you are going to ask.
+    FIELDS
 
     Examples
     --------
@@ -133,66 +147,68 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Unpack[Pre
     >>> print(look.hint[-60:])
     The case of letters differs: without that, some would match.
     """
-    reading, _, asked = parted("preview", question, PreviewOptions)
-    held = everyone(baskets, by=asked.get("by"), **reading)
-    make = prepare if itemsets is None else prepare_count
-    given = (held,) if itemsets is None else (held, itemsets)
-    return look(held, make(*given, **asked))
+    keywords = Keywords.of(options)
+    values = keywords.question | {
+        name: one for name, one in (("itemsets", itemsets), ("segments", segments)) if one is not None
+    }
+    asked = question_of(question, values | ({"by": by} if isinstance(by, str) else {}))
+    held = everyone(baskets, by=asked.by, **keywords.reading)
+    return look(held, cases_of(asked, held, segment_of=None if isinstance(by, str) else by))
 
 
-def look(held: AnyBaskets, jobs: Mapping[Item, Job]) -> Preview:
-    """Return what a curator may want to see of jobs that are ready to be paid for."""
-    job = max(jobs.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
-    tried = [carry_out(job, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
+def look(held: AnyBaskets, cases: Mapping[Item, Case]) -> Preview:
+    """Return what a curator may want to see of cases that are ready to be paid for."""
+    case = max(cases.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
+    tried = [carry_out(case, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
     # A count that is cut at 0 hides how far it may be off, so the widest of a few runs is told.
     margins = [median(reach) for one in tried if (reach := list(filter(isfinite, margins_of(one))))]
-    named = job.listed and not job.read
+    named = case.item_source == "listed"
     return Preview(
         people=held.people,
         items=int(np.count_nonzero(held.item_counts)),
-        listed=len(job.baskets.vocabulary) if named else None,
-        met=_occurring(jobs) if named else None,
-        hint=_hint(held, job, missed(held, jobs)),
+        listed=len(case.baskets.vocabulary) if named else None,
+        met=_occurring(cases) if named else None,
+        hint=_hint(held, case, missed(held, cases)),
         found=len(tried[0]),
-        margin=ceil(max(margins, default=0)) if job.counts else None,
-        shares=tuple(quote(jobs)),
-        mechanism=job.mechanism.name,
-        epsilon=job.budget.epsilon,
-        delta=job.budget.delta,
-        segments=len(jobs),
-        outside=held.people - sum(one.baskets.people for one in jobs.values()),
+        margin=ceil(max(margins, default=0)) if case.question.counts else None,
+        shares=tuple(case.steps()),
+        mechanism=case.mechanism.name,
+        epsilon=case.budget.epsilon,
+        delta=case.budget.delta,
+        segments=len(cases),
+        outside=held.people - sum(one.baskets.people for one in cases.values()),
         baskets=len(held) if held.several else None,
     )
 
 
-def missed(held: AnyBaskets, jobs: Mapping[Item, Job]) -> str:
+def missed(held: AnyBaskets, cases: Mapping[Item, Case]) -> str:
     """Say so where there are people, and a list of items or segments meets none of them; nothing otherwise."""
-    job = next(iter(jobs.values()))
+    case = next(iter(cases.values()))
     if not len(held):
         return ""
-    if not any(len(one.baskets) for one in jobs.values()):
+    if not any(len(one.baskets) for one in cases.values()):
         return SEGMENTS
-    meets = not job.listed or job.read or any(one.baskets.item_counts.any() for one in jobs.values())
+    meets = case.item_source != "listed" or any(one.baskets.item_counts.any() for one in cases.values())
     return "" if meets else ITEMS
 
 
-def _occurring(jobs: Mapping[Item, Job]) -> int:
+def _occurring(cases: Mapping[Item, Case]) -> int:
     """Return how many items of the list anybody holds."""
-    return int(np.count_nonzero(sum(job.baskets.item_counts for job in jobs.values())))
+    return int(np.count_nonzero(sum(case.baskets.item_counts for case in cases.values())))
 
 
-def _hint(held: AnyBaskets, job: Job, wrong: str) -> str:
+def _hint(held: AnyBaskets, case: Case, wrong: str) -> str:
     """Say what is likely to be wrong with a list that has nothing in common with the data, beside that it has not."""
     why = ""
     if wrong is SEGMENTS:
         why = " Are they written as in the data?"
     elif wrong:
-        why = f" {_why(held, job)}"
+        why = f" {_why(held, case)}"
     return wrong + why
 
 
-def _why(held: AnyBaskets, job: Job) -> str:
-    listed = {str(label) for label in job.baskets.vocabulary.labels.to_pylist()}
+def _why(held: AnyBaskets, case: Case) -> str:
+    listed = {str(label) for label in case.baskets.vocabulary.labels.to_pylist()}
     there = {str(label) for label in held.vocabulary.labels.to_pylist()}
     if listed & there:
         return "Those in the segments on the list hold none of it."

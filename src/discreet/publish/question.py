@@ -1,431 +1,569 @@
-"""Checking a question before anything is spent: what may go wrong goes wrong here."""
+"""What a curator asks, as one frozen value: built once at the edge, checked, and unchanged to the record.
+
+A `Question` holds public values alone, under the names that users type. It reads no data. Whether it fits a data set
+is for `resolving`, which makes a `Case` of the two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..baskets.capping import checked_cap
-from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary, nobody
-from ..baskets.hierarchy import Hierarchy, check_apart, generalised, public_items
-from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
-from ..curator.mechanism import Mechanism, Task, settings_of
-from ..errors import Message, MisuseError, NobodyError, named, told
-from ..privacy.budget import Budget, Neighbours, Relation, serious
-from ..registry import mechanism as mechanism_of
-from ..results.itemsets import Itemsets
-from ..wording import number_of
-from .job import MANY_ITEMS, Job
+from ..errors import InputError, Message, MisuseError, add_option, named, told
+from ..privacy.budget import Budget, Neighbours, Relation, serious, shown
+from .fields import default_of, field_entries, parameter_text, question_fields, told_field
+
+if TYPE_CHECKING:
+    from ..baskets.core import Item
+    from ..curator.mechanism import Mechanism
 
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
-_SMALLEST = Fraction(1, 10**6)
+SMALLEST_EPSILON = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
-_MOST = 100_000
-# What to do where rows may repeat a person: Python can hand over what was read, a command line cannot.
-WHOSE = Message(
-    'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
-    "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns.",
-    "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
-    "is one person's whole basket.",
-)
-_NAMED = told("{by} has a name or a number for each person, such as 'north' or 3, and so has a list of segments.")
-_SEGMENTS = told(
-    "Say which there are: list them, {several}, also those nobody is in; or declare with {segments='public'} that "
-    "those found in the data are public knowledge.",
-    several=Message("segments=['north', 'south']", "--segment north --segment south, or --segments FILE"),
-)
+MOST_PATTERNS = 100_000
+# A question file lists so many items at most; of a longer list it has the number and a digest.
+MOST_LISTED = 1_000
+
+_DIGEST = "sha256"
+_ONE_OF = ("top", "min_support", "min_count")
 
 
-def prepare(
-    baskets: Baskets | Any,
-    *,
-    top: int | None = None,
-    min_support: Any = None,
-    min_count: int | None = None,
-    itemsets: list[list[Item]] | None = None,
-    epsilon: Any,
-    delta: Any = 0,
-    items: Any = None,
-    people: int | None = None,
-    mechanism: str | Mechanism = "auto",
-    settings: Mapping[str, Any] | None = None,
-    lengths: Any = None,
-    contains: Item | Iterable[Item] = (),
-    excludes: Item | Iterable[Item] = (),
-    counts: bool = True,
-    neighbours: Relation = "add-remove",
-    by: Sequence[Item] | NDArray[Any] | None = None,
-    segments: Iterable[Item] | None = None,
-    max_baskets: int | None = None,
-    hierarchy: Any = None,
-    level: int | str | None = None,
-    really: bool = False,
-    trying: bool = False,
-) -> dict[Item, Job]:
-    """Check a question and make the jobs that answer it: one, or one per segment. Nothing is spent here.
+def documented(question: type) -> type:
+    """Return a class of questions whose docstring has what is said of its fields, and whose fields messages name."""
+    for one, words in question_fields(question):
+        add_option(one.name, words.option)
+    section = f"Parameters\n    ----------\n{parameter_text(field_entries(question), '    ')}\n"
+    question.__doc__ = (question.__doc__ or "").replace("FIELDS", section.strip())
+    return question
 
-    `trying` is for seeded noise alone: then a mechanism needs no proof page.
-    """
-    budget = checked_budget(epsilon, delta, switch("really", really), people)
-    if top is not None and positive("top", top) > _MOST:
-        raise MisuseError(told("{top} is at most {many:,} in a release; {given} was given.", many=_MOST, given=top))
-    relation = Neighbours.typed(neighbours)
-    how: Mechanism = mechanism_of(mechanism, settings, trying=trying)
-    if itemsets is None:
-        _one_of(top, min_support, min_count)
-    least, longest = (1, None) if lengths is None else span(lengths)
-    held = everyone(baskets)
-    held.check()
-    known = None if hierarchy is None else Hierarchy.read(hierarchy)
-    vocabulary, declared = item_list(items, held) if known is None else public_items(known, items, held)
-    must, without = several(contains, "contains"), several(excludes, "excludes")
-    listed, of_data = vocabulary is not None, isinstance(items, str) and items == "public"
-    finding = not listed and not how.finds
-    if finding and budget.pure:
-        raise MisuseError(told("A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES))
-    if vocabulary is None:
-        # Items that were typed are public by that; they may not be found missing. All are names, whatever a reader took
-        # them for: one person's name among numbers would turn every label into text.
-        must, without = ([str(item) for item in typed] for typed in (must, without))
-        vocabulary = names(held.vocabulary, [*must, *without])
-    over = generalised(onto(held, vocabulary), known, level)
-    over.check()  # with what stands above their items they are larger
-    vocabulary = over.vocabulary
-    if not of_data:
-        # How typed items are read depends on the list alone, and so does whether they are right.
-        must, without = ([like(item, vocabulary) for item in typed] for typed in (must, without))
-        if itemsets is not None:
-            itemsets = [[like(item, vocabulary) for item in itemset] for itemset in itemsets]
-        asked_for = [*must, *without, *(item for itemset in itemsets or () for item in itemset)]
-        _check_listed(asked_for, vocabulary, known if items is None else None, level)
-    prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
-    both = sorted(set(must) & set(without), key=str)
-    if both:
-        raise MisuseError(
-            told(
-                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
-            )
-        )
-    free = np.ones(len(vocabulary), np.bool_)
-    free[prefix] = free[barred] = False
-    if over.lineage is not None:
-        check_apart(over.lineage, prefix, vocabulary)
-        free &= ~over.lineage.related_to(prefix)
-    allowed = np.flatnonzero(free).astype(np.int32)
-    cap = _cap(max_baskets, people, held)
-    people, public = public_facts(declared, people, relation, held, budget, really)
-    if known is not None:
-        public = (*public, known.fact())
-    if longest == UNBOUNDED:
-        longest = None
-    if longest is not None and longest < len(prefix):
-        raise MisuseError(
-            f"Patterns of at most {number_of(longest, 'item')} cannot contain {number_of(len(prefix), 'item')}."
-        )
-    job = Job(
-        baskets=over,
-        mechanism=how,
-        budget=budget,
-        neighbours=relation,
-        top=None if top is None else positive("top", top),
-        min_count=None if min_count is None else positive("min_count", min_count),
-        min_support=None if min_support is None else support(min_support),
-        least=least,
-        longest=longest,
-        prefix=prefix,
-        allowed=allowed,
-        people=people,
-        counts=switch("counts", counts),
-        itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
-        listed=listed,
-        read=of_data,
-        finding=finding,
-        public=public,
-        recorded_question=_recorded(
-            top, min_support, min_count, lengths, must, without, vocabulary if listed else None, itemsets, cap
-        )
-        | ({} if known is None else known.recorded(level)),
-        settings=settings_of(how),
-        max_baskets=cap,
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyQuestion:
+    """What every question says of its price: all that `release`, `count`, `rank` and `release_relations` share."""
+
+    epsilon: Any = told_field(
+        told("The privacy budget, an exact number: 1, 0.5, 1/3."), group="privacy", metavar="NUMBER"
     )
-    # That the data have no item, where theirs are the list, is for the noise to tell.
-    if listed and not len(allowed) and itemsets is None:
-        if len(vocabulary):
-            raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
-        if level is not None and not of_data:
-            raise MisuseError(told("All items of the list stand above that {level}: nothing is left to count."))
-    # Where the items are still to be found, the question is checked as if there were many.
-    asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else MANY_ITEMS)
-    if itemsets is None and asked.least > asked.items:
-        there = number_of(asked.items + job.fixed, "item")
-        raise MisuseError(
-            told(
-                "{lengths} asks for patterns of {asked:,} items or more, but a pattern can have only {there}: ask "
-                "for less.",
-                asked=least,
-                there=there,
-            )
-        )
-    how.check(asked, budget)
-    if by is None:
-        if segments is not None:
-            raise MisuseError(told("{segments} lists the segments of {by=}: give that too."))
-        return {"": job}
-    return _segmented(job, by, segments)
+    delta: Any = told_field(
+        told("The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise."),
+        default=0,
+        group="privacy",
+        metavar="NUMBER",
+        shows_default=True,
+    )
+    neighbours: Relation | Neighbours = told_field(
+        told(
+            "Neighbouring data sets differ by adding or removing one person, {add}, or by replacing one, {replace}: "
+            "then the number of people is public, and most noise is twice as large.",
+            add=Message("``'add-remove'``", "add-remove"),
+            replace=Message("``'replace'``", "replace"),
+        ),
+        default="add-remove",
+        choices=tuple(Neighbours),
+        group="privacy",
+        shows_default=True,
+    )
+    really: bool = told_field(
+        told(
+            "Go on although it looks like a slip. Slips are an epsilon over 20, and a delta over 0.001 or over one in "
+            "the number of people; on the command line also a list of items that nobody holds any of."
+        ),
+        default=False,
+        form="flag",
+        group="",
+    )
 
+    def __post_init__(self) -> None:
+        self._set(really=switch("really", self.really))
+        if self.epsilon is None:
+            raise MisuseError(told("Say how much may be lost: {epsilon=1} is usual, less protects more."))
+        budget = self.checked_budget(Budget.of(self.epsilon, self.delta))
+        self._set(epsilon=budget.epsilon, delta=budget.delta, neighbours=Neighbours.typed(self.neighbours).value)
 
-def everyone(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> AnyBaskets:
-    """Read the data, and the column of segments if `by` names one; that there is nobody in them is no error."""
-    from ..baskets.read import read_people
+    def checked_budget(self, budget: Budget) -> Budget:
+        """Return the budget, if it leaves anything to spend and is no slip."""
+        return serious(budget, self.really)
 
-    if isinstance(by, str) and reading.get("person") is not None:
-        reading["by"] = by
-    try:
-        return read_people(baskets, otherwise=WHOSE, **reading)
-    except NobodyError:
-        return nobody(**reading)
-
-
-def checked_budget(epsilon: Any, delta: Any, really: bool, people: Any) -> Budget:
-    """Return the budget of a question, if it leaves anything to spend and is no slip."""
-    budget = serious(Budget.of(epsilon, delta), really, known_people(people))
-    if budget.epsilon < _SMALLEST:
-        raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
-    if not budget.pure and budget.rho == 0:
-        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
-    return budget
-
-
-def public_facts(
-    declared: str, people: int | None, relation: Neighbours, held: AnyBaskets, budget: Budget, really: bool
-) -> tuple[int | None, tuple[str, ...]]:
-    """Return the number of people where it is public, and what is taken for public, in words."""
-    if people is not None:
-        if positive("people", people) < people:
-            raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=people))
-        people = int(people)
-    public = _public(declared, people, relation, held.people)
-    if relation is Neighbours.REPLACE:
-        if people is not None and people != held.people:
+    def spendable(self, budget: Budget) -> Budget:
+        """Return the budget, if zCDP leaves anything of it to spend."""
+        if not budget.pure and budget.rho == 0:
             raise MisuseError(
-                told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
+                f"With a delta of {self.delta}, an epsilon of {self.epsilon} leaves nothing to spend: raise either."
             )
-        serious(budget, really, max(1, held.people))
-        # How many baskets they have between them is not public.
-        people = None if held.several else max(1, held.people)
-    return people, public
+        return budget
+
+    @property
+    def budget(self) -> Budget:
+        """The budget that the answer may spend."""
+        return Budget(epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def relation(self) -> Neighbours:
+        """The neighbour relation of the promise."""
+        return Neighbours(self.neighbours)
+
+    def _set(self, **values: Any) -> None:
+        """Set fields to what their values mean: once, before anybody sees the question."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
 
-def known_people(people: Any) -> int | None:
-    """Return the number of people where it was declared as one; what it is otherwise is looked at later."""
-    return int(people) if is_whole(people) and people > 0 else None
+class OfQuestion:
+    """A question over data, with the budget and the neighbour relation that the question states."""
+
+    question: PrivacyQuestion
+
+    @property
+    def budget(self) -> Budget:
+        """The budget that the answer may spend."""
+        return self.question.budget
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation of the promise."""
+        return self.question.relation
 
 
-def _cap(max_baskets: Any, people: int | None, held: AnyBaskets) -> int | None:
-    """Return how many baskets of each person take part, where that was said; how many people there are goes not."""
-    cap = checked_cap(max_baskets, held)
-    if held.several and people is not None:
-        raise MisuseError(
-            told(
-                "{people} declares how many people there are, and here baskets are counted: how many take part is "
-                "found with noise. Leave {people} out."
-            )
-        )
-    return cap
+@dataclass(frozen=True, kw_only=True)
+class BasketQuestion(PrivacyQuestion):
+    """What every question about baskets says of what is public."""
+
+    items: Any = told_field(
+        told(
+            "The public list of items: a file with one per line, {listed}a number N for 0 to N - 1, or {public} for "
+            "those found in the data. Without it they are found privately, which needs {delta}.",
+            listed=Message("a list, ", ""),
+            public=Message("``'public'``", "'public'"),
+        ),
+        group="privacy",
+        metavar="FILE|N|public",
+    )
+    people: int | None = told_field(
+        told("The number of people, where it is public; otherwise it is counted with noise."),
+        form="whole",
+        group="privacy",
+        metavar="N",
+    )
+
+    def __post_init__(self) -> None:
+        from ..baskets.recoding import declared_items
+
+        super().__post_init__()
+        given: Any = self.people
+        if given is not None:
+            if positive("people", given) < given:
+                raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=given))
+            self._set(people=int(given))
+        self._set(items=declared_items(self.items))
+
+    def checked_budget(self, budget: Budget) -> Budget:
+        """Return the budget, if it leaves anything to spend and is no slip."""
+        people: Any = self.people
+        serious(budget, self.really, int(people) if is_whole(people) and people > 0 else None)
+        if budget.epsilon < SMALLEST_EPSILON:
+            raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {self.epsilon} was given.")
+        return self.spendable(budget)
 
 
-def _public_asked(job: Job, items: int) -> Task:
-    """Return the question as far as it is public, for the check: with a threshold of 1 where it is a fraction."""
-    return job.asked(items, job.people or 1)
+@documented
+@dataclass(frozen=True, kw_only=True)
+class Question(BasketQuestion):
+    """What :func:`discreet.release` and :func:`discreet.count` are asked: public values, without the data.
 
+    A question is checked when it is made, and never changes: `dataclasses.replace` makes another one of it. Values are
+    kept as what they mean, numbers as exact fractions and lists of items in files as their lines.
 
-def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
-    given = [
-        name
-        for name, value in (("top", top), ("min_support", min_support), ("min_count", min_count))
-        if value is not None
-    ]
-    if len(given) != 1:
-        raise MisuseError(
-            told(
-                "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a fraction "
-                "of people) or {min_count} (a number of people); {those} given.",
-                those=told("{several} were", several=named(*given)) if given else "none of them was",
-            )
-        )
+    FIELDS
 
+    Examples
+    --------
+    >>> question = Question(top=20, epsilon="0.5", items=["bread", "milk", "tea"])
+    >>> question.epsilon
+    Fraction(1, 2)
+    >>> print(question.to_toml())
+    top = 20
+    epsilon = "0.5"
+    items = ["bread", "milk", "tea"]
+    """
 
-def _check_listed(labels: list[Item], vocabulary: Vocabulary, listing: Hierarchy | None, level: Any) -> None:
-    """Refuse what is not on the list; with a `listing`, that is the items of a hierarchy, as they are on its level."""
-    for label in labels:
-        if label in vocabulary:
-            continue
-        if listing is None:
-            raise MisuseError(f"{label!r} is not on the list of items that was given: add it there, or leave it out.")
-        if str(label) in listing.heights and level is not None:
-            there = listing.at(str(label), listing.level(level))
-            instead = "leave it out, or ask" if there is None else f"ask for {there!r}, or"
+    top: int | None = told_field(
+        told(
+            "How many patterns: the N that most people hold. Exactly one of {top}, {min_support} and {min_count} is "
+            "given."
+        ),
+        form="whole",
+        metavar="N",
+        functions="release",
+    )
+    min_support: Any = told_field(
+        told("Patterns that at least this fraction of people hold, such as 0.01."),
+        metavar="FRACTION",
+        functions="release",
+    )
+    min_count: int | None = told_field(
+        told("Patterns that at least N people hold."), form="whole", metavar="N", functions="release"
+    )
+    itemsets: Any = told_field(
+        told("Just these itemsets, each counted: they are public, as you write them."),
+        form="file",
+        metavar="FILE",
+        functions="-",
+    )
+    lengths: Any = told_field(
+        told(
+            "How many items a pattern has: {forms} for two and more.",
+            forms=Message("3, (2, 4), or (2, None)", "3, 2-4, or 2-"),
+        ),
+        metavar="N|N-M",
+        functions="release",
+    )
+    contains: Any = told_field(
+        told(
+            "{which} every pattern must have.{again}",
+            which=Message("Items", "An item"),
+            again=Message("", " Can be given again."),
+        ),
+        default=(),
+        form="texts",
+        metavar="ITEM",
+        functions="release",
+    )
+    excludes: Any = told_field(
+        told(
+            "{which} no pattern may have.{again}",
+            which=Message("Items", "An item"),
+            again=Message("", " Can be given again."),
+        ),
+        default=(),
+        form="texts",
+        metavar="ITEM",
+        functions="release",
+    )
+    mechanism: str | Mechanism = told_field(
+        told("One of {those}.", those=Message(":func:`discreet.mechanisms`", "`discreet mechanisms`")),
+        default="auto",
+        group="how",
+        metavar="NAME",
+        functions="release",
+        shows_default=True,
+    )
+    settings: Mapping[str, Any] | None = told_field(
+        told(
+            "{those}",
+            those=Message("The settings of the mechanism by name.", "A setting of the mechanism. Can be given again."),
+        ),
+        form="pairs",
+        group="how",
+        metavar="NAME=VALUE",
+        option="--set",
+        functions="release",
+    )
+    counts: bool = told_field(
+        told(
+            "Publish counts too, or spend all that is left on finding the patterns{false}.",
+            false=Message(" (False)", ""),
+        ),
+        default=True,
+        form="switch",
+        group="how",
+        functions="release",
+        shows_default=True,
+    )
+    max_baskets: int | None = told_field(
+        told(
+            "With {basket}: so many baskets of each person take part, drawn at random. Intervals are for counts in "
+            "which the baskets of a person with more weigh as much as so many, and cover the draw. Without it a small "
+            "share of the budget chooses how many."
+        ),
+        form="whole",
+        group="privacy",
+        metavar="N",
+    )
+    hierarchy: Any = told_field(
+        told(
+            "A table of which item stands below which: patterns are then across levels. It is public, and its items "
+            "are the list of items where no other is given."
+        ),
+        form="file",
+        metavar="FILE",
+    )
+    level: Any = told_field(
+        told("With {hierarchy}: patterns of this level alone, such as category, or 1 for right above items."),
+        metavar="NAME|N",
+    )
+    by: str | None = told_field(
+        told("One release per value of this column, for the price of one. Everyone has one value."),
+        group="how",
+        metavar="COLUMN",
+        functions="release_by count_by",
+    )
+    segments: Any = told_field(
+        told(
+            "The public list of the values of {by}: {file}, or {public} for those in the data.",
+            file=Message("a list", "a file with one per line"),
+            public=Message("``'public'``", "'public'"),
+        ),
+        group="how",
+        metavar="FILE|public",
+        functions="release_by count_by",
+    )
+
+    def __post_init__(self) -> None:
+        from ..baskets.hierarchy import Hierarchy
+
+        super().__post_init__()
+        if self.top is not None and positive("top", self.top) > MOST_PATTERNS:
             raise MisuseError(
-                told("{label!r} is not on that {level}: {instead} for another level.", label=label, instead=instead)
+                told("{top} is at most {many:,} in a release; {given} was given.", many=MOST_PATTERNS, given=self.top)
             )
+        if self.itemsets is None:
+            self._check_one_of()
+        self._set(
+            top=None if self.top is None else int(self.top),
+            min_count=None if self.min_count is None else positive("min_count", self.min_count),
+            min_support=None if self.min_support is None else support(self.min_support),
+            itemsets=None if self.itemsets is None else named_itemsets(self.itemsets),
+            lengths=None if self.lengths is None else _lengths(*span(self.lengths)),
+            contains=tuple(several(self.contains, "contains")),
+            excludes=tuple(several(self.excludes, "excludes")),
+            counts=switch("counts", self.counts),
+            hierarchy=None if self.hierarchy is None else Hierarchy.read(self.hierarchy),
+            settings=dict(self.settings) if isinstance(self.settings, Mapping) else self.settings,
+        )
+        if self.by is not None and not isinstance(self.by, str):
+            raise MisuseError(
+                told("{by} is the name of a column in a question; {given!r:.80} was given.", given=self.by)
+            )
+        if self.segments is not None:
+            self._set(segments=_segments(self.segments))
+
+    @property
+    def min_length(self) -> int:
+        """The fewest items of a pattern."""
+        return 1 if self.lengths is None else self.lengths[0]
+
+    @property
+    def max_length(self) -> int | None:
+        """The most items of a pattern; None where no bound was given."""
+        return None if self.lengths is None else self.lengths[1]
+
+    def changed(self, **values: Any) -> Question:
+        """Return the question with other values; a way to say which patterns are wanted takes the place of another."""
+        if any(values.get(name) is not None for name in (*_ONE_OF, "itemsets")):
+            values = dict.fromkeys((*_ONE_OF, "itemsets")) | values
+        return replace(self, **values)
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The question as a result and a ledger keep it: public values, long lists by their number.
+
+        What a guarantee and a mechanism state stays out, as results have these beside it.
+        """
+        plain = self.to_dict()
+        kept = ("top", "min_support", "min_count", "lengths", "contains", "excludes", "max_baskets")
+        words = {name: plain[name] for name in kept if name in plain}
+        if self.lengths is not None and self.lengths[0] != self.lengths[1]:
+            words["lengths"] = list(self.lengths)
+        if self.itemsets is not None:
+            words["itemsets"] = len(self.itemsets)
+        if self.hierarchy is not None:
+            words |= self.hierarchy.recorded(self.level)
+        return words
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as plain values, as a question file has them: what is as by default is left out.
+
+        Examples
+        --------
+        >>> Question(min_support="0.01", epsilon=1, items=100).to_dict()
+        {'min_support': '0.01', 'epsilon': '1', 'items': 100}
+        """
+        values = {
+            one.name: value
+            for one, _ in question_fields(Question)
+            if (value := getattr(self, one.name)) != default_of(one) and value is not None
+        }
+        return {name: _plain(name, value) for name, value in values.items()}
+
+    def to_toml(self) -> str:
+        """Return the question as the text of a question file, which :meth:`from_file` reads."""
+        plain = self.to_dict()
+        lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if not isinstance(value, dict)]
+        for name, value in plain.items():
+            if isinstance(value, dict):
+                lines += _toml_table(name, value)
+        return "\n".join(lines)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], place: str = "The question", **others: Any) -> Question:
+        """Return the question of plain values; what `others` say goes before. A key that is no field is refused."""
+        names = [one.name for one, _ in question_fields(cls)]
+        for name in values:
+            if name not in names:
+                near = get_close_matches(str(name), names, 1)
+                hint = f": did you mean {near[0]}?" if near else f"; it may have {', '.join(names)}."
+                raise InputError(f"{place} has {name!r}, which is no field of a question{hint}")
+        values, others = dict(values), {name: value for name, value in others.items() if value is not None}
+        if others.get("items") is not None:
+            from ..baskets.recoding import declared_items
+
+            others["items"] = declared_items(others["items"])
+        digest = values.get("items")
+        if isinstance(digest, Mapping):
+            values["items"] = others.get("items")
+            _check_digest(digest, values["items"], place)
+        if any(others.get(name) is not None for name in _ONE_OF):
+            values = {name: value for name, value in values.items() if name not in _ONE_OF}
+        if isinstance(hierarchy := values.get("hierarchy"), Mapping) and "parents" in hierarchy:
+            from ..baskets.hierarchy import Hierarchy
+
+            values["hierarchy"] = Hierarchy.from_dict(hierarchy)
+        return cls(**values | others)
+
+    @classmethod
+    def from_file(cls, path: str | Path, **others: Any) -> Question:
+        """Return the question of a file: TOML, or JSON with the suffix ``.json``.
+
+        Parameters
+        ----------
+        path
+            The file. Files that it names, of items or of a hierarchy, are looked for beside it.
+        others
+            Values that go before those of the file.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text, parse_float=str)
+        except FileNotFoundError:
+            raise InputError(f"There is no file {path}: a question is a file with lines such as top = 20.") from None
+        except (OSError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(f"{path} cannot be read as a question: {getattr(error, 'strerror', error)}.") from None
+        except ValueError as error:
+            raise InputError(f"{path} is not written as a question is: {error}.") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{path} is not written as a question is: it has to be an object of fields.")
+        for name in ("items", "hierarchy", "segments"):
+            if isinstance(value := values.get(name), str) and value != "public":
+                values[name] = path.parent / value
+        return cls.from_dict(values, str(path), **others)
+
+    def _check_one_of(self) -> None:
+        given = [name for name in _ONE_OF if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise MisuseError(
+                told(
+                    "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a "
+                    "fraction of people) or {min_count} (a number of people); {those} given.",
+                    those=told("{several} were", several=named(*given)) if given else "none of them was",
+                )
+            )
+
+
+def named_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
+    """Return the itemsets; items that stand where itemsets should are not taken for either."""
+    held = [] if isinstance(itemsets, str) or not isinstance(itemsets, Iterable) else list(itemsets)
+    if isinstance(itemsets, str) or any(isinstance(one, str) or not isinstance(one, Iterable) for one in held):
+        items = [itemsets] if isinstance(itemsets, str) else sorted(held, key=str)[:2]
+        single = ", ".join(f"{{{item!r}}}" for item in items)
+        together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
         raise MisuseError(
             told(
-                "{label!r} is not in the hierarchy: add it there, list the items by {items=}, or leave it out.",
-                label=label,
+                "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
+                "write [{single}]{together}.",
+                given=itemsets,
+                single=single,
+                together=together,
             )
         )
+    if not isinstance(itemsets, Iterable):
+        raise MisuseError(
+            told(
+                "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.",
+                given=itemsets,
+            )
+        )
+    if not held:
+        raise MisuseError("There is no itemset to count: give at least one.")
+    wanted = tuple(tuple(several(itemset, "an itemset")) for itemset in held)
+    if not all(wanted):
+        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
+    return wanted
 
 
-def _public(declared: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
-    sentences = [declared] if declared else []
-    if relation is Neighbours.REPLACE:
-        sentences.append(f"that there are {many:,} people")
-    elif people is not None:
-        sentences.append(f"that there are {people:,} people, as declared")
-    return tuple(sentences)
+def _lengths(least: int, most: int) -> tuple[int, int | None]:
+    return least, None if most == UNBOUNDED else most
 
 
-def _recorded(
-    top: Any,
-    min_support: Any,
-    min_count: Any,
-    lengths: Any,
-    must: list[Item],
-    without: list[Item],
-    listed: Vocabulary | None,
-    itemsets: Any,
-    max_baskets: int | None,
-) -> dict[str, Any]:
-    """Return the question as it was put."""
-    words: dict[str, Any] = {}
-    if top is not None:
-        words["top"] = top
-    if min_support is not None:
-        words["min_support"] = str(min_support)
-    if min_count is not None:
-        words["min_count"] = min_count
-    if itemsets is not None:
-        words["itemsets"] = len(itemsets)
-    if lengths is not None:
-        words["lengths"] = list(lengths) if isinstance(lengths, tuple | list) else lengths
-    if must:
-        words["contains"] = must
-    if without:
-        words["excludes"] = without
-    if max_baskets is not None:
-        words["max_baskets"] = max_baskets
-    words["items"] = "found privately" if listed is None else len(listed)
-    return {name: _plain(value) for name, value in words.items()}
+def _segments(segments: Any) -> Any:
+    """Return the list of segments, of a file where one is named; what they may be is checked with the data."""
+    if isinstance(segments, Path):
+        from ..baskets.recoding import from_file
+
+        return tuple(from_file(segments, "segments"))
+    return segments if isinstance(segments, str) or not isinstance(segments, Iterable) else tuple(segments)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as every format can write it: numpy's numbers as Python's."""
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
+def _digest(items: Iterable[Any]) -> str:
+    """Return a digest of a list of items, whatever their order."""
+    return sha256("\n".join(sorted(map(str, items))).encode()).hexdigest()
+
+
+def _check_digest(digest: Mapping[str, Any], items: Any, place: str) -> None:
+    """Refuse another list of items than the one that a question was written with."""
+    if not isinstance(items, tuple):
+        raise MisuseError(
+            told(
+                "{place} was asked about a list of {many} items, which is too long to be in it: give it by {items=}.",
+                place=place,
+                many=digest.get("count"),
+            )
+        )
+    if _digest(items) != digest.get(_DIGEST):
+        raise MisuseError(told("The list of {items} is not the one of {place}: its digest differs.", place=place))
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a value of a field as JSON and TOML have it."""
+    if isinstance(value, Fraction):
+        return shown(value)
+    if name == "lengths":
+        least, most = value
+        return least if least == most else f"{least}-{most or ''}"
+    if name == "items" and isinstance(value, tuple) and len(value) > MOST_LISTED:
+        return {"count": len(value), _DIGEST: _digest(value)}
+    if name == "mechanism" and not isinstance(value, str):
+        return value.name
+    if name == "hierarchy":
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): _plain("", one) for key, one in value.items()}
+    if isinstance(value, tuple | list | set | frozenset):
+        return [_plain("", one) for one in value]
     return int(value) if is_whole(value) else value
 
 
-def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
-    return Itemsets.of(np.unique(vocabulary.codes(itemset)) for itemset in wanted)
+def _toml(value: Any) -> str:
+    """Return a plain value as TOML writes it; its texts are those of JSON, but for one character."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
-    """Split a job by segment: everyone is in one, so the price of all is the price of one."""
-    if job.neighbours is Neighbours.REPLACE or job.people is not None:
-        raise MisuseError(
-            told(
-                "Segments are for {neighbours='add-remove'} without {people=}: who is replaced may change the segment."
-            )
-        )
-    there, within = _segments_of(job.baskets, by)
-    listed, how = _segment_list(segments, there)
-    # Each person is looked up once, so nobody can be in two segments.
-    places = {name: place for place, name in enumerate(listed)}
-    # Whether segments are numbers or names is for those who list them to say.
-    texts = {str(name): place for name, place in places.items()}
-    where = np.array([places.get(value, texts.get(str(value), -1)) for value in there], np.int64)
-    public = (*job.public, public_fact(len(listed), "segment", how))
-    return {
-        name: replace(
-            job,
-            baskets=within(np.flatnonzero(where == places[name]).astype(np.int32)),
-            public=public,
-            recorded_question={**job.recorded_question, "segment": name},
-        )
-        for name in listed
-    }
-
-
-def _segments_of(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Codes], AnyBaskets]]:
-    """Return the segments people are in, and what says who is in some of them, by their places in that list."""
-    if isinstance(by, str):
-        column = baskets.segment_column
-        if column != by and len(baskets):
-            raise MisuseError(
-                told(
-                    "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
-                    "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
-                    column=by,
-                    held="no segments" if column is None else f"the segments {column!r}",
-                )
-            )
-        # Where there is nobody, that there are no segments is no error.
-        return (baskets.segment_labels, baskets.within) if column == by else ([], lambda _: baskets)
-    if not isinstance(by, Iterable):
-        raise MisuseError(
-            told(
-                "{by} is the column that was kept by discreet.read(…, {by=}), or a segment for each person, as a list "
-                "in the order of the baskets; {given!r:.80} was given.",
-                given=by,
-            )
-        )
-    if not isinstance(baskets, Baskets):
-        raise MisuseError(
-            told("These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column.")
-        )
-    values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
-    if len(values) != baskets.people:
-        raise MisuseError(told("{by} is a segment for each person: as many as there are people, in their order."))
-    if any(value is None or value != value for value in values):
-        raise MisuseError(told("{by} has no segment for some people: give everyone one."))
-    found = _distinct(values)
-    numbers = {value: number for number, value in enumerate(found)}
-    codes = np.array([numbers[value] for value in values], np.int32)
-    if baskets.owners is not None:
-        codes = np.repeat(codes, np.diff(baskets.owners))
-    return found, lambda some: baskets.rows(np.flatnonzero(np.isin(codes, some)))
-
-
-def _segment_list(segments: Any, values: list[Any]) -> tuple[list[Item], str]:
-    """Return the public list of segments, and how it came to be public: by declaration, never by default (X5)."""
-    if segments is None:
-        raise MisuseError(
-            told("Segments that few people are in would give them away by their names. {choices}", choices=_SEGMENTS)
-        )
-    if isinstance(segments, str) and segments == "public":
-        found, how = sorted(_distinct(values), key=str), "as found in the data"
-    elif isinstance(segments, str) or not isinstance(segments, Iterable):
-        raise MisuseError(
-            told("{segments} is a list; {given!r:.80} was given. {choices}", given=segments, choices=_SEGMENTS)
-        )
-    else:
-        found, how = list(segments), "as declared"
-    listed: list[Item] = [_plain(name) for name in _distinct(found)]
-    if not all(isinstance(name, str | int | float) and name != "" for name in listed):
-        raise MisuseError(_NAMED)
-    if not listed:
-        raise MisuseError(told("There is no segment. {choices}", choices=_SEGMENTS))
-    return listed, how
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    try:
-        return list(dict.fromkeys(values))
-    except TypeError:
-        raise MisuseError(_NAMED) from None
+def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table, tables in it after its own lines."""
+    lines = ["", f"[{name}]"]
+    lines += [f"{_toml(key)} = {_toml(value)}" for key, value in table.items() if not isinstance(value, dict)]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _toml_table(f"{name}.{_toml(key)}", value)
+    return lines

@@ -9,32 +9,39 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.recoding import as_items, public_fact
-from ..checks import as_written, is_whole, positive, switch
+from ..checks import as_written, is_whole
 from ..curator.steps.itemset_choice import slack
-from ..errors import Message, MisuseError, told
+from ..errors import MisuseError, told
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query, Sensitivity
-from ..privacy.budget import Budget, Neighbours, Relation, exact, serious, shown
+from ..privacy.budget import Relation, shown
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
-from ..privacy.sampling.sources import Source, SystemSource
 from ..privacy.sealed import SealedEngine
-from ..wording import Rendered, hinted, number_of, printable
-from .payment import ledger_of, pay, price
+from ..results.loading import promised_texts
+from ..results.plain_values import read_fields
+from ..results.provenance import Provenance
+from ..results.result import Result
+from ..wording import number_of, printable
+from .door import Steps, answer
+from .keywords import Keywords, asks
+from .other_questions import RankQuestion
+from .question import OfQuestion
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    import pyarrow as pa
     from rich.console import Group
 
     from ..privacy.ledger.ledger import Ledger
@@ -50,17 +57,13 @@ FARTHEST = 2**61
 SELECTING = Fraction(1, 2)
 DOUBT = Fraction(1, 10)
 
+_NUMBERS = ("scores", "low", "high")  # the columns of a ranking beside its labels
 _CHOOSE = "choosing the labels"
 _MEASURE = "measuring their scores"
-_WAYS = ("exponential", "laplace")
-# Bounds that keep all noise below 2^54 and all that is said within what a number of the machine holds.
-_SMALLEST = Fraction(1, 10**6)
-_LARGEST = 10**60
-_MOST = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranking(Rendered):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Ranking(Result):
     """What :func:`discreet.rank` returns: the labels of the largest scores, as far as privacy allows.
 
     Parameters
@@ -82,6 +85,9 @@ class Ranking(Rendered):
         Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
     """
 
+    FORM: ClassVar[str] = "ranking/1"
+    NOUN: ClassVar[str] = "a ranking"
+
     labels: tuple[Hashable, ...]
     scores: tuple[float, ...] | None
     low: tuple[float, ...] | None
@@ -92,10 +98,12 @@ class Ranking(Rendered):
     mechanism: str
     simulated: bool = False
 
-    def __len__(self) -> int:
-        return len(self.labels)
+    @property
+    def provenance(self) -> Provenance:
+        """What was promised, and how the labels were chosen."""
+        return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, mechanism=self.mechanism)
 
-    def __rich__(self) -> Group:
+    def _rich(self, rows: int | None) -> Group:
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -105,23 +113,45 @@ class Ranking(Rendered):
         table.add_column("label", overflow="fold")
         for name in ("score", "low", "high")[: len(columns)]:
             table.add_column(name, justify="right")
-        for place, label in enumerate(self.labels):
+        for place, label in enumerate(self.labels[:rows]):
             table.add_row(Text(printable(str(label))), *(f"{column[place]:,.6g}" for column in columns))
         return Group(Text(str(self.guarantee)), table)
 
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `label`, and where scores are shown `score`, `low`, `high`."""
+        import pyarrow as pa
+
+        numeric = all(is_whole(label) for label in self.labels)
+        names = pa.array(self.labels, pa.int64()) if numeric else pa.array(map(str, self.labels), pa.large_string())
+        columns = zip(("score", "low", "high"), (self.scores, self.low, self.high), strict=True)
+        shown_columns = {name: pa.array(column, pa.float64()) for name, column in columns if column is not None}
+        return pa.table({"label": names} | shown_columns)
+
+    def cell_table(self) -> pa.Table:
+        """Return the table as cells; every row repeats what was promised, as tables of releases do."""
+        import pyarrow as pa
+
+        table = super().cell_table()
+        for name, value in promised_texts(self.provenance).items():
+            table = table.append_column(name, pa.array([value] * len(self), pa.large_string()))
+        return table.append_column("simulated", pa.array([self.simulated] * len(self)))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return {
-            "labels": list(self.labels),
-            "scores": None if self.scores is None else list(self.scores),
-            "low": None if self.low is None else list(self.low),
-            "high": None if self.high is None else list(self.high),
-            "gamma": self.gamma,
-            "eta": self.eta,
-            "mechanism": self.mechanism,
-            "guarantee": self.guarantee.to_dict(),
-            "simulated": self.simulated,
-        }
+        """Return everything as plain values; a label that is neither a whole number nor a text becomes a text."""
+        labels = [int(str(label)) if is_whole(label) else str(label) for label in self.labels]
+        columns = {name: None if (one := getattr(self, name)) is None else list(one) for name in _NUMBERS}
+        rest = {"labels": labels, **columns, "guarantee": self.guarantee.to_dict()}
+        return {"discreet": self.FORM, **vars(self), **rest}
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        labels = tuple(values["labels"])
+        if not all(is_whole(label) or isinstance(label, str) for label in labels):
+            raise ValueError("labels must be whole numbers or texts")
+        made = read_fields(cls, values, labels=labels)
+        if any(column is not None and len(column) != len(labels) for column in map(values.get, _NUMBERS)):
+            raise ValueError("it has not one number for each label")
+        return made
 
     def digest(self) -> str:
         """Return a hash of everything that is released, by which a ledger knows this ranking."""
@@ -183,58 +213,83 @@ class ScoreTable(Engine):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Contest:
-    """A checked question, ready to be carried out."""
+class Contest(OfQuestion):
+    """A question for a ranking with the scores it is asked about, checked and ready to be carried out.
 
+    Parameters
+    ----------
+    question
+        The question as it was asked.
+    labels, source
+        The public labels, and how it comes that they are public.
+    scores
+        The score of each label, in steps of the grid.
+    """
+
+    question: RankQuestion
     labels: tuple[Hashable, ...]
-    how: str
+    source: str
     scores: I64
-    top: int
-    budget: Budget
-    neighbours: Neighbours
-    grid: Fraction
-    monotone: bool
-    way: Literal["exponential", "laplace"]
-    counts: bool
 
-    def plan(self) -> list[tuple[str, Fraction]]:
-        """Return what the budget is spent on, as shares by name."""
-        if not self.counts:
+    @property
+    def grid(self) -> Fraction:
+        """The step of the grid on which scores lie: public, as that of the scores would tell of them."""
+        step: Fraction = self.question.sensitivity / FINENESS
+        return step
+
+    @property
+    def discovery_delta(self) -> Fraction:
+        """No part of delta finds labels: they are public."""
+        return Fraction(0)
+
+    @property
+    def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
+        """The name and the parameters under which a ledger records the spend."""
+        return "rank", {
+            "top": self.question.top,
+            "labels": len(self.labels),
+            "sensitivity": str(self.question.sensitivity),
+            "monotone": self.question.monotone,
+            "mechanism": self.question.mechanism,
+            "counts": self.question.counts,
+        }
+
+    def steps(self) -> Steps:
+        """Return the shares of the budget by the name of the step that spends them."""
+        if not self.question.counts:
             return [(_CHOOSE, Fraction(1))]
         return [(_CHOOSE, SELECTING), (_MEASURE, 1 - SELECTING)]
 
     @property
     def assumption(self) -> str:
         """What the noise is measured by, and has to be true of the scores."""
-        least = ", and one person more never lowers a score, or never raises one" if self.monotone else ""
-        return f"one person changes no score by more than {shown(self.grid * FINENESS)}{least}"
+        least = ", and one person more never lowers a score, or never raises one" if self.question.monotone else ""
+        return f"one person changes no score by more than {shown(self.question.sensitivity)}{least}"
 
     def query(self, places: tuple[int, ...]) -> Entries:
         """Return the question for the scores at some places."""
-        return Entries(places, FINENESS, self.monotone)
-
-    def left(self, ledger: str | PathLike[str] | Ledger) -> Fraction:
-        """Return the epsilon a ledger would have left; a budget it does not have is an error, as it would be then."""
-        return ledger_of(ledger).check(**vars(price(self.budget, self.neighbours)), baskets=None).epsilon_left
+        return Entries(places, FINENESS, self.question.monotone)
 
 
-@hinted
-def rank(
-    scores: Mapping[Any, Score],
-    *,
-    top: int,
-    epsilon: Any,
-    delta: Any = 0,
-    sensitivity: Any,
-    labels: Iterable[Any] | Literal["public"] | None = None,
-    monotone: bool = False,
-    mechanism: Literal["exponential", "laplace"] = "exponential",
-    counts: bool = True,
-    neighbours: Relation = "add-remove",
-    really: bool = False,
-    ledger: str | PathLike[str] | Ledger | None = None,
-    who: str = "",
-) -> Ranking:
+class RankOptions(TypedDict, total=False):
+    """The keywords of :func:`rank`, for type checkers."""
+
+    top: int
+    sensitivity: Any
+    labels: Iterable[Any] | Literal["public"] | None
+    monotone: bool
+    mechanism: Literal["exponential", "laplace"]
+    counts: bool
+    epsilon: Any
+    delta: Any
+    neighbours: Relation
+    really: bool
+    ledger: str | PathLike[str] | Ledger | None
+    who: str
+
+
+@asks(RankQuestion, RankOptions)
+def rank(scores: Mapping[Any, Score], question: RankQuestion | None = None, **options: Unpack[RankOptions]) -> Ranking:
     """Choose the labels with the largest scores, under central differential privacy.
 
     Privacy: the unit is the person; labels and noisy scores together are (epsilon, delta)-differentially private, if
@@ -244,30 +299,9 @@ def rank(
     ----------
     scores
         A score for each label: whole numbers, fractions such as ``"1/3"``, decimal numbers.
-    top
-        How many labels are wanted.
-    epsilon, delta
-        The budget, as exact numbers. With a delta over 0 it is kept by zCDP.
-    sensitivity
-        By how much adding or removing one person can change any one score, at most. Nobody can tell that from the
-        scores, so it has to be said. Scores are rounded down to thousandths of it.
-    labels
-        Which labels there are, as a public list; one without a score has 0, and scores of others are left out. Or
-        ``"public"``: declares that those of `scores` are public knowledge, whoever is or is not in the data.
-    monotone
-        Says that adding a person never lowers a score (or never raises one), as with counts. Labels are then chosen
-        with half the noise. Scores have half the noise where a person is replaced.
-    mechanism
-        ``"exponential"`` picks one label after the other; ``"laplace"`` adds noise to all scores and takes the largest.
-    counts
-        False for the labels alone: all of the budget then goes into choosing them.
-    neighbours
-        ``"add-remove"``, or ``"replace"``: labels are then chosen with twice the noise, and scores that move
-        both ways have twice the noise too.
-    really
-        Allows an epsilon over 20, or a delta over 0.001, which otherwise count as slips.
-    ledger, who
-        The account that pays, and who asks. It is written before anything is computed.
+    question
+        A question that was made before; keywords that are given too take the place of its fields.
+    FIELDS
 
     Returns
     -------
@@ -281,130 +315,34 @@ def rank(
     >>> sorted(best.labels), best.guarantee.epsilon
     (['east', 'north'], Fraction(1, 1))
     """
-    contest = prepare(
-        scores,
-        top=top,
-        epsilon=epsilon,
-        delta=delta,
-        sensitivity=sensitivity,
-        labels=labels,
-        monotone=monotone,
-        mechanism=mechanism,
-        counts=counts,
-        neighbours=neighbours,
-        really=really,
-    )
-    record = pay(
-        ledger,
-        price(contest.budget, contest.neighbours),
-        what="rank",
-        parameters={
-            "top": contest.top,
-            "labels": len(contest.labels),
-            "sensitivity": str(contest.grid * FINENESS),
-            "monotone": contest.monotone,
-            "mechanism": contest.way,
-            "counts": contest.counts,
-        },
-        who=who,
-        baskets=None,
-    )
-    ranking = carry_out(contest, SystemSource())
-    record(ranking.digest())
-    return ranking
+    keywords = Keywords.of(options)
+    asked = RankQuestion(**keywords.question) if question is None else replace(question, **keywords.question)
+    contest = contest_of(asked, scores)
+    return answer({"": contest}, metered_ranking, baskets=None, payer=keywords.payer)[""]
 
 
-def prepare(
-    scores: Mapping[Any, Score],
-    *,
-    top: int,
-    epsilon: Any,
-    delta: Any = 0,
-    sensitivity: Any,
-    labels: Any = None,
-    monotone: bool = False,
-    mechanism: str = "exponential",
-    counts: bool = True,
-    neighbours: str = "add-remove",
-    really: bool = False,
-) -> Contest:
-    """Check a question and put its scores on the grid. Nothing is spent here."""
-    budget = serious(Budget.of(epsilon, delta), switch("really", really))
-    if not _SMALLEST <= budget.epsilon <= _LARGEST:
-        raise MisuseError(
-            told("{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.", given=epsilon)
-        )
-    if not budget.pure and budget.rho == 0:
-        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
-    relation = Neighbours.typed(neighbours)
-    if mechanism not in _WAYS:
-        raise MisuseError(
-            told("{mechanism} is {ways}; {given!r} was given.", ways=" or ".join(map(repr, _WAYS)), given=mechanism)
-        )
-    most = exact(sensitivity, "sensitivity")
-    if most <= 0:
-        raise MisuseError(
-            told(
-                "{sensitivity} is by how much one person can change a score, over 0; {given} was given.",
-                given=shown(most),
-            )
-        )
-    if not Fraction(1, _LARGEST) <= most <= _LARGEST:
-        raise MisuseError(
-            told("{sensitivity} lies between 10^-60 and 10^60: give scores and {sensitivity} in another unit.")
-        )
-    if not isinstance(scores, Mapping) or (not scores and isinstance(labels, str | None)):
+def contest_of(question: RankQuestion, scores: Mapping[Any, Score]) -> Contest:
+    """Return the contest of a question over scores, put on the grid. Nothing is spent here."""
+    if not isinstance(scores, Mapping) or (not scores and isinstance(question.labels, str)):
         # What was given may be scores, which are private: its type has to do.
         what = (
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
         )
         raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {what}.")
-    named, how = _labels(labels, scores)
-    if positive("top", top) > len(named):
-        there = f"{'are' if len(named) > 1 else 'is'} only {number_of(len(named), 'label')}"
+    public = isinstance(question.labels, str)
+    labels = tuple(scores) if public else question.labels
+    if question.top > len(labels):
+        there = f"{'are' if len(labels) > 1 else 'is'} only {number_of(len(labels), 'label')}"
         raise MisuseError(
-            told("{top} is {given:,}, but there {there}: ask for at most so many.", given=top, there=there)
+            told("{top} is {given:,}, but there {there}: ask for at most so many.", given=question.top, there=there)
         )
-    if top > _MOST:
-        raise MisuseError(told("{top} is at most {many:,} in a ranking; {given:,} was given.", many=_MOST, given=top))
-    grid = most / FINENESS
+    grid = question.sensitivity / FINENESS
     return Contest(
-        labels=named,
-        how=how,
-        scores=np.array([_on_grid(label, _score(scores, label), grid) for label in named], np.int64),
-        top=int(top),
-        budget=budget,
-        neighbours=relation,
-        grid=grid,
-        monotone=switch("monotone", monotone),
-        way="laplace" if mechanism == "laplace" else "exponential",
-        counts=switch(Message("counts", "--scores"), counts),
+        question=question,
+        labels=labels,
+        source="as given with the scores" if public else "as declared",
+        scores=np.array([_on_grid(label, _score(scores, label), grid) for label in labels], np.int64),
     )
-
-
-def _labels(labels: Any, scores: Mapping[Any, Score]) -> tuple[tuple[Hashable, ...], str]:
-    """Return which labels there are, and how that came to be public: by declaration, never by default (X5)."""
-    choices = told(
-        "Say which labels there are: list them with {labels=}, also those that nobody has to do with; or declare with "
-        "{labels='public'} that those of the scores are public knowledge."
-    )
-    if isinstance(labels, str) and labels == "public":
-        return tuple(scores), "as given with the scores"
-    if labels is None:
-        raise MisuseError(
-            told("A label that few people have to do with would give them away. {choices}", choices=choices)
-        )
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise MisuseError(told("{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices))
-    try:
-        listed = tuple(dict.fromkeys(labels))
-    except TypeError:
-        raise MisuseError(told("{labels} is a list of names or numbers. {choices}", choices=choices)) from None
-    if not listed:
-        raise MisuseError(
-            told("The list of labels is empty: there is nothing to choose from. {choices}", choices=choices)
-        )
-    return listed, "as declared"
 
 
 def _score(scores: Mapping[Any, Score], label: Any) -> Score:
@@ -442,23 +380,24 @@ def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
     return int(max(-FARTHEST, min(FARTHEST, Fraction(number) // grid)))
 
 
-def carry_out(contest: Contest, source: Source) -> Ranking:
-    """Choose, measure, and say what is promised; with a seeded source the result is marked as simulated."""
-    meter = Meter(contest.budget, contest.neighbours, source)
-    choosing = dict(contest.plan())[_CHOOSE]
+def metered_ranking(contest: Contest, meter: Meter) -> Ranking:
+    """Return the ranking of a contest: labels chosen, their scores measured, and what is promised about both."""
+    choosing = dict(contest.steps())[_CHOOSE]
     table = SealedEngine(ScoreTable(contest.scores))
     scores = table.answer(contest.query(tuple(range(len(contest.labels)))))
-    rate = meter.rate(contest.top, choosing, contest.way, monotone=contest.monotone, step=FINENESS)
+    rate = meter.rate(
+        contest.question.top, choosing, contest.question.mechanism, monotone=contest.question.monotone, step=FINENESS
+    )
     # Rounding down moves a score by less than one step of the grid: hence one more in every promise.
-    gamma = slack(contest.way, contest.top, len(contest.labels), DOUBT, rate) + 1
-    chosen = meter.choose(_CHOOSE, scores, contest.top, choosing, contest.way)
+    gamma = slack(contest.question.mechanism, contest.question.top, len(contest.labels), DOUBT, rate) + 1
+    chosen = meter.choose(_CHOOSE, scores, contest.question.top, choosing, contest.question.mechanism)
     values = margin = eta = None
-    if contest.counts:
+    if contest.question.counts:
         noisy = meter.count(_MEASURE, table, contest.query(chosen), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
         chosen = tuple(chosen[place] for place in order.tolist())
         values, margin = noisy.values[order].tolist(), noisy.margin()
-        eta = noisy.margin(1 - float(DOUBT) / contest.top) + 1
+        eta = noisy.margin(1 - float(DOUBT) / contest.question.top) + 1
 
     def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
         return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
@@ -467,7 +406,7 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
         contest.budget,
         meter.charges,
         neighbours=contest.neighbours,
-        public=(public_fact(len(contest.labels), "label", contest.how),),
+        public=(public_fact(len(contest.labels), "label", contest.source),),
         assumed=(contest.assumption,),
     )
     return Ranking(
@@ -478,6 +417,6 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
         gamma=float(gamma * contest.grid),
         eta=None if eta is None else float(eta * contest.grid),
         guarantee=guarantee,
-        mechanism=contest.way,
+        mechanism=contest.question.mechanism,
         simulated=meter.simulated,
     )

@@ -8,38 +8,41 @@ The proof is in `relations.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Vocabulary, on_this_machine
 from ..baskets.recoding import item_list, onto, table_onto
-from ..checks import positive, switch
-from ..curator.mechanism import Found, Task
+from ..curator.mechanism import Found
 from ..curator.mechanisms.clipped import ClippedCounting
+from ..curator.problem import Problem
 from ..errors import LimitError, MisuseError, told
 from ..exact.engine import Engine, engine_of
 from ..exact.query import BasketCount
 from ..exact.relations import MERGED, How, checked_how, held_pairs, usual_how
-from ..privacy.budget import Budget, Neighbours, Relation
+from ..privacy.budget import Relation
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
-from ..privacy.sampling.sources import SystemSource
 from ..privacy.sealed import SealedEngine
+from ..results.intervals import whole_counts
 from ..results.itemsets import Itemsets
 from ..results.measures import within
 from ..results.patterns import Patterns
 from ..results.rules import Rules
-from ..wording import hinted
-from .job import PEOPLE
-from .payment import pay, price
-from .question import checked_budget, everyone, public_facts
+from .case import PEOPLE
+from .door import Observer, Payer, Steps, answer
+from .keywords import Keywords, asks
+from .other_questions import RelationQuestion
+from .question import OfQuestion
+from .reconciling import people_interval, reconcile
+from .resolving import everyone, public_facts
 from .result import Release
-from .run import shown_counts
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -60,35 +63,51 @@ _COUNTING = "counting the people"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RelationJob:
-    """A checked question for relations, ready to be carried out.
+class RelationCase(OfQuestion):
+    """A question for relations, resolved against one data set and checked.
 
     Parameters
     ----------
+    question
+        The question as it was asked.
     baskets, listed, codes
         The data; the same over the public list of items; and the place on that list of each item of the data, or -1.
     how
         What makes a pair.
-    top, among
-        How many relations, and among how many of the most frequent items.
-    budget, neighbours, people, public, asked
+    among
+        Among how many of the most frequent items, at most those of the list.
+    people, public, record
         As for patterns.
     notes
         What is to be said of how the question was taken.
     """
 
+    question: RelationQuestion
     baskets: Baskets
     listed: Baskets
     codes: Codes
     how: How
-    top: int
     among: int
-    budget: Budget
-    neighbours: Neighbours
     people: int | None
     public: tuple[str, ...]
-    asked: dict[str, Any]
+    record: dict[str, Any]
     notes: tuple[str, ...] = ()
+
+    @property
+    def discovery_delta(self) -> Fraction:
+        """No part of delta finds items: they are public."""
+        return Fraction(0)
+
+    @property
+    def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
+        """The name and the parameters under which a ledger records the spend."""
+        return NAME, {"asked": self.record}
+
+    def steps(self) -> Steps:
+        """Return the shares of the budget by the name of the step that spends them."""
+        before = [(_COUNTING, PEOPLE)] if self.people is None else []
+        pairs = 1 - ITEMS - sum((share for _, share in before), Fraction(0))
+        return [*before, ("finding the items", ITEMS), ("finding the pairs", pairs)]
 
     def pairs(self, chosen: Codes) -> Baskets:
         """Return the ordered pairs of some items that each person has, as a basket: a → b is one of k (k - 1) items."""
@@ -101,26 +120,12 @@ class RelationJob:
         return Baskets(offsets, codes, Vocabulary(list(range(width * (width - 1)))))
 
 
-def prepare_relations(
-    baskets: Baskets | Any,
-    *,
-    how: How | None = None,
-    top: int,
-    among: int = 40,
-    epsilon: Any,
-    delta: Any = 0,
-    items: Any = None,
-    people: int | None = None,
-    neighbours: Relation = "add-remove",
-    really: bool = False,
-) -> RelationJob:
-    """Check a question before anything is spent: what may go wrong goes wrong here."""
-    budget = checked_budget(epsilon, delta, switch("really", really), people)
-    relation = Neighbours.typed(neighbours)
+def relation_case(question: RelationQuestion, baskets: Baskets | Any) -> RelationCase:
+    """Return the case of a question over a data set, before anything is spent: what may go wrong goes wrong here."""
     read = on_this_machine(everyone(baskets), "release_relations()")
     held = read.merged_people()
-    how = checked_how(usual_how(held) if how is None else how, held)
-    vocabulary, declared = item_list(items, held)
+    how = checked_how(usual_how(held) if question.how is None else question.how, held)
+    vocabulary, declared = item_list(question.items, held)
     if vocabulary is None:
         raise MisuseError(
             told(
@@ -130,40 +135,38 @@ def prepare_relations(
         )
     if len(vocabulary) < 2:
         raise MisuseError("A relation is of two items: the list must have at least two.")
-    many = min(positive("among", among), len(vocabulary))
-    if not 2 <= many <= MOST_AMONG:
+    among = min(question.among, len(vocabulary))
+    if not 2 <= among <= MOST_AMONG:
         raise MisuseError(
             told(
                 "{among} is a number of items from 2 to {most_items}; {given!r} was given.",
                 most_items=MOST_AMONG,
-                given=among,
+                given=question.among,
             )
         )
-    possible = many * (many - 1)
-    if positive("top", top) > possible:
+    possible = among * (among - 1)
+    if question.top > possible:
         raise MisuseError(
             told(
-                "{top} is {given:,}, but {many:,} items have only {possible:,} ordered pairs: ask for fewer, or raise "
-                "{among}.",
-                given=top,
-                many=many,
+                "{top} is {given:,}, but {item_count:,} items have only {possible:,} ordered pairs: ask for fewer, or "
+                "raise {among}.",
+                given=question.top,
+                item_count=among,
                 possible=possible,
             )
         )
-    people, public = public_facts(declared, people, relation, held, budget, really)
-    _fit(held, how, many)
-    return RelationJob(
+    people, public = public_facts(declared, question, held)
+    _fit(held, how, among)
+    return RelationCase(
+        question=question,
         baskets=held,
         listed=onto(held, vocabulary),
         codes=table_onto(held.vocabulary, vocabulary),
         how=how,
-        top=int(top),
-        among=many,
-        budget=budget,
-        neighbours=relation,
+        among=among,
         people=people,
         public=public,
-        asked={"relations": int(top), "how": how, "among": many, "items": len(vocabulary)},
+        record={"relations": question.top, "how": how, "among": among, "items": len(vocabulary)},
         notes=(MERGED,) if read.several else (),
     )
 
@@ -181,27 +184,29 @@ def _fit(baskets: Baskets, how: How, among: int) -> None:
         )
 
 
-@hinted
-def release_relations(
-    baskets: Baskets | Any,
-    *,
-    person: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    pair: tuple[str, str] | None = None,
-    how: How | None = None,
-    top: int,
-    among: int = 40,
-    epsilon: Any,
-    delta: Any = 0,
-    items: Any = None,
-    people: int | None = None,
-    neighbours: Relation = "add-remove",
-    really: bool = False,
-    ledger: str | PathLike[str] | Ledger | None = None,
-    who: str = "",
-    same_data: bool = False,
-) -> Release:
+class RelationOptions(TypedDict, total=False):
+    """The keywords of :func:`release_relations`, for type checkers."""
+
+    person: str | None
+    item: str | None
+    time: str | None
+    pair: tuple[str, str] | None
+    top: int | None
+    how: How | None
+    among: int
+    epsilon: Any
+    delta: Any
+    items: Any
+    people: int | None
+    neighbours: Relation
+    really: bool
+    ledger: str | PathLike[str] | Ledger | None
+    who: str
+    same_data: bool
+
+
+@asks(RelationQuestion, RelationOptions)
+def release_relations(baskets: Baskets | Any, **options: Unpack[RelationOptions]) -> Release:
     """Publish relations a → b that many people have, under central differential privacy.
 
     Privacy: as :func:`discreet.release`. The unit is the person, with everything they did, in whatever order.
@@ -210,17 +215,7 @@ def release_relations(
     ----------
     baskets
         What :func:`discreet.read` returns, or anything it accepts. One row is one person.
-    person, item, time, pair
-        The columns of a table, as for :func:`discreet.read`.
-    how
-        What makes a pair: ``"given"``, ``"after"`` or ``"together"``; None for what the data have, as for
-        :func:`discreet.relations`.
-    top
-        How many relations: those that most people have.
-    among
-        Among how many of the most frequent items.
-    epsilon, delta, items, people, neighbours, really, ledger, who, same_data
-        As for :func:`discreet.release`; `items` has to be given.
+    FIELDS
 
     Returns
     -------
@@ -235,108 +230,99 @@ def release_relations(
     >>> len(release.relations), release.relations.kind, release.guarantee.epsilon
     (1, 'relations', Fraction(1, 1))
     """
-    held = everyone(baskets, person=person, item=item, time=time, pair=pair)
-    job = prepare_relations(
-        held,
-        how=how,
-        top=top,
-        among=among,
-        epsilon=epsilon,
-        delta=delta,
-        items=items,
-        people=people,
-        neighbours=neighbours,
-        really=really,
-    )
-    return answer_relations(job, ledger=ledger, who=who, same_data=same_data)
+    keywords = Keywords.of(options)
+    case = relation_case(RelationQuestion(**keywords.question), everyone(baskets, **keywords.reading))
+    return answer_relations(case, payer=keywords.payer)
 
 
-def answer_relations(
-    job: RelationJob,
-    *,
-    ledger: str | PathLike[str] | Ledger | None = None,
-    who: str = "",
-    same_data: bool = False,
-    paid: Callable[[Any], object] | None = None,
-) -> Release:
-    """Spend first, then compute, then record what came of it."""
-    receipt = pay(
-        ledger,
-        price(job.budget, job.neighbours),
-        what=NAME,
-        parameters={"asked": job.asked},
-        who=who,
-        baskets=job.baskets,
-        same_data=switch("same_data", same_data),
-    )
-    if paid is not None:
-        paid(receipt)
-    release = metered_relations(job, Meter(job.budget, job.neighbours, SystemSource()))
-    receipt(release.digest())
-    return release
+def answer_relations(case: RelationCase, *, payer: Payer | None = None, observer: Observer | None = None) -> Release:
+    """Return the release of a case: paid for, then made."""
+    return answer({"": case}, metered_relations, baskets=case.baskets, payer=payer, observer=observer)[""]
 
 
-def metered_relations(job: RelationJob, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
-    """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
-    known, margin = job.people, 0
-    if known is None:
-        counted = meter.count(_COUNTING, SealedEngine(engine(job.listed)), BasketCount(), PEOPLE)
-        known, margin = max(0, int(counted.values[0])), counted.margin()
-    spread = None if job.people is not None else (max(0, known - margin), known + margin)
+def metered_relations(case: RelationCase, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
+    """Make the release of a case with what a meter lets out of an engine; the audit brings its own of both."""
+    noisy_people, margin = case.people, 0
+    if noisy_people is None:
+        counted = meter.count(_COUNTING, SealedEngine(engine(case.listed)), BasketCount(), PEOPLE)
+        noisy_people, margin = int(counted.values[0]), counted.margin()
+    spread = None if case.people is not None else people_interval(noisy_people, margin)
     how = ClippedCounting()
 
     def best(baskets: Baskets, top: int, part: Meter) -> Found:
         """Return the `top` most frequent items of baskets, counted."""
-        task = Task(
+        problem = Problem(
             top=top,
-            least=1,
-            longest=1,
-            bounded=True,
-            items=baskets.items,
-            people=known,
+            min_length=1,
+            max_length=1,
+            max_length_given=True,
+            item_count=baskets.items,
+            people=max(0, noisy_people),
             people_margin=margin,
-            epsilon=job.budget.epsilon,
+            epsilon=case.budget.epsilon,
         )
-        return how.run(SealedEngine(engine(baskets), baskets.items), task, part)
+        return how.run(SealedEngine(engine(baskets), baskets.items), problem, part)
 
-    items = best(job.listed, job.among, meter.part(ITEMS))
+    items = best(case.listed, case.among, meter.part(ITEMS))
     chosen = np.sort(items.itemsets.codes)
-    pairs = best(job.pairs(chosen), job.top, meter.part(meter.left))
-    patterns = _patterns(job, items, known, spread)
-    relations = _relations(job, pairs, chosen, patterns)
-    guarantee = Guarantee.of(job.budget, meter.charges, neighbours=job.neighbours, public=job.public)
+    pairs = best(case.pairs(chosen), case.question.top, meter.part(meter.left))
+    people, items, pairs = _reconciled(noisy_people, margin, items, pairs)
+    patterns = _patterns(case, items, people, spread)
+    relations = _relations(case, pairs, chosen, patterns)
+    guarantee = Guarantee.of(case.budget, meter.charges, neighbours=case.neighbours, public=case.public)
     made = Release(
         patterns=patterns,
         relations=relations,
         guarantee=guarantee,
         mechanism=NAME,
-        asked=job.asked,
+        asked=case.record,
         facts=_facts(items=items, pairs=pairs),
-        notes=tuple(dict.fromkeys((*job.notes, *items.notes, *pairs.notes))),
+        notes=tuple(dict.fromkeys((*case.notes, *items.notes, *pairs.notes))),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
         citations=(how.citation,),
         summary=_SUMMARY,
     )
-    about = made.to_dict()
-    beside = {"patterns": patterns.to_arrow().to_pylist()}
-    return replace(made, patterns=replace(patterns, about=about), relations=replace(relations, about=about | beside))
+    provenance = made.provenance
+    beside = replace(provenance, others={"patterns": patterns.to_arrow().to_pylist()})
+    return replace(
+        made, patterns=replace(patterns, provenance=provenance), relations=replace(relations, provenance=beside)
+    )
 
 
 def _facts(**steps: Found) -> dict[str, Any]:
     return {f"{name}, {what}": fact for what, found in steps.items() for name, fact in found.facts.items()}
 
 
-def _patterns(job: RelationJob, found: Found, people: int, spread: tuple[int, int] | None) -> Patterns:
+def _reconciled(people: int, margin: int, items: Found, pairs: Found) -> tuple[int, Found, Found]:
+    """Return the number of people, the items and the pairs, with counts of which none is over that number."""
+    columns = [np.concatenate(both) for both in zip(_columns(items), _columns(pairs), strict=True)]
+    made = reconcile(people, margin, *columns)
+    parts = slice(0, len(items.itemsets)), slice(len(items.itemsets), None)
+    first, second = (
+        replace(side, estimates=made.estimates[part], low=made.low[part], high=made.high[part])
+        for side, part in zip((items, pairs), parts, strict=True)
+    )
+    return made.people, first, second
+
+
+def _columns(found: Found) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the estimates of a step and both ends of their intervals."""
+    if found.estimates is None or found.low is None or found.high is None:
+        raise AssertionError("items and pairs are counted with intervals")
+    return found.estimates, found.low, found.high
+
+
+def _patterns(case: RelationCase, found: Found, people: int, spread: tuple[int, int] | None) -> Patterns:
     """Return the items that were found, the most frequent first."""
-    counts, low, high = shown_counts(found)
+    counts, low, high = whole_counts(*_columns(found))
     order = np.argsort(-counts, kind="stable")
     itemsets = found.itemsets.take(order)
     return Patterns(
         offsets=itemsets.offsets,
         codes=itemsets.codes,
         counts=counts[order],
-        vocabulary=job.listed.vocabulary,
+        vocabulary=case.listed.vocabulary,
         people=people,
         low=low[order],
         high=high[order],
@@ -344,9 +330,9 @@ def _patterns(job: RelationJob, found: Found, people: int, spread: tuple[int, in
     )
 
 
-def _relations(job: RelationJob, found: Found, chosen: Codes, items: Patterns) -> Rules:
+def _relations(case: RelationCase, found: Found, chosen: Codes, items: Patterns) -> Rules:
     """Return the pairs as relations, those that most people have first, with the counts of their sides."""
-    counts, low, high = shown_counts(found)
+    counts, low, high = whole_counts(*_columns(found))
     order = np.argsort(-counts, kind="stable")
     counts, low, high = counts[order], low[order], high[order]
     codes = found.itemsets.codes[order].astype(np.int64)
@@ -371,12 +357,12 @@ def _relations(job: RelationJob, found: Found, chosen: Codes, items: Patterns) -
         # With noise nobody may seem to hold an item; a share of nobody is none.
         antecedent_counts=np.maximum(items.counts[left], 1),
         consequent_counts=np.maximum(items.counts[right], 1),
-        vocabulary=job.listed.vocabulary,
+        vocabulary=case.listed.vocabulary,
         people=items.people,
         low=bounds[0],
         high=bounds[1],
         kind="relations",
-        how=job.how,
+        how=case.how,
         people_within=items.people_within,
         ends=ends,
     )

@@ -5,28 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..errors import MisuseError
+from ..errors import InputError
 from ..privacy.guarantee import Guarantee
-from ..report.contents import TITLE
 from ..results.levels import told_hierarchy
 from ..results.patterns import Patterns
+from ..results.private import PrivateResult
+from ..results.provenance import Provenance
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from rich.console import Group
-
-    from ..results.picture import Picture
     from ..results.rules import Rules
-    from ..results.shown import View
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Release:
+# What of a release its provenance keeps, and under which name.
+_KEPT = {
+    "mechanism": "mechanism", "chosen": "chosen_mechanism", "asked": "question", "settings": "settings",
+    "facts": "facts", "notes": "notes", "citations": "citations", "when": "date",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Release(PrivateResult):
     """What :func:`discreet.release` returns.
 
     Parameters
@@ -62,6 +65,8 @@ class Release:
     central differential privacy, add or remove one person, epsilon = 1
     """
 
+    NOUN: ClassVar[str] = "a release"
+
     patterns: Patterns
     guarantee: Guarantee
     mechanism: str
@@ -76,84 +81,17 @@ class Release:
     chosen: str = ""
     relations: Rules | None = None
 
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __repr__(self) -> str:
-        return repr(self.found)
-
     @property
-    def found(self) -> Patterns | Rules:
-        """What was asked for: the relations, where these were, otherwise the patterns."""
-        return self.patterns if self.relations is None else self.relations
-
-    def show(self, rows: int = 30) -> View:
-        """Return the first rows as a table, as :meth:`Patterns.show` does."""
-        return self.found.show(rows)
-
-    def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
-        """Return a picture of the patterns: ``"bars"``, ``"graph"``, ``"matrix"`` or ``"sizes"``.
-
-        A notebook shows it, and ``.save("picture.svg")`` writes it; see :meth:`Patterns.plot`.
-        """
-        return self.patterns.plot(kind, rows, level=level)
-
-    def __rich__(self) -> Group:
-        return self.found.__rich__()
-
-    def _repr_html_(self) -> str:
-        return self.found._repr_html_()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand what was found to whoever speaks Arrow, as :class:`Patterns` do."""
-        return self.found.__arrow_c_stream__(requested_schema)
-
-    @property
-    def people(self) -> int:
-        """The number of people: public, or with noise; then `patterns.people_within` is its interval."""
-        return self.patterns.people
-
-    def rules(
-        self,
-        min_confidence: float = 0.5,
-        *,
-        min_lift: float = 0.0,
-        consequents: Literal["any", "one"] = "any",
-        significance: float | None = None,
-        redundant: bool = True,
-    ) -> Rules:
-        """Return the association rules among the released patterns, with an interval for each confidence.
-
-        Privacy: costs nothing more, as only released counts are looked at.
-        """
-        return self.patterns.rules(
-            min_confidence,
-            min_lift=min_lift,
-            consequents=consequents,
-            significance=significance,
-            redundant=redundant,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the patterns as plain values: what travels with them in files."""
-        return {
-            "guarantee": self.guarantee.to_dict(),
-            "simulated": self.simulated,
-            "mechanism": self.mechanism,
-            "chosen": self.chosen,
-            "asked": dict(self.asked),
-            "settings": dict(self.settings),
-            "facts": dict(self.facts),
-            "notes": list(self.notes),
-            "citations": list(self.citations),
-            "when": self.when,
-        }
+    def provenance(self) -> Provenance:
+        """All but the patterns: what travels with them, in files too."""
+        kept = {kept_name: getattr(self, name) for name, kept_name in _KEPT.items()}
+        return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, **kept)
 
     def digest(self) -> str:
         """Return a hash of everything that is released, by which a ledger knows this release."""
         table = self.patterns.to_arrow()
         content = {
-            "about": self.to_dict(),
+            "about": self.provenance.to_dict(),
             "people": [self.people, self.patterns.people_within],
             "patterns": table.to_pylist(),
         }
@@ -163,74 +101,24 @@ class Release:
             content["hierarchy"] = told_hierarchy(self.patterns)
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
-    def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report to send on, with a title."""
-        from ..results.files import is_page, written
-
-        suffix = Path(path).suffix.lower()
-        if is_page(path):
-            with written(path) as stream:
-                stream.write(self.report(title=title).encode())
-            return
-        if suffix not in (".csv", ".json", ".parquet"):
-            given = f"ends in {suffix}" if suffix else "has no suffix"
-            raise MisuseError(
-                f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
-            )
-        self.found.save(path)
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Release:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Return a release that :meth:`save` or the command line wrote to a file, with all it promised.
 
         The file is taken at its word: whoever can change it can change what it says.
         """
+        from ..registry import described
         from ..results.files import load_rows
 
         found = load_rows(path)
-        about = dict(found.about or {})
-        if (
-            not isinstance(found, Patterns)
-            or not isinstance(about.get("guarantee"), Mapping)
-            or "mechanism" not in about
-        ):
-            raise MisuseError(f"{path} holds no release: discreet.load() reads other results.")
-        told = {name: dict(about.get(name) or {}) for name in ("asked", "settings", "facts")}
+        told = found.provenance
+        if not isinstance(found, Patterns) or told is None or told.guarantee is None or told.mechanism is None:
+            raise InputError(f"{path} holds no release: discreet.load() reads other results.")
+        kept = {name: getattr(told, kept_name) for name, kept_name in _KEPT.items()}
         return cls(
             patterns=found,
-            guarantee=Guarantee.from_dict(about["guarantee"]),
-            mechanism=str(about["mechanism"]),
-            chosen=str(about.get("chosen") or ""),
-            simulated=bool(about.get("simulated")),
-            when=str(about.get("when") or ""),
-            summary=summary_of(str(about["mechanism"])),
-            notes=tuple(map(str, about.get("notes") or ())),
-            citations=tuple(map(str, about.get("citations") or ())),
-            asked=told["asked"],
-            settings=told["settings"],
-            facts=told["facts"],
+            guarantee=Guarantee.from_dict(told.guarantee.to_dict()),
+            simulated=told.simulated,
+            summary=described(told.mechanism)[0],
+            **{name: value for name, value in kept.items() if value is not None},
         )
-
-    def report(self, *, title: str = TITLE, up: tuple[str, str] | None = None) -> str:
-        """Return the report as one HTML page that needs nothing else.
-
-        Parameters
-        ----------
-        title
-            What the page is about: a good place for the name of the data.
-        up
-            Where a page above this one is, and what it is called, for one of several segments.
-        """
-        from ..report.contents import contents_of
-        from ..report.page import page
-
-        held: Patterns | Rules = replace(self.found, about=self.to_dict())
-        return page(contents_of(held, title, summary=self.summary, citations=self.citations, up=up))
-
-
-def summary_of(name: str) -> str:
-    """Return what a mechanism or protocol does in one sentence; nothing where none of this name is here."""
-    from ..registry import mechanisms, protocols
-
-    entry = {**mechanisms(), **protocols()}.get(name)
-    return "" if entry is None else entry.summary

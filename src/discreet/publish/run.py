@@ -8,125 +8,128 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..baskets.core import AnyBaskets, Codes, Vocabulary
 from ..baskets.recoding import only
 from ..checks import LARGEST, UNBOUNDED
-from ..curator.mechanism import Found, Task, settings_of
+from ..curator.mechanism import Found, settings_of
 from ..curator.mechanisms.threshold import find
+from ..curator.problem import Problem
 from ..exact.engine import Engine, engine_of
 from ..exact.query import BasketCount
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source
 from ..privacy.sealed import SealedEngine
+from ..results.intervals import whole_counts
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
 from ..results.show import NOTHING
 from ..wording import number_of
 from .basket_cap import cap_told, choose_cap, each_query
-from .job import BASKETS, FINDABLE, FINDING, HOW_MANY_EACH, PEOPLE, PREFIX, Job
+from .basket_draw import cover_draw
+from .case import BASKETS, FINDABLE, FINDING, HOW_MANY_EACH, PEOPLE, PREFIX, Case
+from .door import meter_for
+from .reconciling import people_interval, reconcile
 from .result import Release
 
 
-def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = None) -> Release:
-    """Spend the budget of a job and make its release; with a seeded source it is marked as simulated.
+def carry_out(case: Case, source: Source, stage: Callable[[str], object] | None = None) -> Release:
+    """Return the release of a case, its budget spent; with a seeded source it is marked as simulated.
 
     `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
     """
-    return metered(job, Meter(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta, stage=stage))
+    return metered(case, meter_for(case, source, stage))
 
 
-def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
-    """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
-    baskets, notes = _capped(job, meter, engine)
+def metered(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
+    """Make the release of a case with what a meter lets out of an engine; the audit brings its own of both."""
+    baskets, notes = _capped(case, meter, engine)
     most = meter.max_baskets
-    people, margin = job.people, 0
-    within: tuple[int, int] | None = None
-    if people is None:
+    noisy_people, margin = case.people, 0
+    if noisy_people is None:
         everyone = SealedEngine(engine(baskets), max_baskets=most)
-        noisy = meter.count(job.counting, everyone, BasketCount(), PEOPLE)
-        counted, margin = int(noisy.values[0]), noisy.margin()
-        people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
+        noisy = meter.count(case.counting, everyone, BasketCount(), PEOPLE)
+        noisy_people, margin = int(noisy.values[0]), noisy.margin()
+    people = max(0, noisy_people)
     inner = baskets
-    if job.fixed:
-        inner = inner.holding(job.prefix)
+    if case.required_count:
+        inner = inner.holding(case.required)
     # Given itemsets are counted over the whole list; patterns are looked for among the items that may be added.
-    back = job.allowed if job.itemsets is None else np.arange(len(job.baskets.vocabulary), dtype=np.int32)
-    if job.finding:
+    back = case.allowed if case.itemsets is None else np.arange(len(case.baskets.vocabulary), dtype=np.int32)
+    if case.finding_items:
         back, note = _find_items(inner, back, people + margin, meter, engine)
         notes.append(note)
     inner = only(inner, back)
     alone: tuple[float, int] | None = None
-    if job.counted:
+    if case.required_counted:
         holding = SealedEngine(engine(inner), max_baskets=most)
         one = meter.count("counting the items every pattern has", holding, BasketCount(), PREFIX)
         alone = float(one.values[0]), one.margin()
-    asked = replace(job.asked(len(back), people), people_margin=margin)
+    asked = replace(case.problem(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    listed = None if asked.items == UNBOUNDED else asked.items
-    found = _found(job, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
-    if job.itemsets is None:
+    listed = None if asked.item_count == UNBOUNDED else asked.item_count
+    found = _found(case, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
+    if case.itemsets is None:
         found = _antichains(found, asked)
-    patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
-    if not job.listed:
+    patterns = _patterns(case, found, back, (noisy_people, margin), alone)
+    if not case.items_known:
         patterns = _without_other_items(patterns)
     if not len(patterns):
         notes.insert(0, NOTHING)
-    how = found.chosen or job.mechanism
+    how = found.chosen or case.mechanism
     guarantee = Guarantee.of(
-        job.budget, meter.charges, discovery_delta=job.discovery_delta, neighbours=job.neighbours, public=job.public
+        case.budget, meter.charges, discovery_delta=case.discovery_delta, neighbours=case.neighbours, public=case.public
     )
     made = Release(
         patterns=patterns,
         guarantee=guarantee,
-        mechanism=job.mechanism.name,
-        asked=job.recorded_question,
+        mechanism=case.mechanism.name,
+        asked=case.record,
         settings=settings_of(how),
-        facts={"most baskets of a person": most, **found.facts} if job.baskets.several else dict(found.facts),
+        facts={"most baskets of a person": most, **found.facts} if case.baskets.several else dict(found.facts),
         notes=(*notes, *found.notes),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
-        citations=tuple(dict.fromkeys((how.citation, job.mechanism.citation))),
-        summary=job.mechanism.summary,
+        citations=tuple(dict.fromkeys((how.citation, case.mechanism.citation))),
+        summary=case.mechanism.summary,
         chosen=found.chosen.name if found.chosen is not None else "",
     )
-    return replace(made, patterns=replace(patterns, about=made.to_dict()))
+    return replace(made, patterns=replace(patterns, provenance=made.provenance))
 
 
-def _capped(job: Job, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
+def _capped(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
     """Return as many baskets of each person as take part, and say so; from here on the meter reckons with so many."""
-    if not job.baskets.several:
-        return job.baskets, []
-    most = job.max_baskets
+    if not case.baskets.several:
+        return case.baskets, []
+    most = case.max_baskets
     if most is None:
         # Nobody's baskets are capped yet: only what does not depend on how many there are can be asked sensibly.
         meter.max_baskets = LARGEST
-        uncapped = SealedEngine(engine(job.baskets), max_baskets=LARGEST)
+        uncapped = SealedEngine(engine(case.baskets), max_baskets=LARGEST)
         most = choose_cap(meter.count(HOW_MANY_EACH, uncapped, each_query(), BASKETS), meter)
     meter.max_baskets = most
-    return job.baskets.capped(most, meter.secret()), [cap_told(most, job.max_baskets is None)]
+    return case.baskets.capped(most, meter.secret()), [cap_told(most, case.max_baskets is None)]
 
 
-def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
+def _found(case: Case, asked: Problem, engine: SealedEngine, meter: Meter) -> Found:
     nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
-    blank = np.empty(0, np.float64) if job.counts else None
+    blank = np.empty(0, np.float64) if case.question.counts else None
     many = asked.universe().up_to(asked.top) if asked.top is not None else 1
     part = meter.part(meter.left)
     if asked.top is not None and (many == 0 or asked.top == 0):
         return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
     if asked.top is not None and asked.top > many:
         asked = replace(asked, top=many)
-    if asked.items == 0:
+    if asked.item_count == 0:
         return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
-    return job.mechanism.run(engine, asked, part)
+    return case.mechanism.run(engine, asked, part)
 
 
-def _antichains(found: Found, asked: Task) -> Found:
+def _antichains(found: Found, asked: Problem) -> Found:
     """Leave out what is no pattern, as an item of it stands above another: mechanisms of others may not know of it."""
-    kept = asked.antichains(found.itemsets)
+    kept = asked.mark_antichains(found.itemsets)
     if kept.all():
         return found
     estimates, low, high = (None if one is None else one[kept] for one in (found.estimates, found.low, found.high))
@@ -148,68 +151,67 @@ def _find_items(
     return allowed[found], note
 
 
-def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[float, int] | None) -> Patterns:
-    """Put labels and the items every pattern has back on, and order the patterns by their estimates."""
-    itemsets = _with_prefix(Itemsets(found.itemsets.offsets, back[found.itemsets.codes]), job.prefix)
-    first = Itemsets(np.array([0, job.fixed]), job.prefix)
-    threshold = job.asked(len(back), people).count
+def _patterns(
+    case: Case, found: Found, back: Codes, people: tuple[int, int], alone: tuple[float, int] | None
+) -> Patterns:
+    """Return the patterns, ordered by their counts, with labels and with the items that every pattern has.
+
+    `people` is the number of people, as it was counted, with its margin; `alone` the number of people who hold the
+    items that every pattern has, with its margin.
+    """
+    itemsets = _with_prefix(Itemsets(found.itemsets.offsets, back[found.itemsets.codes]), case.required)
+    first = Itemsets(np.array([0, case.required_count]), case.required)
+    threshold = case.problem(len(back), max(0, people[0])).threshold
     # Among the top they are in any case: no pattern that has them is more frequent.
-    listed = job.alone and (threshold is None or (alone is not None and alone[0] >= threshold))
-    if found.estimates is None or not job.counts:
+    listed = case.required_is_pattern and (threshold is None or (alone is not None and alone[0] >= threshold))
+    within = people_interval(*people) if case.people is None else None
+    if found.estimates is None or not case.question.counts:
         itemsets = _joined(first, itemsets) if listed else itemsets
         return Patterns(
             offsets=itemsets.offsets,
             codes=itemsets.codes,
             counts=np.zeros(len(itemsets), np.int64),
-            vocabulary=job.baskets.vocabulary,
-            people=people,
+            vocabulary=case.baskets.vocabulary,
+            people=max(0, people[0]),
+            people_within=within,
             counted=False,
-            unit=job.baskets.unit,
-            hierarchy=job.baskets.hierarchy,
+            unit=case.baskets.unit,
+            hierarchy=case.baskets.hierarchy,
         )
     estimates, low, high = found.estimates, found.low, found.high
     if low is None or high is None:
         raise AssertionError("estimates come with an interval")
-    if alone is not None and listed:
-        value, margin = alone
-        itemsets = _joined(first, itemsets)
-        estimates = np.concatenate(([value], estimates))
-        low, high = np.concatenate(([value - margin], low)), np.concatenate(([value + margin], high))
-    estimates, low, high = (np.maximum(column, 0) for column in (estimates, low, high))
+    if alone is not None:
+        # Whoever holds a pattern holds the items that every pattern has.
+        made = reconcile(int(alone[0]), alone[1], estimates, low, high)
+        holders, margin = float(made.people), alone[1]
+        estimates, low, high = made.estimates, made.low, made.high
+        if listed:
+            itemsets = _joined(first, itemsets)
+            estimates = np.concatenate(([holders], estimates))
+            ends = min(alone[0] - margin, holders), max(alone[0] + margin, holders)
+            low, high = np.concatenate(([ends[0]], low)), np.concatenate(([ends[1]], high))
+    made = reconcile(people[0], people[1], estimates, low, high)
     order = np.arange(len(itemsets))
-    if job.itemsets is None:
-        order = np.lexsort((itemsets.sizes, -estimates))
+    if case.itemsets is None:
+        order = np.lexsort((itemsets.sizes, -np.maximum(made.estimates, 0)))
     ordered = itemsets.take(order)
-    counts, low, high = _whole(estimates[order], low[order], high[order])
+    low, high = made.low, made.high
+    if case.baskets.several:
+        low, high = cover_draw(made.estimates, low, high, max(0, people[0] + people[1]))
+    counts, low, high = whole_counts(made.estimates[order], low[order], high[order])
     return Patterns(
         offsets=ordered.offsets,
         codes=ordered.codes,
         counts=counts,
-        vocabulary=job.baskets.vocabulary,
-        people=people,
+        vocabulary=case.baskets.vocabulary,
+        people=made.people,
+        people_within=within,
         low=low,
         high=high,
-        unit=job.baskets.unit,
-        hierarchy=job.baskets.hierarchy,
+        unit=case.baskets.unit,
+        hierarchy=case.baskets.hierarchy,
     )
-
-
-def shown_counts(found: Found) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the counts that a mechanism found as they are shown, with their intervals."""
-    if found.estimates is None or found.low is None or found.high is None:
-        raise AssertionError("counts were asked for, and come with an interval")
-    return _whole(*(np.maximum(column, 0) for column in (found.estimates, found.low, found.high)))
-
-
-def _whole(
-    estimates: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return estimates and intervals in whole numbers.
-
-    True counts are whole, so nothing is lost by whole ends; and a count that is shown lies within its interval.
-    """
-    counts = np.rint(estimates).astype(np.int64)
-    return counts, np.minimum(np.ceil(low), counts), np.maximum(np.floor(high), counts)
 
 
 def _without_other_items(patterns: Patterns) -> Patterns:

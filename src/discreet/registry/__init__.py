@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from .entries import Entry, What, entry, everything, mechanism, mechanisms, oracles, protocol, protocols, proven
+from .entries import (
+    Entry,
+    What,
+    described,
+    entry,
+    everything,
+    mechanism,
+    mechanisms,
+    oracles,
+    protocol,
+    protocols,
+    proven,
+)
 from .listing import Listing, told_of
 from .settings import settle
 
@@ -10,6 +22,7 @@ __all__ = [
     "Entry",
     "Listing",
     "What",
+    "described",
     "entry",
     "everything",
     "mechanism",

@@ -163,6 +163,12 @@ def oracles() -> Listing:
     return Listing(_found("oracle"))
 
 
+def described(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return what a mechanism or protocol does, and what to cite for it; nothing where none of this name is here."""
+    entry = {**mechanisms(), **protocols()}.get(name)
+    return ("", ()) if entry is None else (entry.summary, (entry.citation,))
+
+
 _TABLES: dict[What, Callable[[], dict[str, Entry]]] = {
     "mechanism": lambda: mechanisms(),
     "protocol": lambda: protocols(),
@@ -223,7 +229,7 @@ def proven(kind: type[Any]) -> type[Any]:
     if one.unproven:
         raise MisuseError(
             f"{one.unproven} To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.lab.run.trial.trial."
+            "discreet.planning.trial.trial."
             if what == "mechanism"
             else one.unproven
         )

@@ -14,7 +14,7 @@ from html import escape
 from typing import Literal, TypeAlias
 
 from .colours import FULL, INK, PALE, PAPER, QUIET, RULE
-from .text import percent, whole, wide_of
+from .text import counts_end, percent, percent_end, whole, wide_of
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -24,7 +24,6 @@ Unit: TypeAlias = Literal["share", "count"]
 NARROW_LEAST, BROAD = 328, 640
 _HEAD, _ROW = 20, 30
 _NAMED = 0.84  # of the width, for labels
-_BEHIND = 10  # pixels between a bar and its number, and behind that
 _TICKS = 5
 # Letters keep a white edge, so that lines behind them do not strike them through.
 HALO = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
@@ -60,12 +59,24 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its label, its value, and the interval around it where there is one."""
+    """One bar: its label, its value, and the interval around it where there is one.
+
+    A value that was cut to the largest there can be says less than the low end of its interval, which then stands
+    for it.
+    """
 
     label: str
     value: float
     low: float | None = None
     high: float | None = None
+    cut: bool = False
+
+    def number(self, unit: Unit, digits: int) -> str:
+        """Return the number that stands beside the bar."""
+        if self.cut and self.low is not None:
+            low, floor = self.low, math.floor
+            return f"≥ {percent_end(low, digits, floor) if unit == 'share' else counts_end(low, floor)}"
+        return _text(self.value, unit, digits)
 
 
 def bars(
@@ -92,8 +103,7 @@ def bars(
     marked
         Whether the numbers of the scale stand on top; a chart that continues another goes without.
     least
-        How wide it will be at least, in pixels: labels are cut to what fits there, and numbers stand behind their bars
-        where there is room.
+        How wide it will be at least, in pixels: labels are cut to what fits there, and numbers stand behind them.
 
     Examples
     --------
@@ -197,14 +207,9 @@ def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, least: int) ->
     ]
     if bounds is not None:
         parts.append(_whiskers(bounds, end, middle))
-    reached = row.value if bounds is None else max(row.value, bounds[1])
-    # The number stands behind its bar, or above the end of one that leaves no room behind it.
-    number = _text(row.value, unit, digits)
-    room = (1 - reached / end) * least >= _BEHIND + 11 / 12 * wide_of(number)
-    where = (
-        f'x="{_place(reached, end)}" dx="8" y="{middle + 4}"' if room else f'x="100%" y="{top + 14}" text-anchor="end"'
-    )
-    return "".join(parts) + f'<text {where} font-size="11" {HALO}>{number}</text></g>'
+    # Beside its bar, or behind the whisker, a number would stand at a place of the scale that is another number's.
+    number = f'<text x="100%" y="{top + 14}" text-anchor="end" font-size="11" {HALO}>{row.number(unit, digits)}</text>'
+    return "".join(parts) + f"{number}</g>"
 
 
 def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
@@ -219,7 +224,7 @@ def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
 
 
 def _told(row: Bar, unit: Unit, digits: int) -> str:
-    text = _text(row.value, unit, digits)
+    text = row.number(unit, digits)
     if row.low is None or row.high is None:
         return text
     return f"{text} (from {_text(max(row.low, 0), unit, digits)} to {_text(max(row.high, 0), unit, digits)})"

@@ -102,22 +102,16 @@ def _changed(found: Differences) -> str:
         first = next((row for row in found.clear if row.change == change), None)
         if first is not None:
             told.append(f"<strong>{_named(first)}</strong> {words}: {_from_to(first)}.")
-    for change, words in (("new", "is new"), ("gone", "is gone")):
-        first = next((row for row in found.clear if row.change == change), None)
-        if first is not None:
-            support = first.after if first.before is None else first.before
-            told.append(f"<strong>{_named(first)}</strong> {words}: {percent(support or 0.0)}.")
     told += [escape(clean(warning, 600)) for warning in found.warnings]
     listed = f'<ul class="findings">{"".join(f"<li>{one}</li>" for one in told)}</ul>\n' if told else ""
     if not found.noisy:
         return listed or "<p>No support is another.</p>\n"
     if len(found) and not any(row.change != "incomparable" for row in found):
         return listed
-    miss = 100 - found.sure
     return listed + (
-        "<p>Both results carry noise, and a difference carries that of both. Its interval reaches as far as the two "
-        f"intervals allow, and fails in {miss} of 100 cases at most. So among many patterns a few may be called clear "
-        "that are not.</p>\n"
+        "<p>The results carry noise, and a difference carries that of both. The intervals are wide enough to hold all "
+        f"at once in {found.sure} of 100 such comparisons, however many patterns are compared. What is not called "
+        "more or less may have changed too, by as much as its interval allows.</p>\n"
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from .. import __version__
 from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns
+from ..results.provenance import Provenance
 from ..results.rules import Rules
 from .style import Standing
 
@@ -93,7 +94,7 @@ class ReportContents:
 
 def contents_of(
     result: Patterns | Rules,
-    title: str = TITLE,
+    title: str | None = None,
     *,
     summary: str = "",
     citations: Sequence[str] = (),
@@ -112,41 +113,39 @@ def contents_of(
     up
         Where the page of all segments is, and what it is called.
     """
-    about = dict(result.about or {})
-    promised = about.get("guarantee")
-    name = str(about.get("mechanism") or about.get("protocol") or "")
-    chosen = about.get("chosen")
+    provenance = result.provenance or Provenance()
+    promised, chosen = provenance.guarantee, provenance.chosen_mechanism
     # An exact result has no order that says anything: the largest counts come first.
     if isinstance(result, Patterns) and promised is None and result.counted:
         result = result.sort()
     return ReportContents(
-        title=title,
+        title=TITLE if title is None else title,
         patterns=result if isinstance(result, Patterns) else None,
         rules=None if isinstance(result, Patterns) else result,
-        guarantee=Guarantee.from_dict(promised) if isinstance(promised, Mapping) else None,
-        asked=_made_of(result) | dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
-        mechanism=f"{name}, which chose {chosen}" if chosen else name,
+        guarantee=None if promised is None else Guarantee.from_dict(promised.to_dict()),
+        asked=_made_of(result)
+        | dict(_put(str(word), value, result.unit) for word, value in (provenance.question or {}).items()),
+        mechanism=f"{provenance.method}, which chose {chosen}" if chosen else provenance.method,
         summary=summary,
-        settings={word.replace("_", " "): _shown(value) for word, value in _held(about, "settings").items()},
-        citations=tuple(map(str, _listed(about, "citations"))) or tuple(citations),
+        settings={word.replace("_", " "): _shown(value) for word, value in (provenance.settings or {}).items()},
+        citations=provenance.citations or tuple(citations),
         facts={
             _FACTS.get(word, word[:1].upper() + word[1:]): _shown(value)
-            for word, value in _held(about, "facts").items()
+            for word, value in (provenance.facts or {}).items()
         },
-        notes=(*map(str, _listed(about, "notes")), *_scored(_held(about, "scores"))),
-        simulated=bool(about.get("simulated")),
-        when=str(about.get("when") or ""),
+        notes=(*(provenance.notes or ()), *_scored(provenance.scores or {})),
+        simulated=provenance.simulated,
+        when=provenance.date or "",
         version=__version__,
         up=up,
-        reports=_number(about.get("reports")),
-        asked_in=asked_in(about),
+        reports=provenance.reports or 0,
+        asked_in=asked_in(provenance),
     )
 
 
-def asked_in(about: Mapping[str, Any]) -> dict[str, int]:
+def asked_in(provenance: Provenance) -> dict[str, int]:
     """Return how many people were asked in each round, of what devices answered."""
-    rounds = (one for one in _listed(about, "rounds") if isinstance(one, Mapping))
-    return {str(one.get("name")): _number(one.get("people")) for one in rounds}
+    return {str(one.get("name")): _number(one.get("people")) for one in provenance.rounds or ()}
 
 
 def _made_of(result: Patterns | Rules) -> dict[str, str]:
@@ -156,16 +155,6 @@ def _made_of(result: Patterns | Rules) -> dict[str, str]:
 
 def _number(value: Any) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _held(about: Mapping[str, Any], word: str) -> dict[str, Any]:
-    found = about.get(word)
-    return {str(name): value for name, value in found.items()} if isinstance(found, Mapping) else {}
-
-
-def _listed(about: Mapping[str, Any], word: str) -> list[Any]:
-    found = about.get(word)
-    return list(found) if isinstance(found, list | tuple) else []
 
 
 def _scored(scores: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from html import escape
 
 from ..baskets.core import Item
 from ..results.patterns import Patterns
+from ..results.provenance import Provenance
 from . import sections
 from .charts import Bar, bars, reach
 from .contents import ReportContents, contents_of
@@ -58,7 +59,7 @@ def overview(pages: Sequence[SegmentPage], title: str) -> str:
 def _of_all(told: ReportContents, first: Patterns) -> ReportContents:
     """Return what was asked of all segments: without the name of one, and without what was chosen for it."""
     asked = {name: value for name, value in told.asked.items() if name != "Segment"}
-    return replace(told, asked=asked, mechanism=str((first.about or {}).get("mechanism") or ""))
+    return replace(told, asked=asked, mechanism=(first.provenance or Provenance()).mechanism or "")
 
 
 def _segments(pages: Sequence[SegmentPage]) -> str:
@@ -116,7 +117,7 @@ def _drawn(pages: Sequence[SegmentPage]) -> str:
             place = next((at for at, pattern in enumerate(one.patterns) if pattern.items == items), None)
             if place is not None:
                 (bar,) = sections.bars_of(one.patterns[place : place + 1])
-                found.setdefault(items, []).append(Bar(clean(one.name, 60), bar.value, bar.low, bar.high))
+                found.setdefault(items, []).append(Bar(clean(one.name, 60), bar.value, bar.low, bar.high, bar.cut))
     most = reach([bar for rows in found.values() for bar in rows])
     drawn = []
     for number, (items, rows) in enumerate(found.items()):

@@ -11,7 +11,7 @@ from ..results.patterns import Patterns
 from ..results.picture import Picture
 from ..results.promise import NOT_PRIVATE
 from ..results.rules import Rules
-from ..results.show import promises
+from ..results.show import UNITS, promises
 from .charts import Bar, Drawing, bars
 from .graph import GraphPicture, graph
 from .lines import DrawnLine, lines
@@ -57,7 +57,8 @@ def plot(
 def _heading(result: Patterns | Rules) -> str:
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
     about = "" if result.people_within is None else "about "
-    return f"{number_of(len(result), word)} of {about}{whole(result.people)} people"
+    unit = UNITS[result.unit][result.people != 1]
+    return f"{number_of(len(result), word)} of {about}{whole(result.people)} {unit}"
 
 
 def _pattern_kinds(patterns: Patterns, rows: int) -> dict[str, Callable[[], Drawing]]:

@@ -12,7 +12,7 @@ from ..baskets.hierarchy import MIXED
 from ..errors import LimitError
 from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
-from ..results.show import DROWNED, NOTHING, drowned, liars_of
+from ..results.show import DROWNED, NOTHING, drowned, liars_of, noise_words
 from .charts import BROAD, NARROW_LEAST, Bar, Drawing, Unit, bars, reach
 from .contents import ReportContents
 from .folding import folded, level_words, levels_in
@@ -21,13 +21,27 @@ from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
 from .scatter import POINTS, scatter
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
-from .text import clean, decimals, html_itemset, labels_of, named, number_of, percent, plain_itemset, step_of, whole
+from .text import (
+    clean,
+    counts_end,
+    decimals,
+    html_itemset,
+    labels_of,
+    named,
+    number_of,
+    percent,
+    percent_end,
+    plain_itemset,
+    step_of,
+    whole,
+)
 from .widths import widths
 
 _ROWS = 5_000  # of the table
 _EACH = 5  # bars in one picture; between two of them a sheet of paper may end
 _LABEL = 60  # columns of a bar's label
 _SCATTERED = 4  # rules that are worth a picture
+SIGNIFICANT = 0.05  # the largest adjusted p-value of a rule that a page singles out: the usual level of a test
 _TITLES = {
     "people": ("Share of people who hold each pattern", "People who hold each pattern"),
     "baskets": ("Share of baskets that hold each pattern", "Baskets that hold each pattern"),
@@ -67,10 +81,10 @@ def headline(patterns: Patterns) -> str:
         return f"{many}, without counts."
     if drowned(patterns):
         why = f" {DROWNED}" if liars_of(patterns) is None else ""
-        return f"{many}; {whole(drowned(patterns))} may be held by nobody.{why}"
+        return f"{many}{noise_words(patterns)}.{why}"
     place = int(patterns.counts.argmax())
     first = patterns[place : place + 1]
-    return f"{many}. The largest count is that of {named(first)}: {_held(first)}."
+    return f"{many}{noise_words(patterns)}. The largest count is that of {named(first)}: {_held(first)}."
 
 
 def findings(patterns: Patterns, rules: Rules | None) -> str:
@@ -84,8 +98,9 @@ def findings(patterns: Patterns, rules: Rules | None) -> str:
             place = int(places[patterns.counts[places].argmax()])
             one = patterns[place : place + 1]
             told.append(f"{words}: <strong>{named(one)}</strong>, by {_held(one)}{_from_to(one)}.")
-    if rules is not None and len(rules):
-        told.append(_strongest(rules))
+    standing = None if rules is None else standing_out(rules)
+    if standing is not None and len(standing):
+        told.append(_strongest(standing))
     return f'<ul class="findings">{"".join(f"<li>{one}</li>" for one in told)}</ul>\n' if told else ""
 
 
@@ -110,7 +125,12 @@ def _outwards(first: Patterns) -> tuple[str, str]:
     ((low, high),) = shown_bounds(first)
     count = int(first.counts[0])
     step = step_of(count, min(high - count, count - low))
-    return whole(math.floor(low / step) * step, step), whole(math.ceil(high / step) * step, step)
+    return counts_end(low, math.floor, step), counts_end(high, math.ceil, step)
+
+
+def standing_out(rules: Rules) -> Rules:
+    """Return the rules that chance does not explain, by their adjusted p-values; all of them where none has one."""
+    return rules if rules.p_adjusted is None else rules.where(significance=SIGNIFICANT)
 
 
 def _strongest(rules: Rules) -> str:
@@ -121,7 +141,7 @@ def _strongest(rules: Rules) -> str:
     within = ""
     if first.low is not None and first.high is not None:
         low, high = (float(end[0]) for end in (first.low, first.high))
-        within = f" (from {percent(math.floor(1000 * low) / 1000)} to {percent(math.ceil(1000 * high) / 1000)})"
+        within = f" (from {percent_end(low, 1, math.floor)} to {percent_end(high, 1, math.ceil)})"
     if rules.kind == "relations" and rules.how is not None:
         then = _THEN[rules.how].format(f"<strong>{right}</strong>")
         sure = f"{about}{percent(confidence)}{within}"
@@ -240,7 +260,8 @@ def bars_of(patterns: Patterns) -> list[Bar]:
     low, high = (nothing if bound is None else bound.tolist() for bound in ends)
     values = (patterns.supports if share else patterns.counts).tolist()
     labels = [plain_itemset(labels, _LABEL) for labels in labels_of(patterns.itemsets, patterns)]
-    return [Bar(*row) for row in zip(labels, values, low, high, strict=True)]
+    cut = patterns.cut_supports.tolist() if share else [False] * len(patterns)
+    return [Bar(*row) for row in zip(labels, values, low, high, cut, strict=True)]
 
 
 def means(patterns: Patterns) -> str:
@@ -255,11 +276,17 @@ def _reading(patterns: Patterns) -> str:
     if not _from_to(first):
         return ""
     low, high = _outwards(first)
+    weighed = (
+        "Where a person has more baskets than may take part, some were drawn at random; in the true number all of them "
+        "together weigh as much as those that may. "
+        if patterns.unit == "baskets"
+        else ""
+    )
     return (
         f"The count of {named(first)} is given as {whole(int(first.counts[0]))}, with an interval from {low} to "
-        f"{high}. Noise was added to every count on "
-        "purpose: it is what protects people. Of intervals made in this way, about 95 of 100 hold the true number. So "
-        "read the interval, not the count alone. Where the intervals of two patterns overlap, their order may be due "
+        f"{high}. Noise was added to every count on purpose: it is what protects people. {weighed}Of intervals made in "
+        "this way, about 95 of 100 hold the true number. So read the interval, not the count alone. Where the "
+        "intervals of two patterns overlap, their order may be due "
         "to noise. Where an interval reaches down to 0, the pattern may not occur at all. No true count is below 0, so "
         "what would lie there is not shown."
     )
@@ -280,7 +307,7 @@ def _noisy_people(patterns: Patterns) -> str:
         return ""
     few, many = patterns.people_within
     step = step_of(patterns.people, min(many - patterns.people, patterns.people - few))
-    low, high = whole(math.floor(few / step) * step, step), whole(math.ceil(many / step) * step, step)
+    low, high = counts_end(few, math.floor, step), counts_end(many, math.ceil, step)
     return (
         f"The number of {patterns.unit} is private too: it lies between {low} and {high}, in 95 of 100 cases. Shares "
         "carry that as well."
@@ -461,8 +488,11 @@ def rules_headline(rules: Rules) -> str:
     word = rules.kind.removesuffix("s")
     if not len(rules):
         return f"No {word} was found."
-    sure = rules.low if rules.low is not None else rules.measure("confidence")
     many = f"{number_of(len(rules), f'{word} was', f'{rules.kind} were')} found."
+    rules = standing_out(rules)
+    if not len(rules):
+        return f"{many} By their adjusted p-values, chance may explain each of them."
+    sure = rules.low if rules.low is not None else rules.measure("confidence")
     if np.isnan(sure).all():
         return many
     place = int(np.nanargmax(sure))

@@ -29,8 +29,8 @@ h2 {
   font-size: 1.3rem; line-height: 1.3; margin: 2.8rem 0 .7rem; padding-top: .6rem; border-top: 2px solid var(--ink);
 }
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
-p, ul, dl, table, figure { margin: 0 0 1rem; }
-p, li, dd, td, th { overflow-wrap: anywhere; }
+p, ul, dl, figure { margin: 0 0 1rem; }
+p, li, dd { overflow-wrap: anywhere; }
 a { color: var(--link); }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .quiet, figcaption { color: var(--quiet); font-size: .92rem; }
@@ -48,28 +48,6 @@ nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wra
 .facts dd { margin: 0; }
 .promise { border-left: 5px solid var(--full); padding: .2rem 0 .2rem 1.1rem; margin: 0 0 1rem; }
 .promise p:last-child { margin-bottom: 0; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .95rem; }
-caption { text-align: left; color: var(--quiet); font-size: .92rem; padding-bottom: .4rem; }
-th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--rule); vertical-align: top; }
-th { text-align: left; font-weight: 600; }
-tbody th { font-weight: 400; }
-.many { font-size: .86rem; }
-.many th, .many td { padding-left: .3rem; padding-right: .3rem; }
-.many td.words { white-space: nowrap; }
-.many tr > th:first-child { min-width: 12rem; }
-tbody tr:hover { background: var(--pale); }
-tr[hidden] { display: none; }
-th.number, td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
-td.words { text-align: left; white-space: normal; }
-td svg { margin-left: .8rem; vertical-align: middle; }
-thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 0; box-shadow: inset 0 -2px var(--ink); }
-.wide thead th { position: static; overflow-wrap: break-word; }
-.wide tbody th { min-width: 12rem; overflow-wrap: break-word; }
-thead button { all: unset; cursor: pointer; font-weight: 600; }
-thead button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; margin-left: .25em; }
-[aria-sort="ascending"] button::after { content: "↑"; color: var(--ink); }
-[aria-sort="descending"] button::after { content: "↓"; color: var(--ink); }
 .filter { margin: 0 0 .4rem; font-size: .92rem; }
 .filter input, .filter select {
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--quiet); border-radius: 4px;
@@ -79,12 +57,7 @@ details { border-top: 1px solid var(--rule); padding: .5rem 0; }
 summary { cursor: pointer; font-weight: 600; }
 summary .quiet { font-weight: 400; }
 details > :nth-child(2) { margin-top: .7rem; }
-figure, .wide { overflow-x: auto; }
-figure svg { display: block; }
-svg[viewBox] { max-width: 100%; height: auto; }
-.scrolls svg[viewBox] { max-width: max(100%, 52rem); }
 figure g:hover > rect { opacity: .75; }
-.narrow { display: none; }
 .dim [data-n] { opacity: .12; }
 .dim .lit { opacity: 1; }
 .tip {
@@ -99,17 +72,63 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   h1 { font-size: 1.5rem; }
   .figures { grid-template-columns: 1fr 1fr; gap: .5rem; margin-top: 1rem; }
   .figures dd { font-size: 1.2rem; }
+  .facts { grid-template-columns: 1fr; gap: 0; }
+  .facts dd { margin-bottom: .6rem; }
+}
+"""
+
+# What `tables.table` and `frame.figure` draw, wherever it stands: `:where` adds no weight, so that the page around has
+# the last word. Tables of others have no class `rows`.
+_DRAWN = """
+:where(.rows) {
+  border-collapse: collapse; width: 100%; margin: 0 0 1rem; font-variant-numeric: tabular-nums; font-size: .95rem;
+}
+:where(.rows) caption { text-align: left; color: var(--quiet); font-size: .92rem; padding-bottom: .4rem; }
+:where(.rows) :is(th, td) {
+  padding: .32rem .55rem; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere;
+}
+:where(.rows) th { text-align: left; font-weight: 600; }
+:where(.rows) tbody th { font-weight: 400; min-width: 9rem; }
+.many { font-size: .86rem; }
+.many th, .many td { padding-left: .3rem; padding-right: .3rem; }
+.many td.words { white-space: nowrap; }
+.many tr > th:first-child { min-width: 12rem; }
+:where(.rows) tbody tr:hover { background: var(--pale); }
+:where(.rows) tbody tr.noise > * { border-top: 2px dashed var(--quiet); }
+:where(.rows) tr[hidden] { display: none; }
+:where(.rows) th.number, :where(.rows) td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+:where(.rows) td.words { text-align: left; white-space: normal; }
+:where(.rows) td svg { margin-left: .8rem; vertical-align: middle; }
+:where(.rows) thead th {
+  position: sticky; top: 0; background: var(--paper); border-bottom: 0; box-shadow: inset 0 -2px var(--ink);
+}
+.wide :where(.rows) thead th { position: static; overflow-wrap: break-word; }
+.wide :where(.rows) tbody th { min-width: 12rem; overflow-wrap: break-word; }
+:where(.rows) thead button { all: unset; cursor: pointer; font-weight: 600; }
+:where(.rows) thead button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+:where(.rows) thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; margin-left: .25em; }
+:where(.rows) [aria-sort="ascending"] button::after { content: "↑"; color: var(--ink); }
+:where(.rows) [aria-sort="descending"] button::after { content: "↓"; color: var(--ink); }
+figure, .wide { overflow-x: auto; }
+figure svg { display: block; }
+svg[viewBox] { max-width: 100%; height: auto; }
+.scrolls svg[viewBox] { max-width: max(100%, 52rem); }
+.narrow { display: none; }
+@media (max-width: 40rem) {
   .broad { display: none; }
   .narrow { display: block; }
-  table, thead, tbody { display: block; }
-  caption { display: block; }
-  tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); padding: .3rem 0; }
-  th, td { border: 0; padding: 0 .2rem; }
-  tr th:first-child { flex: 0 0 100%; min-width: 0; overflow-wrap: anywhere; }
-  th.number, td { flex: 1 1 0; }
-  td.words, thead th:not(.number) { flex: 0 0 100%; }
-  thead { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -2px var(--ink); font-size: .85rem; }
-  thead th { position: static; box-shadow: none; }
+  :where(.rows), :where(.rows) :is(thead, tbody, caption) { display: block; }
+  :where(.rows) tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); padding: .3rem 0; }
+  :where(.rows) :is(th, td) { border: 0; padding: 0 .2rem; }
+  :where(.rows) tr.noise { border-top: 2px dashed var(--quiet); }
+  :where(.rows) tbody tr.noise > * { border-top: 0; }
+  :where(.rows) tr th:first-child { flex: 0 0 100%; min-width: 0; overflow-wrap: anywhere; }
+  :where(.rows) th.number, :where(.rows) td { flex: 1 1 0; }
+  :where(.rows) td.words, :where(.rows) thead th:not(.number) { flex: 0 0 100%; }
+  :where(.rows) thead {
+    position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -2px var(--ink); font-size: .85rem;
+  }
+  :where(.rows) thead th { position: static; box-shadow: none; }
   .swiped { overflow-x: auto; }
   .many tr:not([hidden]) { display: grid; }
   .many thead { position: static; font-size: .72rem; }
@@ -117,10 +136,16 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
     min-width: 0; max-width: calc(100vw - 2rem); grid-column: 1 / -1; position: sticky; left: 0; top: auto;
   }
   %(many)s
-  .facts { grid-template-columns: 1fr; gap: 0; }
-  .facts dd { margin-bottom: .6rem; }
-  td svg { display: none; }
+  :where(.rows) td svg { display: none; }
 }
+""".replace(
+    "%(many)s",
+    "\n  ".join(
+        f".of-{many} tr {{ grid-template-columns: repeat({many}, minmax(5.4rem, 1fr)); }}" for many in range(4, 13)
+    ),
+)
+
+_PRINTED = """
 @page {
   size: A4; margin: 16mm 15mm;
   @bottom-right { content: counter(page) " / " counter(pages); font: 8pt sans-serif; }
@@ -144,12 +169,7 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   .scrolls svg[viewBox] { max-width: 100%; }
   a { color: inherit; text-decoration: none; }
 }
-""".replace(
-    "%(many)s",
-    "\n  ".join(
-        f".of-{many} tr {{ grid-template-columns: repeat({many}, minmax(5.4rem, 1fr)); }}" for many in range(4, 13)
-    ),
-)
+"""
 
 _MARKED = """
 .standing {
@@ -173,7 +193,12 @@ def style(standing: Standing) -> str:
     """Return the style sheet of a page."""
     said = STANDINGS.get(standing)
     marked = "" if said is None else _MARKED % {"word": standing.upper(), "small": standing, "said": said}
-    return f"{variables()}{_STYLE}{marked}{night()}"
+    return f"{variables()}{_STYLE}{_DRAWN}{_PRINTED}{marked}{night()}"
+
+
+def drawn_style() -> str:
+    """Return the colours and the rules of tables and figures, for pages that have a style sheet of their own."""
+    return f"{variables()}{_DRAWN}{night()}"
 
 
 def policy(sheet: str, script: str = "") -> str:

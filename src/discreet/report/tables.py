@@ -11,16 +11,32 @@ from html import escape
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns
-from ..results.promise import cut, outwards, rounded
+from ..results.promise import count_end, cut, outwards, rounded
 from ..results.rules import Rules
 from ..results.show import p_text
 from .charts import share
 from .folding import level_words, levels_in
-from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, step_of, whole
+from .text import (
+    clean,
+    counts_end,
+    decimals,
+    digits_for,
+    html_itemset,
+    labels_of,
+    loss,
+    percent,
+    percent_end,
+    step_of,
+    whole,
+)
 
 # With more columns than so many a table is moved sideways by itself where it has no room; on a telephone also with some
 # whose names are long.
 _MANY, _SOME, _LONG = 6, 4, 8
+# The row from which patterns may be noise has a line above it, in the order of the release.
+NOISE_SAID = (
+    "From number {number:,} on, marked by a line, a pattern whose interval reaches down to 0 may be held by nobody."
+)
 # What is left of a budget by rounding alone is less than one part of so many.
 _ROUNDING = 1_000
 
@@ -64,10 +80,11 @@ def table(
     *,
     sorts: bool = True,
     levels: Sequence[str] = (),
+    line: int | None = None,
 ) -> str:
     """Return a table with a column of markup that names the rows, and columns of numbers; a script may sort it.
 
-    Where rows have levels, the script may show those of one.
+    Where rows have levels, the script may show those of one. From the row at `line` on, patterns may be noise.
     """
     kinds = [
         ("" if column.words else ' class="number"') + (' data-first="ascending"' if column.rising else "")
@@ -79,13 +96,17 @@ def table(
         f'<tr{level}><th scope="row">{head}</th>{"".join(cells)}</tr>'
         for level, head, *cells in zip(on, heads, *(column.cells() for column in columns), strict=True)
     )
+    if line is not None:
+        said = f"{said} {NOISE_SAID.format(number=line + 1)}".strip()
+        rows = "\n".join(
+            row.replace("<tr", '<tr class="noise"', 1) if at == line else row for at, row in enumerate(rows.split("\n"))
+        )
     caption = f"<caption>{said}</caption>\n" if said else ""
-    classes = ["sorts"] if sorts and len(heads) > 1 else []
+    classes = ["rows", *(["sorts"] if sorts and len(heads) > 1 else [])]
     many = len(columns) > _MANY or (len(columns) >= _SOME and any(len(column.name) > _LONG for column in columns))
     classes += [f"many of-{len(columns)}"] if many else []
-    kind = f' class="{" ".join(classes)}"' if classes else ""
     made = (
-        f'<table{kind}>\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
+        f'<table class="{" ".join(classes)}">\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table>\n"
     )
     if not many:
@@ -120,20 +141,23 @@ def pattern_table(patterns: Patterns) -> str:
         if patterns.people > 0:
             supports = patterns.supports.tolist()
             digits = digits_for(supports)
-            columns.append(TableColumn("Support", [percent(support, digits) for support in supports], supports))
+            shown = [percent(support, digits) for support in supports]
+            if patterns.support_bounds is not None:
+                for place in patterns.cut_supports.nonzero()[0].tolist():
+                    least = float(patterns.support_bounds[0][place])
+                    shown[place] = f"≥ {percent_end(least, digits, math.floor)}"
+            columns.append(TableColumn("Support", shown, supports))
             if patterns.support_bounds is not None:
                 low, high = (end.tolist() for end in patterns.support_bounds)
-                columns.append(
-                    TableColumn("from", [percent(_cut(end, digits, math.floor), digits) for end in low], low)
-                )
-                columns.append(TableColumn("to", [percent(_cut(end, digits, math.ceil), digits) for end in high], high))
+                columns.append(TableColumn("from", [percent_end(end, digits, math.floor) for end in low], low))
+                columns.append(TableColumn("to", [percent_end(end, digits, math.ceil) for end in high], high))
                 both = (
                     ""
                     if patterns.people_within is None
                     else f", which carries the noise of the number of {patterns.unit} too"
                 )
                 said += f" After the support they are those of its own interval{both}."
-    return table("Items", heads, columns, said.strip())
+    return table("Items", heads, columns, said.strip(), line=patterns.noise_from)
 
 
 def _known(margin: float) -> float:
@@ -141,11 +165,11 @@ def _known(margin: float) -> float:
 
 
 def _stepped(
-    values: Sequence[float], steps: Sequence[int], to_whole: Callable[[float], float] | None = None
+    values: Sequence[float], steps: Sequence[int], to_whole: Callable[[float], int] | None = None
 ) -> list[str]:
     """Return numbers of people in whole steps, rounded outwards where that is asked for."""
     return [
-        whole(value if to_whole is None or not math.isfinite(value) else to_whole(value / step) * step, step)
+        whole(value, step) if to_whole is None else counts_end(value, to_whole, step)
         for value, step in zip(values, steps, strict=True)
     ]
 
@@ -161,12 +185,7 @@ def shown_bounds(patterns: Patterns) -> list[tuple[float, float]]:
 
 
 def _whole_end(end: float, to_whole: Callable[[float], int]) -> float:
-    return max(0.0, to_whole(end) if math.isfinite(end) else end) if not math.isnan(end) else end
-
-
-def _cut(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
-    """Return a fraction that has as many decimals in percent as are shown of it, rounded outwards."""
-    return min(1.0, outwards(value, decimals(100 * value, digits) + 2, to_whole))
+    return end if math.isnan(end) else max(0.0, count_end(end, to_whole))
 
 
 def rule_table(rules: Rules, said: str) -> str:
@@ -180,8 +199,8 @@ def rule_table(rules: Rules, said: str) -> str:
     columns.append(TableColumn("Confidence", [percent(value) for value in confidences], confidences))
     if rules.low is not None and rules.high is not None:
         low, high = rules.low.tolist(), rules.high.tolist()
-        columns.append(TableColumn("from", [percent(_cut(end, 1, math.floor)) for end in low], low))
-        columns.append(TableColumn("to", [percent(_cut(end, 1, math.ceil)) for end in high], high))
+        columns.append(TableColumn("from", [percent_end(end, 1, math.floor) for end in low], low))
+        columns.append(TableColumn("to", [percent_end(end, 1, math.ceil) for end in high], high))
     lifts = rules.measure("lift").tolist()
     columns.append(TableColumn("Lift", [_lift(lift) for lift in lifts], lifts))
     bounds = rules.bounds("lift")

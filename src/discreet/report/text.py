@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import pairwise
@@ -16,7 +16,7 @@ from itertools import pairwise
 from ..baskets.core import Item
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
-from ..results.promise import cut
+from ..results.promise import count_end, cut, end_digits, outwards
 from ..results.rules import Rules
 from ..wording import JOINERS, printable
 from ..wording import number_of as number_of
@@ -152,6 +152,24 @@ def step_of(value: float, margin: float = math.inf) -> int:
 def percent(value: float, digits: int = 1) -> str:
     """Return a fraction in percent, with so many decimals, but four digits at most."""
     return "–" if math.isnan(value) else _signed(f"{100 * value:,.{decimals(100 * value, digits)}f}") + "\u202f%"
+
+
+def percent_end(value: float, digits: int, to_whole: Callable[[float], int]) -> str:
+    """Return the end of an interval for a fraction in percent, rounded outwards; one above 0 is not shown as 0.
+
+    Examples
+    --------
+    >>> percent_end(0.1239, 1, math.floor), percent_end(0.00007, 1, math.floor), percent_end(0, 1, math.floor)
+    ('12.3\u202f%', '0.007\u202f%', '0.0\u202f%')
+    """
+    digits = end_digits(100 * value, digits, to_whole)
+    return percent(min(1.0, outwards(value, decimals(100 * value, digits) + 2, to_whole)), digits)
+
+
+def counts_end(value: float, to_whole: Callable[[float], int], step: int = 1) -> str:
+    """Return the end of an interval for a count in whole steps, rounded outwards; one above 0 is not shown as 0."""
+    end = count_end(value, to_whole, step)
+    return whole(end, 1 if math.isfinite(end) and end % step else step)
 
 
 def decimals(value: float, most: int) -> int:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..results.patterns import Patterns, margins_of
+from ..results.provenance import Provenance
 from .contents import asked_in
 from .text import named, number_of, whole
 
@@ -88,7 +89,7 @@ def _lopsided(patterns: Patterns) -> str:
 
 def _from_answers(patterns: Patterns) -> str:
     """Say of whose answers estimates are made, where devices answered in several rounds."""
-    asked = [people for people in asked_in(patterns.about or {}).values() if people]
+    asked = [people for people in asked_in(patterns.provenance or Provenance()).values() if people]
     if len(asked) < 2 or max(asked) < _UNEQUAL * min(asked):
         return ""
     return (

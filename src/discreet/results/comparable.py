@@ -5,7 +5,7 @@ Where they do not, a change says nothing of the data, and is not called one. Whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,10 +14,13 @@ from ..baskets.core import Item
 from ..wording import number_of, printable
 from .patterns import Patterns
 from .promise import SIMULATED, line, rounded
-from .untrusted import exact_number
+from .provenance import BIAS_FACT, Provenance, StatedGuarantee
 
-# What a list is of: where these differ, a pattern may be on one of two lists for that alone.
-_QUESTION = ("lengths", "contains", "excludes", "items", "itemsets", "hierarchy", "level")
+# The scope of a list: where these parts of the question differ, a pattern may be on one of two lists for that alone.
+_SCOPE = (
+    "top", "min_support", "min_count", "lengths", "least", "contains", "excludes", "items", "itemsets", "hierarchy",
+    "level",
+)  # fmt: skip
 _NAMED = 3  # items that a sentence names
 
 
@@ -27,22 +30,22 @@ class Common:
 
     Parameters
     ----------
-    alike
-        Whether both were asked for the same patterns, so that a place on one list alone says something.
+    scope
+        The parts of the two questions that differ, by name: the lists are of other patterns.
     capped
         Why nothing may be compared: other numbers of baskets of a person take part. Nothing where it may.
     apart
         Items of which the two hierarchies say something else, as text: patterns that hold one may not be compared.
     """
 
-    alike: bool
+    scope: tuple[str, ...]
     capped: str
     apart: frozenset[str]
 
     @classmethod
     def of(cls, first: Patterns, second: Patterns, names: tuple[str, str]) -> Common:
         """Look at two results, and at what they are called."""
-        return cls(_asked_alike(first, second), _capped(first, second, names), _apart(first, second))
+        return cls(_differing_scope(first, second), _capped(first, second, names), _apart(first, second))
 
     def covers(self, items: frozenset[Item]) -> bool:
         """Whether the supports of an itemset are of the same thing in both."""
@@ -79,11 +82,16 @@ def _capped(first: Patterns, second: Patterns, names: tuple[str, str]) -> str:
     )
 
 
+def provenance_of(patterns: Patterns) -> Provenance:
+    """Return the provenance of patterns; that of exact ones says nothing."""
+    return patterns.provenance or Provenance()
+
+
 def cap_of(patterns: Patterns) -> int | None:
     """Return how many baskets of a person take part at most; None where all do."""
-    about = patterns.about or {}
-    for told, name in ((about.get("facts"), "most baskets of a person"), (about.get("asked"), "max_baskets")):
-        cap = told.get(name) if isinstance(told, Mapping) else None
+    provenance = provenance_of(patterns)
+    for values, name in ((provenance.facts, "most baskets of a person"), (provenance.question, "max_baskets")):
+        cap = (values or {}).get(name)
         if isinstance(cap, int) and not isinstance(cap, bool):
             return cap
     return None
@@ -112,50 +120,55 @@ def _apart(first: Patterns, second: Patterns) -> frozenset[str]:
 
 def _level_of(patterns: Patterns) -> Any:
     """Return the one level that a result is of; None where it is across levels, or knows of none."""
-    asked = (patterns.about or {}).get("asked")
-    if isinstance(asked, Mapping):
-        return asked.get("level")
+    question = provenance_of(patterns).question
+    if question is not None:
+        return question.get("level")
     return None if patterns.hierarchy is None else patterns.hierarchy.one_level
 
 
-def _asked_alike(first: Patterns, second: Patterns) -> bool:
-    one, other = ((patterns.about or {}).get("asked") for patterns in (first, second))
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        exact = first.about is None and second.about is None
-        return (
-            exact and (first.hierarchy is None) == (second.hierarchy is None) and _level_of(first) == _level_of(second)
-        )
-    return all(one.get(name) == other.get(name) for name in _QUESTION)
+def _differing_scope(first: Patterns, second: Patterns) -> tuple[str, ...]:
+    """Return the parts of the two questions that differ, by name, as far as the results tell."""
+    one, other = provenance_of(first), provenance_of(second)
+    if one.question is not None and other.question is not None:
+        names = [name for name in _SCOPE if one.question.get(name) != other.question.get(name)]
+        # A mechanism may look at single items alone, or cut baskets, and lists other patterns for that.
+        differs = (one.chosen_mechanism or one.method) != (other.chosen_mechanism or other.method)
+        return (*names, *(["mechanism"] if differs else []))
+    names = ["hierarchy"] if (first.hierarchy is None) != (second.hierarchy is None) else []
+    return (*names, *(["level"] if _level_of(first) != _level_of(second) else []))
 
 
-def notes_of(first: Patterns, second: Patterns, names: tuple[str, str], alike: bool) -> Iterator[str]:
-    """Say what was promised of each, what the two give away together, and what being on one list alone means."""
-    both = [patterns.about or {} for patterns in (first, second)]
-    promised = [about.get("guarantee") for about in both]
-    for name, one, about in zip(names, promised, both, strict=True):
-        if isinstance(one, Mapping):
-            yield f"{name}: {line(one)}{f' ({SIMULATED})' if about.get('simulated') else ''}."
+def notes_of(
+    first: Patterns, second: Patterns, names: tuple[str, str], common: Common, unlisted: bool
+) -> Iterator[str]:
+    """Return what was promised of each, what the two give away together, and what a place on one list alone means."""
+    promised = [provenance_of(patterns).guarantee for patterns in (first, second)]
+    for name, one, patterns in zip(names, promised, (first, second), strict=True):
+        if one is not None:
+            yield f"{name}: {line(one)}{f' ({SIMULATED})' if provenance_of(patterns).simulated else ''}."
         else:
             yield f"{name}: exact, and not private."
-    if isinstance(promised[0], Mapping) and isinstance(promised[1], Mapping):
+        bias = (provenance_of(patterns).facts or {}).get(BIAS_FACT)
+        if bias is not None:
+            yield f"{name}: no change is called clear, as its intervals hold noise alone: {printable(str(bias))}."
+    if promised[0] is not None and promised[1] is not None:
         yield from _together(promised[0], promised[1])
-    if not alike:
-        yield "The two were not asked for the same patterns: what is on one list alone may be there for that."
-    elif first.about is not None:
+    if common.scope:
         yield (
-            "What is new or gone is on one list alone. It is called clear where it would have been on the other one "
-            "too, had it counted as much there."
+            f"The two were not asked for the same patterns ({', '.join(common.scope)}): what is on one list alone may "
+            "be there for that."
+        )
+    if unlisted:
+        yield (
+            "That a pattern is not listed says nothing about how many people hold it there: a list ends somewhere. To "
+            "compare it, count the patterns of both lists in both data sets (discreet count --itemsets)."
         )
 
 
-def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """Say what a person who is in both has given away."""
-    try:
-        epsilon, delta = (
-            exact_number(one.get(name, 0)) + exact_number(other.get(name, 0)) for name in ("epsilon", "delta")
-        )
-    except (ValueError, ZeroDivisionError):
-        return
-    if one.get("neighbours") == other.get("neighbours"):
-        plus = f", delta = {rounded(Fraction(delta))}" if delta else ""
-        yield f"For a person who is in both, what they give away adds up: epsilon = {rounded(Fraction(epsilon))}{plus}."
+def _together(one: StatedGuarantee, other: StatedGuarantee) -> Iterator[str]:
+    """Return the sentence about what a person who is in both has given away."""
+    if one.neighbours == other.neighbours:
+        epsilon = (one.epsilon or Fraction(0)) + (other.epsilon or Fraction(0))
+        delta = (one.delta or Fraction(0)) + (other.delta or Fraction(0))
+        plus = f", delta = {rounded(delta)}" if delta else ""
+        yield f"For a person who is in both, what they give away adds up: epsilon = {rounded(epsilon)}{plus}."

@@ -6,27 +6,21 @@ that was imagined from public numbers it is about nobody, and says that instead.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-from ..errors import InputError, Message, MisuseError
-from ..wording import Rendered, number_of, text_of
-from .itemsets import frames
-from .loading import read_bytes
+from ..errors import Message, MisuseError
+from ..wording import number_of
+from .plain_values import read_fields
 from .promise import FOR_THE_CURATOR, SIMULATED, shown
-from .trials import Advice, Better, RunSpread, Trial, Trials, percent
-from .untrusted import exact_number, parse, translated
+from .provenance import Provenance
+from .result import Result, draw_with
+from .trials import Advice, RunSpread, Trials, percent
+from .untrusted import exact_number
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from rich.console import Group
     from rich.table import Table
@@ -35,7 +29,6 @@ if TYPE_CHECKING:
 
 On: TypeAlias = Literal["data", "drawn", "imagined"]
 
-FORM = "comparison/1"
 _WIDE = 6
 _HEADS = ("", "found", " ", "off by", "hold", "interval", "seconds")
 _WARNED = (
@@ -46,7 +39,7 @@ _COSTS_NOTHING = "No data were read: the crowd was made up from the numbers give
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Comparison(Rendered):
+class Comparison(Result):
     """What :func:`discreet.compare` returns: a sequence of :class:`Trials`, and **not private**.
 
     Parameters
@@ -72,6 +65,10 @@ class Comparison(Rendered):
         Sentences for the reader.
     """
 
+    FORM: ClassVar[str] = "comparison/1"
+    NOUN: ClassVar[str] = "a comparison"
+    PAGE: ClassVar[tuple[str, str]] = ("compared_mechanisms", "comparison_page")
+
     rows: tuple[Trials, ...]
     advice: tuple[Advice, ...]
     refused: Mapping[str, Message] = field(default_factory=dict)
@@ -81,9 +78,6 @@ class Comparison(Rendered):
     seed: int = 0
     unit: str = "people"
     notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __iter__(self) -> Iterator[Trials]:
         return iter(self.rows)
@@ -142,27 +136,32 @@ class Comparison(Rendered):
         said += [f"{name} was not tried. {why}" for name, why in self.refused.items()]
         return [*said, *self.notes]
 
-    def __repr__(self) -> str:
-        return text_of(self)
+    @property
+    def caution(self) -> str:
+        """The warning."""
+        return f": {self.warning}"
 
-    __str__ = __repr__
+    @property
+    def provenance(self) -> Provenance:
+        """The question, and whether the crowd was made up."""
+        return Provenance(question=dict(self.asked), simulated=self.private, notes=self.notes)
 
-    def __rich__(self) -> Group:
+    def _rich(self, rows: int | None) -> Group:
         from rich.console import Group
         from rich.text import Text
 
         head = [Text(self.warning, style="bold"), Text(f"\n{self.headline}.")]
-        tables = [part for one in self.advice for part in (Text(), self._table(one))]
+        tables = [part for one in self.advice for part in (Text(), self._table(one, rows))]
         return Group(*head, *tables, *(Text(f"\n{line}") for line in self.lines()))
 
-    def _table(self, one: Advice) -> Table:
+    def _table(self, one: Advice, rows: int | None) -> Table:
         from rich.table import Table
 
         title = f"Epsilon {shown(one.epsilon)}"
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
         for head in _HEADS:
             table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
-        for row in self.at(one.epsilon):
+        for row in self.at(one.epsilon)[:rows]:
             table.add_row(*_cells(row), style="bold" if row.mechanism == one.recommended else "")
         return table
 
@@ -173,7 +172,7 @@ class Comparison(Rendered):
         numbers = [row.numbers() for row in self.rows]
         return pa.table(
             {
-                "standing": pa.array([self.standing] * len(self), pa.large_string()),
+                "standing": pa.array([self.standing] * len(self.rows), pa.large_string()),
                 "mechanism": pa.array([row.mechanism for row in self.rows], pa.large_string()),
                 "epsilon": pa.array([float(row.epsilon) for row in self.rows], pa.float64()),
                 "runs": pa.array([len(row.runs) for row in self.rows], pa.int64()),
@@ -183,25 +182,10 @@ class Comparison(Rendered):
             }
         )
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table of :meth:`to_arrow` as a pandas frame."""
-        frames("pandas")
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table of :meth:`to_arrow` as a polars frame."""
-        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
-        return frame
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, the warning first."""
         return {
-            "discreet": FORM,
+            "discreet": self.FORM,
             "standing": self.standing,
             "warning": self.warning,
             "on": self.on,
@@ -225,126 +209,13 @@ class Comparison(Rendered):
             ``"found"``: which share each finds; ``"counts"``: how far counts are off; ``"intervals"``: how wide a
             typical interval is. Whiskers are the spread over runs.
         """
-        made: Picture = import_module("discreet.report.compared_mechanisms").comparison_picture(self, kind)
+        made: Picture = draw_with("compared_mechanisms", "comparison_picture", self, kind)
         return made
 
-    def report(self, *, title: str | None = None) -> str:
-        """Return a page that needs nothing else: what to take, what each finds, and what this page is."""
-        page: str = import_module("discreet.report.compared_mechanisms").comparison_page(self, title)
-        return page
-
-    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` page with a title."""
-        from .files import is_page, written
-
-        suffix = Path(path).suffix.lower()
-        if not is_page(path) and suffix not in (".csv", ".json", ".parquet"):
-            given = f"ends in {suffix}" if suffix else "has no suffix"
-            raise MisuseError(f"{path} {given}, but a comparison is kept in .csv, .json, .parquet or .html files.")
-        with written(path) as stream:
-            stream.write(self.report(title=title).encode() if is_page(path) else self.as_bytes(suffix[1:]))
-
-    def as_bytes(self, form: str) -> bytes:
-        """Return it as ``"json"``, with every run, or its table as ``"csv"`` or ``"parquet"``."""
-        import pyarrow as pa
-
-        if form == "json":
-            return (json.dumps(self.to_dict(), indent=1) + "\n").encode()
-        sink = pa.BufferOutputStream()
-        if form == "parquet":
-            from pyarrow import parquet
-
-            told = {"discreet": json.dumps({"discreet": FORM, "warning": self.warning})}
-            parquet.write_table(self.to_arrow().replace_schema_metadata(told), sink)
-        else:
-            from pyarrow import csv
-
-            csv.write_csv(self.to_arrow(), sink)
-        return bytes(sink.getvalue())
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Comparison:
-        """Return a comparison that :meth:`save` or the command line wrote to a ``.json`` file."""
-        place = Path(path)
-        if place.suffix.lower() != ".json":
-            raise MisuseError(f"{place} is no .json file: of a comparison, that one alone has every run.")
-        return cls.from_dict(place, parse(place, read_bytes(place)))
-
-    @classmethod
-    def from_dict(cls, place: Path, told: Any) -> Comparison:
-        """Return a comparison from the plain values of a file, which anyone may have written."""
-        if not isinstance(told, dict) or told.get("discreet") != FORM:
-            raise InputError(f"{place} holds no comparison: discreet.load() reads other results.")
-        with translated(place, "a comparison"):
-            return cls(
-                rows=tuple(map(_trials, told["trials"])),
-                advice=tuple(map(_advice, told["advice"])),
-                refused={str(name): Message(str(why), str(why)) for name, why in told["refused"].items()},
-                asked=dict(told["asked"]),
-                truth={str(name): int(value) for name, value in told["truth"].items()},
-                on=_one_of(told["on"], "data", "drawn", "imagined"),
-                seed=int(told["seed"]),
-                unit=_one_of(told["unit"], "people", "baskets"),
-                notes=tuple(map(str, told["notes"])),
-            )
-
-
-def _one_of(value: Any, *allowed: str) -> Any:
-    if value not in allowed:
-        raise ValueError(f"{value!r:.40} is none of {', '.join(allowed)}")
-    return value
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _trials(told: Any) -> Trials:
-    runs = tuple(
-        Trial(
-            found=float(run["found"]),
-            error=float(run["error"]),
-            listed=int(run["listed"]),
-            held=int(run["held"]),
-            margin=_number(run["margin"]),
-            seconds=float(run["seconds"]),
-            chosen=str(run["chosen"]),
-        )
-        for run in told["runs"]
-    )
-    if not runs:
-        raise ValueError("it has a mechanism without a run")
-    return Trials(mechanism=str(told["mechanism"]), epsilon=exact_number(told["epsilon"]), runs=runs)
-
-
-def _advice(told: Any) -> Advice:
-    return Advice(
-        epsilon=exact_number(told["epsilon"]),
-        recommended=str(told["recommended"]),
-        reason=_one_of(told["reason"], "level", "found", "counts", "alone", "without auto"),
-        chosen={str(name): int(many) for name, many in told["chosen"].items()},
-        best=_text(told["best"]),
-        regret=_number(told["regret"]),
-        doubt=_number(told["doubt"]),
-        nearest=_text(told["nearest"]),
-        ratio=_number(told["ratio"]),
-        **{name: _number(told.get(name)) for name in ("ours_found", "ours_off", "nearest_off")},
-        better=tuple(
-            Better(
-                mechanism=str(one["mechanism"]),
-                what=_one_of(one["what"], "found", "counts"),
-                **{name: float(one[name]) for name in ("ours", "theirs", "p")},
-            )
-            for one in told["better"]
-        ),
-        found=float(told["found"]),
-        runs=int(told["runs"]),
-        runs_needed=int(told["runs_needed"]),
-    )
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        refused = {str(name): Message(str(why), str(why)) for name, why in values["refused"].items()}
+        return read_fields(cls, {**values, "rows": values["trials"]}, refused=refused)
 
 
 def _cells(row: Trials) -> list[str]:

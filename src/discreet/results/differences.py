@@ -1,45 +1,48 @@
 """What changed between two results: two months, two segments, two releases of anything.
 
-Where counts carry noise, a difference carries that of both: its interval reaches as far as the two intervals allow, so
-it fails no more often than these fail together. What is on one list alone is told apart by whether it would have been
-on the other, had it counted as much there. Nothing here looks at data: what two releases say may be compared for free.
+Where counts carry noise, a difference carries the noise of both. All intervals of one comparison hold at once in 95 of
+100 cases: with many patterns compared one by one, some would seem to have changed by noise alone. A pattern that one
+list alone has is called unlisted in the other: a list does not tell how many people hold what it leaves out. Nothing
+here looks at data: what two releases say may be compared for free.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from ..baskets.core import Item, Unit
-from ..errors import InputError, MisuseError
+from ..errors import MisuseError
 from ..wording import number_of, printable
-from .comparable import Common, notes_of
-from .loading import read_bytes
+from .comparable import Common, notes_of, provenance_of
 from .patterns import Patterns
-from .promise import outwards
-from .untrusted import parse, translated
+from .plain_values import one_of, read_fields
+from .promise import end_digits, outwards
+from .provenance import Provenance
+from .result import Result, draw_with
+from .simultaneous import FAMILY_FAILURE, interval_count_of, stretch_of, stretched_supports
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import pyarrow as pa
+    from rich.console import Group
 
     from .picture import Picture
 
-FORM = "differences/1"
+Change: TypeAlias = Literal["more", "less", "unclear", "same", "unlisted", "incomparable"]
 
-Change: TypeAlias = Literal["more", "less", "new", "gone", "unclear", "same", "incomparable"]
-
-# In which order changes are told: those that noise does not explain come first.
-_ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1, "same": 2, "incomparable": 3}
-_SHOWN = 10  # rows at a prompt and in a notebook
-_WORDS: dict[Change, str] = {"unclear": "within noise", "same": "the same", "incomparable": "not comparable"}
+# In which order changes are shown: those that noise does not explain come first.
+_ORDER: dict[Change, int] = {"more": 0, "less": 0, "unclear": 1, "same": 2, "unlisted": 3, "incomparable": 4}
+_WORDS: dict[Change, str] = {
+    "unclear": "within noise",
+    "same": "the same",
+    "unlisted": "not listed there",
+    "incomparable": "not comparable",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,11 @@ class Difference:
         Its support in each result; None where it is not listed there.
     low, high
         An interval for the true difference of the supports; None where it is not listed in one of them, or where the
-        two supports are of other things.
+        two supports are of other things. In 95 of 100 comparisons all intervals hold at once.
     change
         ``"more"`` and ``"less"`` where the interval lies on one side of 0, ``"unclear"`` where it does not, ``"same"``
-        where it is 0; ``"new"`` and ``"gone"`` for what is listed in one of them alone; ``"incomparable"`` where the
-        two supports are of other things, so that nothing is said.
-    clear
-        Whether noise does not explain the change: always for more and less; for what is new or gone, whether its lowest
-        support lies over the highest that the last pattern of the other list may have.
+        where it is 0; ``"unlisted"`` for a pattern that is listed in one of them alone, which says nothing of how many
+        people hold it in the other; ``"incomparable"`` where the two supports are of other things.
     """
 
     items: frozenset[Item]
@@ -70,14 +70,16 @@ class Difference:
     low: float | None
     high: float | None
     change: Change
-    clear: bool
+
+    @property
+    def clear(self) -> bool:
+        """Whether noise does not explain the change: it is more, or less."""
+        return self.change in ("more", "less")
 
     @property
     def words(self) -> str:
         """The change as a reader is told it."""
-        if self.change in _WORDS:
-            return _WORDS[self.change]
-        return self.change if self.clear else f"{self.change}, by its place on the list alone"
+        return _WORDS.get(self.change, self.change)
 
     @property
     def difference(self) -> float | None:
@@ -87,7 +89,7 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Differences:
+class Differences(Result):
     """What :func:`discreet.diff` returns: a sequence of :class:`Difference`, what is clear and large first.
 
     Parameters
@@ -97,7 +99,7 @@ class Differences:
     names
         What the two results are called.
     sure
-        In how many of 100 cases an interval holds the true difference at least; 100 where both results are exact.
+        In how many of 100 cases all intervals hold the true differences at least; 100 where both results are exact.
     unit
         What supports are shares of.
     standing
@@ -107,6 +109,11 @@ class Differences:
     warnings
         Sentences on why some patterns, or all of them, cannot be compared.
     """
+
+    FORM: ClassVar[str] = "differences/1"
+    NOUN: ClassVar[str] = "differences"
+    PAGE: ClassVar[tuple[str, str]] = ("compared", "difference_page")
+    SHOWN_ROWS: ClassVar[int] = 10
 
     rows: tuple[Difference, ...]
     names: tuple[str, str]
@@ -138,14 +145,14 @@ class Differences:
     @property
     def tally(self) -> str:
         """How much changed, without the names of the two."""
-        many = {change: sum(row.change == change and row.clear for row in self.rows) for change in _ORDER}
-        told = ", ".join(f"{times:,} {change}" for change, times in many.items() if times) or "no change"
-        apart = sum(row.change == "incomparable" for row in self.rows)
-        if apart and apart == len(self):
-            return f"{number_of(apart, 'pattern')}: none can be compared"
+        times = Counter(row.change for row in self.rows)
+        if times["incomparable"] and times["incomparable"] == len(self):
+            return f"{number_of(len(self), 'pattern')}: none can be compared"
+        moves = ", ".join(f"{times[change]:,} {change}" for change in ("more", "less") if times[change]) or "no change"
         beyond = " beyond noise" if self.noisy else ""
-        rest = f", {apart:,} not comparable" if apart else ""
-        return f"{number_of(len(self), 'pattern')}: {told}{beyond}{rest}"
+        unlisted = f", {times['unlisted']:,} on one list alone" if times["unlisted"] else ""
+        incomparable = f", {times['incomparable']:,} not comparable" if times["incomparable"] else ""
+        return f"{number_of(len(self), 'pattern')}: {moves}{beyond}{unlisted}{incomparable}"
 
     @property
     def headline(self) -> str:
@@ -154,16 +161,28 @@ class Differences:
         before, after = map(printable, self.names)
         return f"{self.tally}, from {before} to {after}"
 
-    def _repr_html_(self) -> str:
-        shown: str = import_module("discreet.report.compared").notebook_table(self, _SHOWN)
+    @property
+    def provenance(self) -> Provenance:
+        """Whether one of the two was simulated, and what has to be known of them."""
+        return Provenance(simulated=self.standing == "simulated", notes=self.notes)
+
+    def _html(self, rows: int | None) -> str:
+        shown: str = draw_with("compared", "notebook_table", self, len(self) if rows is None else rows)
         return shown
 
-    def __repr__(self) -> str:
-        shown = self.rows[:_SHOWN]
+    def _text(self, rows: int | None) -> str:
+        shown = self.rows[:rows]
         lines = [self.headline, *self.warnings, *(f"  {_listed(row.items)}: {self._told(row)}" for row in shown)]
         if len(self) > len(shown):
             lines.append(f"  … and {len(self) - len(shown):,} more")
         return "\n".join([*lines, *self.notes])
+
+    def _rich(self, rows: int | None) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        # In a group, as a console joins texts that stand alone, and forgets that they are not to be wrapped.
+        return Group(Text(self._text(rows), no_wrap=True, overflow="ignore"))
 
     def _told(self, row: Difference) -> str:
         before, after = (("–" if one is None else f"{one:.2%}") for one in (row.before, row.after))
@@ -174,26 +193,17 @@ class Differences:
         """Return an Arrow table: `items`, `before`, `after`, `difference`, `low`, `high`, `change`, `clear`."""
         import pyarrow as pa
 
-        return pa.table(
-            {
-                "items": pa.array([sorted(map(str, row.items)) for row in self.rows], pa.list_(pa.large_string())),
-                **{
-                    name: pa.array([getattr(row, name) for row in self.rows], pa.float64())
-                    for name in ("before", "after", "difference", "low", "high")
-                },
-                "change": pa.array([row.change for row in self.rows], pa.large_string()),
-                "clear": pa.array([row.clear for row in self.rows], pa.bool_()),
-            }
-        )
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        names = ("before", "after", "difference", "low", "high", "change", "clear")
+        kinds = dict.fromkeys(names, pa.float64()) | {"change": pa.large_string(), "clear": pa.bool_()}
+        rows = [
+            {"items": sorted(map(str, row.items))} | {name: getattr(row, name) for name in names} for row in self.rows
+        ]
+        return pa.Table.from_pylist(rows, pa.schema({"items": pa.list_(pa.large_string())} | kinds))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "discreet": FORM,
+            "discreet": self.FORM,
             "names": list(self.names),
             "sure": self.sure,
             "unit": self.unit,
@@ -214,68 +224,13 @@ class Differences:
         rows
             How many patterns, of those that come first and are on both lists.
         """
-        made: Picture = import_module("discreet.report.compared").slopes_of(self, rows)
+        made: Picture = draw_with("compared", "slopes_of", self, rows)
         return made
 
-    def report(self, *, title: str | None = None) -> str:
-        """Return a page with what changed, as slopes and as a table, that needs nothing else."""
-        page: str = import_module("discreet.report.compared").difference_page(self, title)
-        return page
-
-    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` page with a title."""
-        from .files import is_page, written
-
-        suffix = Path(path).suffix.lower()
-        if not is_page(path) and suffix not in (".csv", ".json", ".parquet"):
-            given = f"ends in {suffix}" if suffix else "has no suffix"
-            raise MisuseError(f"{path} {given}, but differences are kept in .csv, .json, .parquet or .html files.")
-        with written(path) as stream:
-            stream.write(self.report(title=title).encode() if is_page(path) else self.as_bytes(suffix[1:]))
-
-    def as_bytes(self, form: str) -> bytes:
-        """Return the table as ``"csv"``, ``"json"`` or ``"parquet"``."""
-        import pyarrow as pa
-
-        if form == "json":
-            return (json.dumps(self.to_dict(), indent=1) + "\n").encode()
-        sink = pa.BufferOutputStream()
-        table = self.to_arrow()
-        if form == "parquet":
-            from pyarrow import parquet
-
-            parquet.write_table(table.replace_schema_metadata({"discreet": json.dumps({"discreet": FORM})}), sink)
-        else:
-            from pyarrow import csv
-
-            texts = [json.dumps(items, ensure_ascii=False) for items in table["items"].to_pylist()]
-            csv.write_csv(table.set_column(0, "items", pa.array(texts, pa.large_string())), sink)
-        return bytes(sink.getvalue())
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Differences:
-        """Return differences that :meth:`save` or the command line wrote to a ``.json`` file."""
-        place = Path(path)
-        if place.suffix.lower() != ".json":
-            raise MisuseError(f"{place} is no .json file: of differences, that one alone says what they are of.")
-        return cls.from_dict(place, parse(place, read_bytes(place)))
-
-    @classmethod
-    def from_dict(cls, place: Path, told: Any) -> Differences:
-        """Return differences from the plain values of a file, which anyone may have written."""
-        if not isinstance(told, dict) or told.get("discreet") != FORM:
-            raise InputError(f"{place} holds no differences: discreet.load() reads other results.")
-        with translated(place, "differences"):
-            before, after = map(str, told["names"])
-            return cls(
-                rows=tuple(map(_read_row, told["differences"])),
-                names=(before, after),
-                sure=_of(told["sure"], range(101)),
-                unit=_of(told["unit"], ("people", "baskets")),
-                standing=_of(told["standing"], ("private", "simulated", "exact")),
-                notes=tuple(map(str, told["notes"])),
-                warnings=tuple(map(str, told["warnings"])),
-            )
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        rows = tuple(map(_read_row, values["differences"]))
+        return read_fields(cls, values, rows=rows, sure=one_of(values["sure"], range(101)))
 
 
 def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Differences:
@@ -295,7 +250,7 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     -------
     Differences
         One row for each pattern of either, what is clear and large first. Supports are compared, so that the numbers of
-        people may differ.
+        people may differ. In 5 of 100 comparisons at most, any change that is called clear is none.
 
     Examples
     --------
@@ -311,34 +266,34 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     called = (_name(before, "before"), _name(after, "after")) if names is None else (str(names[0]), str(names[1]))
     # Beside categories, products that are numbers have names: those of the two lists are compared.
     named = first.vocabulary.numeric != second.vocabulary.numeric
-    one, other = _bounded(first, named), _bounded(second, named)
+    one, other = _places(first, named), _places(second, named)
     common = Common.of(first, second, called)
-    marks = (_mark(first, common.alike), _mark(second, common.alike))
+    compared_count = sum(common.covers(items) for items in one.keys() & other.keys())
+    stretch = stretch_of(sum(interval_count_of(patterns, compared_count) for patterns in (first, second)))
+    bounds = _bounds(first, stretch), _bounds(second, stretch)
     rows = [
-        _row(items, one.get(items), other.get(items), marks, comparable=common.covers(items))
+        _row(
+            items,
+            bounds[0][one[items]] if items in one else None,
+            bounds[1][other[items]] if items in other else None,
+            comparable=common.covers(items),
+        )
         for items in {**one, **other}
     ]
-    rows.sort(
-        key=lambda row: (not row.clear, _ORDER[row.change], -abs(round(_moved(row), 12)), sorted(map(str, row.items)))
-    )
+    rows.sort(key=lambda row: (_ORDER[row.change], -abs(round(_moved(row), 12)), sorted(map(str, row.items))))
+    noisy = first.noisy or second.noisy
     return Differences(
         rows=tuple(rows),
         names=called,
-        sure=100 - _fails(first) - _fails(second),
+        sure=round(100 * (1 - FAMILY_FAILURE)) if noisy else 100,
         unit=first.unit,
         standing=_standing(first, second),
-        notes=tuple(notes_of(first, second, called, common.alike)),
+        notes=tuple(notes_of(first, second, called, common, any(row.change == "unlisted" for row in rows))),
         warnings=tuple(common.warnings(row.items for row in rows)),
     )
 
 
 Bounds: TypeAlias = tuple[float, float, float]
-
-
-def _of(value: Any, allowed: Collection[Any]) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str) or value not in allowed:
-        raise ValueError(f"{value!r:.40} is not what may stand there")
-    return value
 
 
 def _read_row(told: Any) -> Difference:
@@ -353,10 +308,11 @@ def _read_row(told: Any) -> Difference:
             raise ValueError(f"{name!r} is {number!r:.40}, which no share is")
     if (numbers["low"] is None) != (numbers["high"] is None) or numbers["before"] is numbers["after"] is None:
         raise ValueError("a row has neither support, or one end of an interval")
-    if not isinstance(told["clear"], bool):
-        raise ValueError("'clear' must be true or false")
     ends = {name: None if number is None else float(number) for name, number in numbers.items()}
-    return Difference(items=frozenset(items), **ends, change=_of(told["change"], _ORDER), clear=told["clear"])
+    row = Difference(items=frozenset(items), **ends, change=one_of(told["change"], tuple(_ORDER)))
+    if told["clear"] is not row.clear:
+        raise ValueError(f"'clear' must be {str(row.clear).lower()} where the change is {row.change!r}")
+    return row
 
 
 def points(value: float, digits: int, to_whole: Callable[[float], int] | None = None) -> str:
@@ -367,6 +323,8 @@ def points(value: float, digits: int, to_whole: Callable[[float], int] | None = 
     >>> points(-0.0207, 2), points(0.39751, 1, math.floor)
     ('−2.07', '+39.7')
     """
+    if to_whole is not None:
+        digits = end_digits(100 * value, digits, to_whole)
     scaled = round(100 * value, digits) if to_whole is None else outwards(100 * value, digits, to_whole)
     return f"{scaled:{'+' if scaled else ''}.{digits}f}".replace("-", "\u2212" if scaled else "")
 
@@ -404,61 +362,37 @@ def _name(source: Any, otherwise: str) -> str:
     return Path(source).stem if isinstance(source, str | Path) else otherwise
 
 
-def _bounded(patterns: Patterns, named: bool = False) -> dict[frozenset[Item], Bounds]:
-    """Return the support of each pattern with the lowest and the highest it may be."""
-    supports = patterns.supports.tolist()
-    ends = patterns.support_bounds
-    low, high = (supports, supports) if ends is None else (end.tolist() for end in ends)
-    if ends is None and patterns.about is not None:  # private, and nothing is said of the noise
-        low, high = [0.0] * len(patterns), [1.0] * len(patterns)
+def _places(patterns: Patterns, named: bool = False) -> dict[frozenset[Item], int]:
+    """Return the place of each pattern on its list; with `named`, by the texts of its items."""
     sets: Iterable[frozenset[Item]] = patterns.itemsets.sets(patterns.vocabulary)
     if named:
         sets = (frozenset(map(str, items)) for items in sets)
-    return dict(zip(sets, zip(supports, low, high, strict=True), strict=True))
+    return {items: place for place, items in enumerate(sets)}
 
 
-def _mark(patterns: Patterns, alike: bool) -> float:
-    """Return the highest support that the last pattern of a list may have; 1 where lists are not of the same."""
-    if not alike or not len(patterns):
-        return 1.0
-    place = int(patterns.counts.argmin())
-    return _bounded(patterns[place : place + 1]).popitem()[1][2]
+def _bounds(patterns: Patterns, stretch: float) -> list[Bounds]:
+    """Return the support of each pattern with the lowest and the highest it may be, as places on the list go."""
+    low, high = stretched_supports(patterns, stretch)
+    return list(zip(patterns.supports.tolist(), low.tolist(), high.tolist(), strict=True))
 
 
-def _row(
-    items: frozenset[Item],
-    one: Bounds | None,
-    other: Bounds | None,
-    marks: tuple[float, float],
-    *,
-    comparable: bool,
-) -> Difference:
+def _row(items: frozenset[Item], one: Bounds | None, other: Bounds | None, *, comparable: bool) -> Difference:
     before, after = (None if bounds is None else bounds[0] for bounds in (one, other))
     if not comparable:
-        return Difference(items, before, after, None, None, "incomparable", False)
+        return Difference(items, before, after, None, None, "incomparable")
     if one is None or other is None:
-        held, mark = (other, marks[0]) if one is None else (one, marks[1])
-        return Difference(
-            items, before, after, None, None, "new" if one is None else "gone", held is not None and held[1] > mark
-        )
+        return Difference(items, before, after, None, None, "unlisted")
     low, high = other[1] - one[2], other[2] - one[1]
     change: Change = "more" if low > 0 else "less" if high < 0 else "unclear" if low < high else "same"
-    return Difference(items, before, after, low, high, change, change in ("more", "less"))
+    return Difference(items, before, after, low, high, change)
 
 
 def _moved(row: Difference) -> float:
     return (row.after or 0.0) - (row.before or 0.0)
 
 
-def _fails(patterns: Patterns) -> int:
-    """Return in how many of 100 cases the interval of a support fails at most."""
-    if patterns.low is None:
-        return 0
-    return 5 if patterns.people_within is None else 10
-
-
 def _standing(first: Patterns, second: Patterns) -> Literal["private", "simulated", "exact"]:
-    both = [patterns.about or {} for patterns in (first, second)]
-    if any(not isinstance(about.get("guarantee"), Mapping) for about in both):
+    both = [provenance_of(patterns) for patterns in (first, second)]
+    if any(provenance.guarantee is None for provenance in both):
         return "exact"
-    return "simulated" if any(about.get("simulated") for about in both) else "private"
+    return "simulated" if any(provenance.simulated for provenance in both) else "private"

@@ -154,21 +154,21 @@ class Index:
     """A hash table from itemset to its position; where an itemset occurs twice, the first one counts."""
 
     def __init__(self, itemsets: Itemsets, items: int) -> None:
-        from ..kernels.rules import fill_slots, hash_rows
+        from ..kernels.rules import fill_slots, hash_itemsets
 
         self.itemsets = itemsets
         self.keys = _keys(items)
-        self.hashes = hash_rows(itemsets.offsets, itemsets.codes, self.keys)
+        self.hashes = hash_itemsets(itemsets.offsets, itemsets.codes, self.keys)
         self.slots = np.full(1 << max(3, (2 * len(itemsets)).bit_length()), -1, np.int64)
         fill_slots(self.slots, self.hashes, itemsets.offsets, itemsets.codes)
 
     def find(self, wanted: Itemsets) -> Positions:
         """Return the position of each wanted itemset, -1 where it is absent."""
-        from ..kernels.rules import find_rows, hash_rows
+        from ..kernels.rules import find_itemsets, hash_itemsets
 
-        hashes = hash_rows(wanted.offsets, wanted.codes, self.keys)
+        hashes = hash_itemsets(wanted.offsets, wanted.codes, self.keys)
         table = (self.slots, self.hashes, self.itemsets.offsets, self.itemsets.codes)
-        found: Positions = find_rows(*table, hashes, wanted.offsets, wanted.codes)
+        found: Positions = find_itemsets(*table, hashes, wanted.offsets, wanted.codes)
         return found
 
 

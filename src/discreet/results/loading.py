@@ -3,60 +3,75 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+import struct
+from collections.abc import Mapping
 from contextlib import suppress
+from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
-from ..baskets.database_messages import public_path
 from ..baskets.hierarchy import Hierarchy
 from ..baskets.parquet import declared
+from ..baskets.redaction import public_path
 from ..errors import InputError
 from ..temporary import passing_folder
+from .cells import parse_cell
 from .itemsets import Itemsets, in_label_order
 from .measures import Ends
 from .patterns import Patterns
 from .promise import shown
+from .provenance import Provenance, StatedGuarantee
+from .result import Result, reader_of
 from .rules import BOUNDS, COUNTS, ENDS, HOWS, P_VALUES, How, Rules
-from .untrusted import MOST, check_about, exact_number, parse, parse_about, translated
+from .untrusted import MOST, check_header, exact_number, parse, parse_about, translated
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Result: TypeAlias = Patterns | Rules
+    from .formats import ResultFormat
 
-# What a file says of a result about which nothing is promised, and what it says besides `about`.
-EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted", "hierarchy", "how"}
+# What a file says besides the provenance.
+_OWN = {
+    "discreet",
+    "unit",
+    "people",
+    "people_low",
+    "people_high",
+    "omitted",
+    "tested",
+    "counted",
+    "hierarchy",
+    "how",
+    "noise_from",
+}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 PROMISE = ("model", "neighbours", "epsilon", "delta")
 _LOSSES = ("epsilon", "delta")
 ALL = "about"
+# The file beside a table, and how the column says which it is. Sixteen digits tell apart what stands there by mistake;
+# whoever can change one file can change the other.
+_BESIDE = ".about.json"
+_DIGITS = 16
+_POINTER = re.compile(rf"([^/\\\x00]+{re.escape(_BESIDE)}) sha256:([0-9a-f]{{{_DIGITS}}})")
 WITHIN = ("people_low", "people_high")
+_ARROW_START = b"ARROW1\0\0"
 UNITS: tuple[Unit, ...] = ("people", "baskets")
 # Bytes of a file that is read back, and rows for each byte of a table.
 _LARGEST, _FOLDED = 1 << 32, 1 << 8
 _KINDS = ("patterns", "rules", "relations")
-# What says more than a table can hold.
-_WHOLE_IN_JSON = {"comparison/1": "comparison", "differences/1": "list of differences"}
-# What else JSON files may hold, by what they say of themselves: from a file and its values.
-Others: TypeAlias = Mapping[str, Callable[[Path, dict[str, Any]], Any]]
 
 
-def promised_texts(about: Mapping[str, Any]) -> dict[str, str | None]:
+def promised_texts(provenance: Provenance) -> dict[str, str | None]:
     """Return the promise as a table repeats it: numbers as a person would write them."""
-    promised = about.get("guarantee")
-    told: dict[str, str | None] = dict.fromkeys(PROMISE)
-    if not isinstance(promised, Mapping):
-        return told
-    for name in PROMISE:
-        if (value := promised.get(name)) is not None:
-            told[name] = _plainly(value) if name in _LOSSES else str(value)
-    return told
+    stated = provenance.guarantee or StatedGuarantee()
+    values = {name: getattr(stated, name) for name in PROMISE}
+    return {name: shown(value) if isinstance(value, Fraction) else value for name, value in values.items()}
 
 
 def _plainly(number: object) -> str:
@@ -67,17 +82,12 @@ def _plainly(number: object) -> str:
         return str(number)
 
 
-def load(path: str | os.PathLike[str], form: str, others: Others | None = None) -> Any:
-    """Read patterns or rules from a file of a format, or what `others` make of theirs.
-
-    Whatever is wrong with it is an `InputError`.
-    """
+def load(path: str | os.PathLike[str], form: ResultFormat) -> Any:
+    """Read a result from a file of a format; whatever is wrong with it is an `InputError`."""
     shown = Path(path)
     content = read_bytes(shown)
-    with translated(shown, "Parquet" if form == "parquet" else form.upper()):
-        if form == "json":
-            return _load_json(shown, content, others or {})
-        return (_load_csv if form == "csv" else _load_parquet)(shown, content)
+    with translated(shown, form.title):
+        return form.read(shown, content)
 
 
 def read_bytes(shown: Path) -> bytes:
@@ -93,7 +103,8 @@ def read_bytes(shown: Path) -> bytes:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
 
 
-def _load_parquet(path: Path, content: bytes) -> Result:
+def read_parquet(path: Path, content: bytes) -> Result:
+    """Return the result of a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -103,12 +114,66 @@ def _load_parquet(path: Path, content: bytes) -> Result:
     if not 0 <= file.metadata.num_rows <= _FOLDED * len(content) or taken > 8 * _FOLDED * len(content):
         raise InputError(f"{path} is damaged: {len(content):,} bytes do not hold what it says that it holds.")
     about = parse_about(path, (file.schema_arrow.metadata or {}).get(b"discreet", b"{}"), "its metadata")
+    if (plain := read_plain(path, about)) is not None:
+        return plain
     kind = _known_kind(path, about)
     # A long name that occurs often is held once.
     leaves = [file.schema.column(place).path for place in range(len(file.schema))]
     table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=leaves).read()
     table.validate(full=True)
     return _build(path, kind, {name: table[name] for name in table.column_names}, about)
+
+
+def read_arrow(path: Path, content: bytes) -> Result:
+    """Return the result of an Arrow file that discreet wrote.
+
+    It is read as the stream that such a file has inside, which is what was looked at: a footer may point elsewhere.
+    """
+    import pyarrow as pa
+
+    if not content.startswith(_ARROW_START):
+        raise InputError(f"{path} is damaged: it does not begin as an Arrow file does.")
+    stream = pa.py_buffer(content).slice(len(_ARROW_START))
+    for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(stream)):
+        if _is_packed(message.type, message.metadata.to_pybytes()):
+            raise InputError(f"{path} has packed columns, which discreet does not write: save it as .parquet instead.")
+    reader = pa.ipc.open_stream(pa.BufferReader(stream))
+    about = parse_about(path, (reader.schema.metadata or {}).get(b"discreet", b"{}"), "its metadata")
+    if (plain := read_plain(path, about)) is not None:
+        return plain
+    kind = _known_kind(path, about)
+    table = reader.read_all()
+    if table.num_rows > len(content):
+        raise InputError(f"{path} is damaged: {len(content):,} bytes do not hold what it says that it holds.")
+    table.validate(full=True)
+    return _build(path, kind, {name: table[name] for name in table.column_names}, about)
+
+
+def _is_packed(kind: str, metadata: bytes) -> bool:
+    """Return whether the columns of an Arrow message are packed, so that few bytes may stand for any number of them.
+
+    A message is a flatbuffer: `Message.header` is field 2, `DictionaryBatch.data` is field 1 and
+    `RecordBatch.compression` is field 3 (Apache Arrow, format/Message.fbs).
+    """
+
+    def number(form: str, place: int) -> int:
+        found: int = struct.unpack_from(form, metadata, place)[0]
+        return found
+
+    def field_place(table: int, field: int) -> int | None:
+        names = table - number("<i", table)
+        slot = 4 + 2 * field
+        shift = number("<H", names + slot) if slot < number("<H", names) else 0
+        return table + shift if shift else None
+
+    def follow(table: int, field: int) -> int:
+        place = field_place(table, field)
+        return table if place is None else place + number("<I", place)
+
+    if kind not in ("record batch", "dictionary"):
+        return False
+    batch = follow(number("<I", 0), 2)
+    return field_place(follow(batch, 1) if kind == "dictionary" else batch, 3) is not None
 
 
 def _declared(path: Path) -> int:
@@ -124,11 +189,21 @@ def _declared(path: Path) -> int:
             raise InputError(f"{path} is damaged: what it says of its columns cannot be read.") from None
 
 
-def _load_json(path: Path, content: bytes, others: Others) -> Any:
+def read_plain(path: Path, about: Any) -> Result | None:
+    """Return the result whose plain values are all of it; None where a file says that it holds patterns or rules."""
+    kind = reader_of(about.get("discreet")) if isinstance(about, dict) else None
+    return None if kind is None else kind.from_dict(about, path)
+
+
+def read_json(path: Path, content: bytes) -> Result:
+    """Return the result of a JSON file."""
     about = parse(path, content)
-    tag = about.get("discreet") if isinstance(about, dict) else None
-    if isinstance(tag, str) and tag in others:
-        return others[tag](path, about)
+    plain = read_plain(path, about)
+    return _read_rows(path, about) if plain is None else plain
+
+
+def _read_rows(path: Path, about: Any) -> Patterns | Rules:
+    """Return the patterns or rules of plain values."""
     kind = _known_kind(path, about)
     rows = about.get(kind)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -144,22 +219,63 @@ def _load_json(path: Path, content: bytes, others: Others) -> Any:
     return _build(path, kind, columns, about)
 
 
-def _load_csv(path: Path, content: bytes) -> Result:
+def rows_of_text(text: str) -> Patterns | Rules:
+    """Return the patterns or rules of the text of a JSON file, as a service hands them over."""
+    place = Path("result.json")
+    with translated(place, "JSON"):
+        return _read_rows(place, parse(place, text))
+
+
+def _cell_types() -> dict[str, Any]:
+    """Return the types of the columns that are read from tables of cells."""
     import pyarrow as pa
-    import pyarrow.csv as csv
 
     whole, real, text = pa.int64(), pa.float64(), pa.large_string()
     types = dict.fromkeys(("items", "antecedent", "consequent", *PROMISE, ALL), text) | {"simulated": pa.bool_()}
     types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS, *P_VALUES), real)
-    types |= dict.fromkeys((*(name for unit in UNITS for name in (unit, *within_of(unit))), *COUNTS), whole)
+    return types | dict.fromkeys((*(name for unit in UNITS for name in (unit, *within_of(unit))), *COUNTS), whole)
+
+
+def cell_table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
+    """Return the cells of a workbook as a table, with the columns that are read; other values raise what Arrow does."""
+    import pyarrow as pa
+
+    types = _cell_types()
+    real, text = pa.float64(), pa.large_string()
+    arrays = {name: pa.array(cells, real if types[name] == pa.int64() else types[name])
+              for name, cells in columns.items() if name in types}  # fmt: skip
+    named = {name: pa.nulls(len(cells), text) for name, cells in columns.items() if name not in types}
+    return pa.table(named | {name: cells.cast(types[name]) for name, cells in arrays.items()})
+
+
+def read_csv(path: Path, content: bytes) -> Patterns | Rules:
+    """Return the patterns or rules of a table with commas."""
+    return _read_delimited(path, content, ",")
+
+
+def read_tsv(path: Path, content: bytes) -> Patterns | Rules:
+    """Return the patterns or rules of a table with tabulators."""
+    return _read_delimited(path, content, "\t")
+
+
+def _read_delimited(path: Path, content: bytes, delimiter: str) -> Patterns | Rules:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
     table = csv.read_csv(
         pa.BufferReader(content),
         read_options=csv.ReadOptions(block_size=1 << 25),
+        parse_options=csv.ParseOptions(delimiter=delimiter),
         # What is blank is not there: a row without items carries what is known of a result without patterns.
         convert_options=csv.ConvertOptions(
-            column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False
+            column_types=_cell_types(), strings_can_be_null=True, quoted_strings_can_be_null=False
         ),
     )
+    return build_from_cells(path, table)
+
+
+def build_from_cells(path: Path, table: pa.Table, whole: str | None = None) -> Patterns | Rules:
+    """Return the patterns or rules of a table of cells; `whole` is what else is known, where no column has it."""
     if "baskets" in table.column_names and "people" not in table.column_names:
         as_people = dict(zip(("baskets", *within_of("baskets")), ("people", *WITHIN), strict=True))
         table = table.rename_columns([as_people.get(name, name) for name in table.column_names])
@@ -171,9 +287,10 @@ def _load_csv(path: Path, content: bytes) -> Result:
     if absent:
         raise InputError(
             f"{path} has no column {absent[0]!r}; it has {', '.join(table.column_names)}. "
-            "Patterns have items, count, support, people; to read baskets use discreet.read()."
+            "Patterns have items, count, support, people; to read baskets use discreet.read(). Tables of other results "
+            "have their rows alone: all of it is in a .json file."
         )
-    about = {"unit": unit} | _told(path, kind, table)
+    about = {"unit": unit} | _told(path, kind, table, whole)
     if about["unit"] != unit:
         raise InputError(f"{path}: its columns count {unit}, and the column {ALL!r} says otherwise: it was changed.")
     held = table.filter(table[_sides(kind)[0]].is_valid())
@@ -185,9 +302,9 @@ def _load_csv(path: Path, content: bytes) -> Result:
     return _build(path, about.pop("kind", kind), columns, {"counted": counted, **about})
 
 
-def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
+def _told(path: Path, kind: str, table: pa.Table, whole: str | None) -> dict[str, Any]:
     """Return what the columns that repeat themselves say: the people, and what was promised."""
-    about: dict[str, Any] = {"people": 0}
+    about: dict[str, Any] = {}
     for name in ("people", *WITHIN, *PROMISE, "simulated", ALL):
         values = table[name].drop_null().unique().to_pylist() if name in table.column_names else []
         if len(values) > 1:
@@ -196,18 +313,51 @@ def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
             about[name] = values[0]
     promised = {name: about.pop(name) for name in PROMISE if name in about}
     promised |= {name: _plainly(promised[name]) for name in _LOSSES if name in promised}
-    whole = about.pop(ALL, None)
-    if whole is None:  # the row that had it was removed: what the other rows repeat is left
-        return about | ({"guarantee": promised} if promised else {})
-    told = _in_people(parse_about(path, whole, f"the column {ALL!r}"))
+    whole, where = (about.pop(ALL, None), f"the column {ALL!r}") if whole is None else (whole, "its second sheet")
+    if whole is not None and not whole.startswith("{"):
+        whole, where = _read_beside(path, whole)
+    if whole is None:  # the row that had it was removed, or the file: what the other rows repeat is left
+        return {"people": 0} | about | ({"guarantee": promised} if promised else {})
+    told = _in_people(parse_about(path, whole, where))
     known = _known_kind(path, told)
     if (known == "patterns") != (kind == "patterns"):
-        raise InputError(f"{path}: the column {ALL!r} speaks of {known}, and the table has {kind}.")
-    stated = {name: value for name, value in promised_texts(told).items() if value is not None}
-    repeated = told | {"simulated": bool(told.get("simulated"))}
+        raise InputError(f"{path}: {where} speaks of {known}, and the table has {kind}.")
+    provenance = Provenance.from_dict({name: told.get(name) for name in ("guarantee", "simulated")}, path)
+    stated = {name: value for name, value in promised_texts(provenance).items() if value is not None}
+    repeated = told | {"simulated": provenance.simulated}
     if promised != stated or any(repeated.get(name) != value for name, value in about.items()):
-        raise InputError(f"{path}: its columns say something else than the column {ALL!r}: it was changed by hand.")
+        raise InputError(f"{path}: its columns say something else than {where}: it was changed by hand.")
     return {**told, "kind": known}
+
+
+def beside_table(path: Path) -> Path:
+    """Return the file beside a CSV table that has all it has no columns for."""
+    return path.with_name(path.name + _BESIDE)
+
+
+def digest_of(content: bytes) -> str:
+    """Return what tells the file beside a table from that of another table."""
+    return sha256(content).hexdigest()[:_DIGITS]
+
+
+def _read_beside(path: Path, pointer: str) -> tuple[str | None, str]:
+    """Return what the file beside a table says, None where it is gone; and what it is called in messages."""
+    found = _POINTER.fullmatch(pointer)
+    if found is None:
+        raise InputError(f"{path}: the column {ALL!r} does not hold what discreet wrote there.")
+    # A table that was renamed together with its file, or alone. The name is a file's of the same folder, whatever a
+    # table says.
+    places = dict.fromkeys((beside_table(path), path.with_name(found[1])))
+    beside = next((place for place in places if place.is_file()), None)
+    if beside is None:
+        return None, ""
+    content = read_bytes(beside)
+    if digest_of(content) != found[2]:
+        raise InputError(
+            f"{beside} is not the file that was written with {path}: put that back, or remove it to read what the "
+            "table says alone."
+        )
+    return content.decode(errors="replace"), str(beside)
 
 
 def within_of(unit: Unit) -> tuple[str, str]:
@@ -226,19 +376,22 @@ def _in_people(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
-    with suppress(InputError):
-        parsed: list[Any] = parse(path, "[" + ",".join(cells) + "]")
-        if len(parsed) == len(cells):
-            return parsed
+    """Return the items of each cell; of cells that earlier versions wrote, JSON arrays, all at once."""
+    if cells and all(cell.startswith("[") for cell in cells):
+        with suppress(InputError):
+            parsed: list[Any] = parse(path, "[" + ",".join(cells) + "]")
+            if len(parsed) == len(cells):
+                return parsed
+    itemsets = []
     for line, cell in enumerate(cells, 2):
         try:
-            parse(path, cell)
-        except InputError:
+            itemsets.append(parse(path, cell) if cell.startswith("[") else parse_cell(cell))
+        except (InputError, ValueError, RecursionError):
             raise InputError(
-                f"{path}, line {line}: {cell[:80]!r} is not an itemset; write it as a JSON array, such as "
-                '["milk", "tea"] or [3, 17].'
+                f"{path}, line {line}: {cell[:80]!r} is not an itemset; write its items between semicolons, such as "
+                "milk; tea or 3; 17, and names that have some in double quotes."
             ) from None
-    raise InputError(f'{path}: the itemsets are not JSON arrays, such as ["milk", "tea"] or [3, 17].')
+    return itemsets
 
 
 def _known_kind(path: Path, about: Any) -> str:
@@ -246,8 +399,6 @@ def _known_kind(path: Path, about: Any) -> str:
     for kind in _KINDS:
         if tag == f"{kind}/1":
             return kind
-    if isinstance(tag, str) and tag in _WHOLE_IN_JSON and path.suffix.lower() != ".json":
-        raise InputError(f"{path} holds the table of a {_WHOLE_IN_JSON[tag]}: all of it is in its .json file.")
     found = f"its form is {tag!r}" if tag is not None else "it does not say 'discreet'"
     raise InputError(
         f"{path} holds no patterns or rules of this version of discreet ({found}; known are 'patterns/1', 'rules/1' "
@@ -264,13 +415,13 @@ def needed(kind: str) -> tuple[str, ...]:
     return (*_sides(kind), *(("count",) if kind == "patterns" else COUNTS))
 
 
-def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]) -> Result:
+def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]) -> Patterns | Rules:
     """Make the result from columns that are Arrow arrays or Python lists."""
     absent = [name for name in needed(kind) if name not in columns]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; it has {', '.join(columns)}.")
     told = _in_people({name: value for name, value in about.items() if name != kind})
-    check_about(path, told)
+    check_header(path, told)
     people, unit = told["people"], told["unit"]
     if unit not in UNITS:
         raise InputError(f"{path}: it counts {unit!r:.80}, and must count people or baskets.")
@@ -280,8 +431,8 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     names = [name for name in needed(kind) if name in COUNTS and counted]
     counts = {COUNTS[name]: _whole_numbers(path, name, columns[name]) for name in names}
     sides, vocabulary = _itemsets(path, [columns[name] for name in _sides(kind)])
-    travels = {name: value for name, value in told.items() if name not in _OWN}
-    promised = None if travels in ({}, EXACT) else travels
+    provenance = Provenance.from_dict({name: value for name, value in told.items() if name not in _OWN}, path)
+    promised = None if provenance == Provenance() else provenance
     low, high = (
         _bound(path, name, columns.get(name)) if counted else None
         for name in (("low", "high") if kind == "patterns" else BOUNDS)
@@ -303,7 +454,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
             people=people,
             low=low,
             high=high,
-            about=promised,
+            provenance=promised,
             counted=counted,
             people_within=within,
             unit=unit,
@@ -325,7 +476,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         omitted=told.get("omitted") or 0,
         low=low,
         high=high,
-        about=promised,
+        provenance=promised,
         kind="relations" if kind == "relations" else "rules",
         how=_how(path, told) if kind == "relations" else None,
         people_within=within,

@@ -6,10 +6,10 @@ looked at. Mining and file formats stay out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from ..baskets.core import Codes, Item, Offsets, Unit, Vocabulary
 from ..checks import fraction, positive, span
 from ..errors import MisuseError
 from ..wording import hinted
+from .itemset_table import ItemsetTable
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
 from .levels import on_level, told_hierarchy
 from .measures import shares
-from .shown import Shown
+from .provenance import Provenance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Patterns(Shown):
+class Patterns(ItemsetTable):
     """Itemsets with their counts.
 
     A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
@@ -62,9 +63,9 @@ class Patterns(Shown):
         of 100 releases. None where it is known.
     low, high
         An interval for each true count, where the counts are private; None where they are exact.
-    about
-        What travels with a private result, in values that JSON has: its guarantee, whether it was simulated, the
-        mechanism, what was asked and so on. None where the result is exact.
+    provenance
+        Where a private result comes from: its guarantee, whether it was simulated, the mechanism, the question and so
+        on. None where the result is exact. `about` has the same as plain values.
     counted
         Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
     unit
@@ -91,6 +92,8 @@ class Patterns(Shown):
     1
     """
 
+    NOUN: ClassVar[str] = "patterns"
+
     offsets: Offsets
     codes: Codes
     counts: NDArray[np.int64]
@@ -98,7 +101,7 @@ class Patterns(Shown):
     people: int
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
-    about: Mapping[str, Any] | None = None
+    provenance: Provenance | None = None
     counted: bool = True
     people_within: tuple[int, int] | None = None
     unit: Unit = "people"
@@ -148,7 +151,7 @@ class Patterns(Shown):
             isinstance(other, Patterns)
             and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
             and self.counted == other.counted
-            and self.about == other.about
+            and self.provenance == other.provenance
             and np.array_equal(self.counts, other.counts)
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
@@ -186,6 +189,36 @@ class Patterns(Shown):
         if self.low is None or self.high is None:
             return None
         return shares(self.people_within or (self.people, self.people), (self.low, self.high))
+
+    @property
+    def cut_supports(self) -> Mask:
+        """Which supports were cut to 1, with an interval that goes further down: its low end says more."""
+        if self.support_bounds is None:
+            return np.zeros(len(self), np.bool_)
+        return (self.supports >= 1) & (self.support_bounds[0] < 1)
+
+    @property
+    def may_be_noise(self) -> Mask:
+        """Which patterns may be held by nobody: those whose interval reaches down to 0."""
+        return np.zeros(len(self), np.bool_) if self.low is None or not self.counted else self.low <= 0
+
+    @property
+    def noise_from(self) -> int | None:
+        """The place, from 0 on, of the first pattern that may be held by nobody; None where there is none."""
+        places = np.flatnonzero(self.may_be_noise)
+        return int(places[0]) if len(places) else None
+
+    @property
+    def written_name(self) -> str:
+        """How many patterns there are."""
+        return f"{len(self):,} patterns"
+
+    @property
+    def caution(self) -> str:
+        """How many of the patterns may be held by nobody."""
+        from .show import noise_words
+
+        return noise_words(self)
 
     @property
     def sizes(self) -> Positions:
@@ -350,7 +383,7 @@ class Patterns(Shown):
             people=self.people,
             low=None if self.low is None else self.low[kept],
             high=None if self.high is None else self.high[kept],
-            about=self.about,
+            provenance=self.provenance,
             counted=self.counted,
             people_within=self.people_within,
             unit=self.unit,

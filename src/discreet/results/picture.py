@@ -10,11 +10,11 @@ from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..atomic_write import written
 from ..errors import MisuseError
+from .formats import format_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -57,11 +57,8 @@ class Picture:
         SVG and HTML are sharp at any size, and dark where the reader's screen is. PNG is for what takes nothing else:
         it is light, and needs the extra ``discreet[png]``.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".svg", ".html", ".htm", ".png"):
-            given = f"ends in {suffix}" if suffix else "has no suffix"
-            raise MisuseError(f"{path} {given}, but a picture is written to .svg, .html or .png files.")
-        content = self._png() if suffix == ".png" else self.svg if suffix == ".svg" else self._page()
+        form = format_of(path, "picture", subject="a picture is written to")
+        content = self._png() if form.name == "png" else self.svg if form.name == "svg" else self._page()
         with written(path) as stream:
             stream.write(content if isinstance(content, bytes) else content.encode())
 

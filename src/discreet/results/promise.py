@@ -6,13 +6,14 @@ here. Numbers that bound something are rounded up, so that "at most" stays true.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import isfinite
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .untrusted import exact_number
+if TYPE_CHECKING:
+    from .provenance import StatedGuarantee
 
 # The relations of neighbours as users type them, and as files and ledgers keep them; and how they are said. They stand
 # in a module that needs no numpy, as the command line offers them before it has loaded it.
@@ -26,8 +27,8 @@ NOT_PRIVATE = "EXACT: not private"
 # And on what was tried on the data themselves, to choose by.
 FOR_THE_CURATOR = "NOT PRIVATE: for the curator's eyes"
 
-_LONGEST = 40  # characters of what should be a number, and is none
 _SHORT = 12  # characters of a number that is shown as it is
+_MOST_DIGITS = 12  # decimals of a fraction: fewer than the 15 that a float holds
 
 
 def shown(value: Fraction) -> str:
@@ -70,18 +71,41 @@ def outwards(value: float, digits: int, to_whole: Callable[[float], int]) -> flo
     return float(round(to_whole(round(value * 10**digits, 6)) / 10**digits, digits))
 
 
-def line(promised: Mapping[str, Any]) -> str:
-    """Return a guarantee, given as plain values, in one line."""
-    relation = str(promised.get("neighbours"))
-    said = f"{promised.get('model')} differential privacy, {RELATIONS.get(relation, relation)}"
-    said += f", epsilon = {_number(promised.get('epsilon', 0))}"
-    delta = _number(promised.get("delta", 0))
-    return said if delta == "0" else f"{said}, delta = {delta}"
+def count_end(value: float, to_whole: Callable[[float], int], step: int = 1) -> float:
+    """Return the end of an interval for a count in whole steps, rounded outwards; above 0 it stays above 0.
+
+    A pattern whose interval is shown from 0 may be held by nobody, so no other interval is shown like that. A count
+    is whole: one that is above 0 is 1 at least.
+
+    Examples
+    --------
+    >>> from math import ceil, floor
+    >>> count_end(37.5, floor), count_end(0.4, floor), count_end(37, floor, 10), count_end(7, floor, 10)
+    (37, 1, 30, 7)
+    """
+    if not isfinite(value):
+        return value
+    rounded_end = to_whole(value / step) * step
+    return rounded_end if rounded_end or value <= 0 else max(1, int(value))
 
 
-def _number(number: object) -> str:
-    """Return an exact number, kept as the text of a fraction; what is none comes back as it is."""
-    try:
-        return rounded(exact_number(number))
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return str(number)[:_LONGEST]
+def end_digits(value: float, digits: int, to_whole: Callable[[float], int]) -> int:
+    """Return the decimals with which the end of an interval is shown, so that one that is not 0 is not shown as 0.
+
+    Examples
+    --------
+    >>> from math import floor
+    >>> end_digits(0.25, 1, floor), end_digits(0.0037, 1, floor), end_digits(0, 1, floor)
+    (1, 3, 1)
+    """
+    while value and digits < _MOST_DIGITS and not outwards(value, digits, to_whole):
+        digits += 1
+    return digits
+
+
+def line(promised: StatedGuarantee) -> str:
+    """Return a guarantee in one line."""
+    relation = str(promised.neighbours)
+    text = f"{promised.model} differential privacy, {RELATIONS.get(relation, relation)}"
+    text += f", epsilon = {rounded(promised.epsilon or Fraction(0))}"
+    return f"{text}, delta = {rounded(promised.delta)}" if promised.delta else text

@@ -141,7 +141,7 @@ def rules(
         omitted=omitted,
         low=low,
         high=high,
-        about=patterns.about,
+        provenance=patterns.provenance,
         people_within=patterns.people_within,
         unit=patterns.unit,
         ends=ends,

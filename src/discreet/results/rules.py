@@ -7,10 +7,10 @@ The formulas of the measures are in :mod:`discreet.results.measures`, p-values i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from ..baskets.core import Item, Unit, Vocabulary
 from ..checks import fraction, positive, span, switch
 from ..errors import MisuseError, named, told
+from .itemset_table import ItemsetTable
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .levels import on_level, told_hierarchy
 from .measures import MEASURES, Ends, measure, within
 from .patterns import same_bounds
-from .shown import Shown
+from .provenance import Provenance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,7 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Rules(Shown):
+class Rules(ItemsetTable):
     """Association rules with their counts, in columns; measures are computed when asked for.
 
     A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
@@ -99,6 +100,8 @@ class Rules(Shown):
         Which items stand below which, as in :class:`Patterns`.
     """
 
+    NOUN: ClassVar[str] = "rules or relations"
+
     antecedents: Itemsets
     consequents: Itemsets
     counts: NDArray[np.int64]
@@ -109,7 +112,7 @@ class Rules(Shown):
     omitted: int = 0
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
-    about: Mapping[str, Any] | None = None
+    provenance: Provenance | None = None
     kind: Literal["rules", "relations"] = "rules"
     how: How | None = None
     people_within: tuple[int, int] | None = None
@@ -147,7 +150,7 @@ class Rules(Shown):
         return (
             isinstance(other, Rules)
             and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
-            and (self.about, self.how) == (other.about, other.how)
+            and (self.provenance, self.how) == (other.provenance, other.how)
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
             and same_bounds(self.p, other.p)
@@ -160,6 +163,11 @@ class Rules(Shown):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def written_name(self) -> str:
+        """How many rules or relations there are."""
+        return f"{len(self):,} {self.kind}"
 
     @property
     def sides(self) -> tuple[Itemsets, ...]:
@@ -408,7 +416,7 @@ class Rules(Shown):
             omitted=self.omitted,
             low=None if self.low is None else self.low[positions],
             high=None if self.high is None else self.high[positions],
-            about=self.about,
+            provenance=self.provenance,
             kind=self.kind,
             how=self.how,
             people_within=self.people_within,

@@ -6,7 +6,7 @@ nothing. Names come from data: what a terminal or a browser would act on is show
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from html import escape
 from math import ceil, floor, isnan
@@ -15,21 +15,26 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
-from ..wording import number_of, printable, text_of
+from ..wording import number_of, printable
 from .itemsets import Itemsets
 from .patterns import Patterns
-from .promise import SIMULATED, line, outwards
+from .promise import SIMULATED, count_end, end_digits, line, outwards
+from .provenance import Provenance
 from .rules import Rules
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderResult
 
 _WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
+PIPED = 100_000  # columns where no screen has an edge: names are whole there
 _BAR, _ROOMY = 10, 24  # columns of a bar, and those that names keep beside it
 # Columns that are left out where there is no room, the first ones first.
 _GIVE_WAY = [("level",), ("support",), ("from", "to"), ("adj. p",), ("lift",), ("low", "high"), ("count",)]
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 ROWS = 10
+# The line in tables from which patterns may be noise; one below it whose interval stays over 0 is none.
+NOISE_LINE = "– may be noise from here on –"
+NOISE_SAID = "A pattern whose low is 0 may be held by nobody."
 DROWNED = (
     "Most of this cannot be told from noise. More people, a higher epsilon, fewer items or fewer patterns would help."
 )
@@ -55,39 +60,51 @@ def headline(result: Patterns | Rules) -> str:
     if result.people_within is not None:
         people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
     line = f"{number_of(len(result), word)} of {people}"
-    if isinstance(result, Patterns) and drowned(result):
-        line += f"; {drowned(result):,} may be held by nobody"
+    if isinstance(result, Patterns):
+        line += noise_words(result)
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
 
 
+def noise_words(patterns: Patterns) -> str:
+    """Return how many patterns may be held by nobody, and where they begin; nothing where none may."""
+    noise_count = int(patterns.may_be_noise.sum())
+    if patterns.noise_from is None:
+        return ""
+    begins = "" if patterns.noise_from == 0 else f", from number {patterns.noise_from + 1:,} on"
+    return f"; {noise_count:,} may be held by nobody{begins}"
+
+
 def drowned(patterns: Patterns) -> int:
     """Return how many patterns the noise may have made up, where these are the most; otherwise 0."""
-    if patterns.low is None or not patterns.counted:
-        return 0
-    nobody = int((patterns.low <= 0).sum())
-    return nobody if 2 * nobody > len(patterns) else 0
+    noise_count = int(patterns.may_be_noise.sum())
+    return noise_count if 2 * noise_count > len(patterns) else 0
+
+
+def _line_at(result: Patterns | Rules, rows: int) -> int | None:
+    """Return before which of the first rows the line stands from which patterns may be noise; None for no line."""
+    place = result.noise_from if isinstance(result, Patterns) else None
+    return place if place is not None and place < min(rows, len(result)) else None
 
 
 def liars_of(result: Patterns | Rules) -> str | None:
     """Return which part of the reports the intervals allow to be made up, or None where nobody asked for that."""
-    asked = (result.about or {}).get("asked")
-    share = asked.get("assume_malicious") if isinstance(asked, Mapping) else None
+    question = (result.provenance or Provenance()).question or {}
+    share = question.get("assume_malicious")
     return None if share is None else str(share)
 
 
 def promises(result: Patterns | Rules) -> list[str]:
     """Return the lines under the headline: whether it is mostly noise, what was promised, and whether it is a trial."""
-    about = result.about or {}
-    promised = about.get("guarantee")
+    provenance = result.provenance or Provenance()
     share = liars_of(result)
     lines = [DROWNED] if share is None and isinstance(result, Patterns) and drowned(result) else []
     if share is not None:
         lines.append(LIARS.format(share=printable(share)))
-    if isinstance(promised, Mapping):
-        lines.append(printable(line(promised)))
-    if about.get("simulated"):
+    if provenance.guarantee is not None:
+        lines.append(printable(line(provenance.guarantee)))
+    if provenance.simulated:
         lines.append(SIMULATED)
     if isinstance(result, Rules) and result.unit == "baskets" and result.p is not None:
         lines.append(OVER_PEOPLE)
@@ -113,7 +130,7 @@ def table(result: Patterns | Rules, rows: int = ROWS, *, bars: bool = False) -> 
     rest = [Text(_rest(result, rows))] if len(result) > rows else []
     head = [Text(headline(result), style="bold"), *map(Text, promises(result))]
     parts = _parts(result[:rows]) if bars else []
-    return Group(*head, *([_Fitted(names, cells, parts)] if cells else []), *rest)
+    return Group(*head, *([_Fitted(names, cells, parts, _line_at(result, rows))] if cells else []), *rest)
 
 
 class _Fitted:
@@ -122,8 +139,8 @@ class _Fitted:
     A number that is cut is a wrong one, so no number is: the columns that matter least are left out, and that is said.
     """
 
-    def __init__(self, names: list[str], cells: list[list[str]], parts: list[float]) -> None:
-        self.names, self.cells, self.parts = names, cells, parts
+    def __init__(self, names: list[str], cells: list[list[str]], parts: list[float], line: int | None) -> None:
+        self.names, self.cells, self.parts, self.line = names, cells, parts, line
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich import box
@@ -137,15 +154,24 @@ class _Fitted:
         drawn = bool(self.parts) and room - _BAR - _GAP >= min(_ROOMY, max(map(len, columns[0])))
         wide = room - (_BAR + _GAP if drawn else 0)
         shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        shown.add_column(names[0], overflow="ellipsis", no_wrap=True, max_width=max(_NARROWEST, min(_WIDEST, wide)))
+        shown.add_column(
+            names[0],
+            overflow="ellipsis",
+            no_wrap=True,
+            max_width=max(_NARROWEST, min(_WIDEST, wide) if options.max_width < PIPED else wide),
+        )
         for name in names[1:]:
             shown.add_column(name, justify="right", no_wrap=True)
         if drawn:
             shown.add_column("", no_wrap=True, style="cyan")
         for at, row in enumerate(cells):
             bar = [Text(_bar(self.parts[at], options.ascii_only))] if drawn else []
+            if at == self.line:
+                shown.add_row(Text(NOISE_LINE, style="dim"))
             shown.add_row(*map(Text, row), *bar)
         yield shown
+        if self.line is not None:
+            yield Text(NOISE_SAID, style="dim")
         left_out = [name for at, name in enumerate(self.names) if at not in kept]
         if left_out:
             yield Text(f"Not shown for want of room: {', '.join(left_out)}.", style="dim")
@@ -187,21 +213,18 @@ def _bar(part: float, ascii_only: bool) -> str:
     return "█" * whole + (_EIGHTHS[eighths] if eighths else "")
 
 
-def text(result: Patterns | Rules, rows: int = ROWS) -> str:
-    """Return the table as plain text, as `repr` shows it."""
-    return text_of(table(result, rows))
-
-
 def html(result: Patterns | Rules, rows: int = ROWS) -> str:
     """Return the table as HTML, as notebooks show it."""
     names, cells = _cells(result, rows)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     left, right = ' style="text-align: left"', ' style="text-align: right"'
+    line = f'<tr><td colspan="{len(names)}"{left}><em>{NOISE_LINE}</em></td></tr>'
     body = "".join(
-        "<tr>"
+        (line if at == _line_at(result, rows) else "")
+        + "<tr>"
         + "".join(f"<td{right if place else left}>{escape(cell)}</td>" for place, cell in enumerate(row))
         + "</tr>"
-        for row in cells
+        for at, row in enumerate(cells)
     )
     promised = "".join(f"<br>{escape(line)}" for line in promises(result))
     rest = f"<p>{escape(_rest(result, rows))}</p>" if len(result) > rows else ""
@@ -223,7 +246,7 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
         columns = [
             _item_texts(first.itemsets, first),
             _numbers(first.counts if first.counted else None, ",", len(first)),
-            _numbers(first.supports if first.counted else None, ".4f", len(first)),
+            _support_texts(first),
         ]
         for name, bound, to_whole in (("low", first.low, floor), ("high", first.high, ceil)):
             if bound is not None:
@@ -269,9 +292,21 @@ def p_text(p: float) -> str:
     return f"{short:f}" if short >= _SMALL_P else f"{short:.1e}"
 
 
+def _support_texts(first: Patterns) -> list[str]:
+    """Return supports as text; of one that was cut to 1, the least that it may be."""
+    texts = _numbers(first.supports if first.counted else None, ".4f", len(first))
+    if first.support_bounds is not None:
+        for place in first.cut_supports.nonzero()[0].tolist():
+            texts[place] = f"≥ {outwards(float(first.support_bounds[0][place]), 4, floor):.4f}"
+    return texts
+
+
 def _ends(column: NDArray[Any], digits: int, to_whole: Callable[[float], int]) -> list[str]:
-    """Return the ends of intervals as text, rounded outwards."""
-    return [f"{outwards(end, digits, to_whole):,.{digits}f}" for end in column.tolist()]
+    """Return the ends of intervals as text, rounded outwards: counts where there are no decimals, else fractions."""
+    if not digits:
+        return [f"{count_end(end, to_whole):,.0f}" for end in column.tolist()]
+    decimals = [(end, end_digits(end, digits, to_whole)) for end in column.tolist()]
+    return [f"{outwards(end, places, to_whole):,.{places}f}" for end, places in decimals]
 
 
 def _numbers(column: NDArray[Any] | None, form: str, rows: int = 0) -> list[str]:

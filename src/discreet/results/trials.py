@@ -79,6 +79,10 @@ class Trials:
     epsilon: Fraction
     runs: tuple[Trial, ...]
 
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError("it has a mechanism without a run")
+
     @property
     def found(self) -> RunSpread:
         """The share that was found."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -75,43 +76,27 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def check_about(path: Path, about: Mapping[str, Any]) -> None:
-    """See that what travels with a result is bounded, and each field we know of is what it should be."""
-    _check_values(path, about)
+def check_header(path: Path, about: Mapping[str, Any]) -> None:
+    """Check what a file says of its rows: all of it is bounded, and each field we know of is what it should be."""
+    check_values(path, about)
     for name in ("people", "people_low", "people_high", "omitted", "tested"):
         value = about.get(name)
         if value is None and name != "people":
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
-            raise InputError(f"{path}: {name!r} is {_brief(value)}, but it must be a whole number from 0 to 2^53.")
-    for name in ("counted", "simulated"):
-        if not isinstance(about.get(name, False), bool):
-            raise InputError(f"{path}: {name!r} is {_brief(about[name])}, but it must be true or false.")
+            raise InputError(f"{path}: {name!r} is {brief_text(value)}, but it must be a whole number from 0 to 2^53.")
+    if not isinstance(about.get("counted", False), bool):
+        raise InputError(f"{path}: 'counted' is {brief_text(about['counted'])}, but it must be true or false.")
     few, many = about.get("people_low"), about.get("people_high")
     if (few is None) != (many is None) or (few is not None and many is not None and few > many):
         raise InputError(
-            f"{path}: 'people_low' and 'people_high' are {_brief(few)} and {_brief(many)}, but must be an interval."
+            f"{path}: 'people_low' and 'people_high' are {brief_text(few)} and {brief_text(many)}, but must be an "
+            "interval."
         )
-    promised = about.get("guarantee")
-    if promised is not None and not isinstance(promised, dict):
-        raise InputError(f"{path}: 'guarantee' is {_brief(promised)}, but it must be an object or null.")
-    for name, value in (promised or {}).items():
-        if name in ("model", "neighbours") and not isinstance(value, str):
-            raise InputError(f"{path}: {name!r} of its guarantee is {_brief(value)}, but it must be text.")
-        if name in ("epsilon", "delta") and not _is_loss(value):
-            raise InputError(
-                f"{path}: {name!r} of its guarantee is {_brief(value)}, but it must be an exact number from 0 on."
-            )
 
 
-def _is_loss(value: object) -> bool:
-    try:
-        return exact_number(value) >= 0
-    except (ValueError, ZeroDivisionError):
-        return False
-
-
-def _check_values(path: Path, about: Mapping[str, Any]) -> None:
+def check_values(path: Path | str, about: Mapping[str, Any]) -> None:
+    """Check that values are bounded: how deeply lists and objects are nested, and how large numbers are."""
     left: list[tuple[Any, int]] = [(value, 1) for value in about.values()]
     while left:
         value, depth = left.pop()
@@ -125,7 +110,7 @@ def _check_values(path: Path, about: Mapping[str, Any]) -> None:
             raise InputError(f"{path} has a number of over {_DIGITS} digits.")
 
 
-def _brief(value: object) -> str:
+def brief_text(value: object) -> str:
     """Return a value as a message shows it."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
@@ -144,6 +129,15 @@ def translated(path: Path, form: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise InputError(f"{path} is damaged, or needs more memory than there is.") from None
-    except (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError, pa.ArrowException) as error:
+    except (
+        ArithmeticError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        struct.error,
+        TypeError,
+        ValueError,
+        pa.ArrowException,
+    ) as error:
         reason = str(error).splitlines()[0][:200].rstrip(".") if str(error) else type(error).__name__
         raise InputError(f"{path} cannot be read as {form}: {reason}.") from None

@@ -18,7 +18,7 @@ from ..baskets.lineage import Lineage
 from ..baskets.lineage import recoded as recoded_lineage
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import BasketCount, BasketsEach, Truncation
-from .blocks import TOGETHER, Block, Numbered, gathered, joined, read_blocks
+from .blocks import COUNTS, NARROW, TOGETHER, Block, Numbered, gathered, joined, read_blocks
 from .session import FORGOTTEN, Cluster, clear_errors
 from .sums import Result, put_together, slot_here
 
@@ -49,6 +49,19 @@ class StoredBlocks:
         """
         finalize(self, FORGOTTEN.append, self.frame).atexit = False
         return self
+
+
+def measure_blocks(cluster: Cluster, frame: Any, items: int) -> tuple[StoredBlocks, dict[str, int]]:
+    """Lay out a frame of blocks over so many items, and return them with what the counts of all of them come to."""
+    from pyspark.sql import functions as sql
+
+    sums = [sql.sum(name).alias(name) for name in COUNTS]
+    code_bytes, at = sql.sum(sql.length("codes")).alias("bytes"), sql.count_distinct("at").alias("partitions")
+    table = cluster.collected(frame.withColumn("at", sql.spark_partition_id()).agg(*sums, code_bytes, at))
+    totals = {name: int(value or 0) for name, value in table.to_pylist()[0].items()}
+    codes = totals["bytes"] // (2 if items <= NARROW else 4)
+    stored = StoredBlocks(frame, totals["partitions"], totals["people"], totals["baskets"], codes)
+    return stored.kept(), totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +119,6 @@ def widen(baskets: Baskets, table: ItemTable, items: int, lineage: Lineage | Non
 def hold(baskets: Baskets, codes: Codes) -> Baskets:
     """Leave those who hold all of these."""
     return baskets.holding(codes)
-
-
-def cap(baskets: Baskets, most: int, key: int, identities: NDArray[np.uint64]) -> Baskets:
-    """Leave at most so many baskets of each person, chosen as :meth:`Baskets.capped` does."""
-    return replace(baskets, vocabulary=Numbered(baskets.items, identities)).capped(most, key)
 
 
 def stay_within(baskets: Baskets, segments: Codes) -> Baskets:
@@ -238,8 +246,10 @@ class SparkBaskets(RemoteBaskets):
         """Return at most so many baskets of each person, any as likely as the others."""
         if not self.several:
             return self
-        step = partial(cap, most=most, key=key, identities=self.vocabulary.identities)
-        return replace(self, view=self.view.then(step))
+        from .capping import cap_blocks
+
+        blocks, view = cap_blocks(self, most, key)
+        return replace(self, blocks=blocks, view=view)
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""

@@ -240,6 +240,9 @@ def _block(
         strange = int((low != high).sum())
         if len(owners) > 1:
             strange += int((np.minimum.reduceat(low, owners[:-1]) != np.maximum.reduceat(high, owners[:-1])).sum())
+            # Baskets refuse a person in two segments. The driver refuses the whole table by `strange`, in words that
+            # name the column; until then, the segment of a person's first basket stands for all of them.
+            high = np.repeat(high[owners[:-1]], np.diff(owners))
         segments = Segments("", np.maximum(high, 0), Numbered(int(high.max(initial=0)) + 1))
     rows = Rows(
         offsets=starts(sizes),

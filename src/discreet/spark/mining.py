@@ -195,7 +195,7 @@ class Miner:
                 wider[allowed] = held
                 held = wider
             right = replace(wanted, count=count)
-            found = assemble_sets(itemsets, counts, held=held, people=len(inner), prefix=prefix, wanted=right)
+            found = assemble_sets(itemsets, counts, item_counts=held, people=len(inner), prefix=prefix, bounds=right)
             if len(found[2]) >= wanted.top or count <= wanted.count:
                 return found
             count = max(count // 2, wanted.count)  # a sample said that there are more, or too many are not closed

@@ -26,8 +26,8 @@ from ..baskets.frames import is_spark_frame
 from ..baskets.recoding import MOST_ITEMS
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..wording import number_of
-from .baskets import BlockView, SparkBaskets, StoredBlocks
-from .blocks import COUNTS, NARROW, SCHEMA
+from .baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
+from .blocks import SCHEMA
 from .building import built, coded, from_lists, occurring
 from .opening import OpenedTable, open_files
 from .session import Cluster, clear_errors, session_for
@@ -141,7 +141,7 @@ class _Reader:
                     .mapInArrow(self.cluster.guarded(build), SCHEMA)
                 )
             frame = frame.persist()
-            stored, sums = self._measured(frame, items)
+            stored, sums = measure_blocks(self.cluster, frame, items)
         try:
             self._check(stored, sums, whose, by)
         except BaseException:
@@ -189,18 +189,6 @@ class _Reader:
                     column=by.name,
                 )
             )
-
-    def _measured(self, frame: Any, items: int) -> tuple[StoredBlocks, dict[str, int]]:
-        """Lay the blocks out, and return them with what all of them come to."""
-        from pyspark.sql import functions as sql
-
-        sums = [sql.sum(name).alias(name) for name in COUNTS]
-        held, at = sql.sum(sql.length("codes")).alias("bytes"), sql.count_distinct("at").alias("partitions")
-        table = self.cluster.collected(frame.withColumn("at", sql.spark_partition_id()).agg(*sums, held, at))
-        told_of = {name: int(value or 0) for name, value in table.to_pylist()[0].items()}
-        codes = told_of["bytes"] // (2 if items <= NARROW else 4)
-        stored = StoredBlocks(frame, told_of["partitions"], told_of["people"], told_of["baskets"], codes)
-        return stored.kept(), told_of
 
     @property
     def _table(self) -> Table:

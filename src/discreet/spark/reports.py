@@ -23,7 +23,7 @@ from ..collector.report_files import PACKED, ReportTable, check_torn, column_of,
 from ..errors import ClusterError, InputError, MisuseError
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Counts, Oracle, ReportColumns
-from ..local.oracle_steps.packing import Words
+from ..local.oracle_steps.codec import Words
 from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.screening import Sums, counted, paired, sifted

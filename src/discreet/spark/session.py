@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..baskets.database_messages import public_name
+from ..baskets.redaction import public_name
 from ..errors import ClusterError, DiscreetError, InputError, LimitError, MisuseError
 
 # The oldest Java that Spark 4 runs on.

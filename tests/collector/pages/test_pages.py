@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import sha384
 from html.parser import HTMLParser
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
+import numpy as np
 import pytest
 
+import discreet
 from clients import browser, node
 from collector.serving import Served, attack, plan_of, served
+from discreet import Patterns, Rules, Vocabulary
+from discreet.collector.pages import markup
 from discreet.collector.pages.routes import HEADERS, STATIC
 from discreet.local.device.participant import Participant
+from discreet.results.provenance import Provenance, StatedGuarantee
 
 PATHS = ("/", "/studies/study", "/studies/study/take-part", "/studies/study/operate")
 TITLE = "Tea & <b>toast</b>"
@@ -67,26 +78,52 @@ def test_pages_let_nothing_in(service, operator, path):
     assert (page.tags.count("h1"), page.tags.count("main")) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/studies/other", 404, "There is no study of this name."),
+        ("/studies/NOPE", 404, "There is no study of this name."),
+        ("/studies/NOPE/take-part", 404, "There is no study of this name."),
+        ("/studies/%00/operate", 404, "There is no study of this name."),
+        ("/studies/study/results.csv", 404, "The study has no result yet."),
+        ("/no/such/place", 404, "There is nothing at this place."),
+        ("/static/none.js", 404, "There is nothing at this place."),
+    ],
+)
+def test_a_browser_is_refused_with_a_page_and_a_program_with_a_document(service, operator, path, status, said):
+    """A name with capital letters brought a browser a problem document, with status 400."""
+    request = Request(service.address + path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    with pytest.raises(HTTPError) as refused, urlopen(request):
+        pass
+    with refused.value as answer:
+        text = answer.read().decode()
+        assert (answer.code, answer.headers["Content-Type"]) == (status, "text/html; charset=utf-8")
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert f"<p>{said}</p>" in text
+    code, problem = service.ask(path)
+    assert (code, problem["title"] + ".") == (status, said)
+
+
 def test_what_is_not_there(service, operator):
-    assert service.ask("/studies/other")[0] == 404
-    assert b"There is no study of this name" in service.ask("/studies/other")[1]
-    for path in (
-        "/static/none.js",
-        "/static/..%2Fservice.py",
-        "/static/%2e%2e/service.py",
-        "/studies/study/results.exe",
-    ):
+    for path in ("/static/..%2Fservice.py", "/static/%2e%2e/service.py", "/studies/study/results.exe"):
         assert service.ask(path)[0] in (400, 404), path
-    status, told = service.ask("/studies/study/results.csv")
-    assert (status, told["reason"]) == (404, "not-released")
+
+
+@pytest.mark.parametrize("path", ["/studies/study", "/studies/study/take-part", "/studies/study/operate"])
+def test_a_page_names_the_very_script_that_is_served(service, operator, path):
+    with urlopen(service.address + path) as answer:
+        text = answer.read().decode()
+    for script, digest in re.findall(r'src="(/static/[a-z-]+\.js)"([^>]*)>', text):
+        with urlopen(service.address + script) as answer:
+            served_script = answer.read()
+        assert digest == f' integrity="sha384-{b64encode(sha384(served_script).digest()).decode()}"'
+    assert 'src="/static/' in text or "make clients" in text
 
 
 def test_a_page_without_its_script_says_so(monkeypatch, tmp_path):
-    from discreet.collector.pages import markup
-
     plan = plan_of(who="anyone")
     assert "make clients" in markup.taking_part(plan, ready=False)
-    assert "make clients" in markup.operating(plan, ready=False)
+    assert "make clients" not in markup.operating(plan)
     assert "make clients" not in markup.taking_part(plan, ready=True)
 
 
@@ -105,6 +142,28 @@ def visitor(chromium: Any, scheme: str, wide: int) -> tuple[Any, list[str]]:
     return page, wrong
 
 
+# Captions beyond the screen, heads beyond their column, words of tables that are broken but at a hyphen: their texts.
+CUT = """() => {
+  const cut = [...document.querySelectorAll("caption, figcaption")]
+    .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
+    .map((one) => one.textContent);
+  cut.push(...[...document.querySelectorAll("thead th")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.textContent));
+  for (const cell of document.querySelectorAll(".words td, .words th, .rows td, .rows th, .take-part-table td")) {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      for (const word of node.data.matchAll(/[^\\s-]+-?/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        if (range.getClientRects().length > 1) cut.push(word[0]);
+      }
+    }
+  }
+  return cut;
+}"""
+
+
 def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     """Takes ten seconds: a browser and twenty devices go through all rounds of a study."""
     assert (STATIC / "watch.js").is_file()
@@ -121,7 +180,9 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page.get_by_label("The most epsilon I give away").fill("4")
     browser.kept(page, "take-part-form")
     page.get_by_role("button", name="Make my report and send it").click()
-    page.get_by_text("Thank you: your report was counted.").or_(page.get_by_text("You have joined.")).wait_for()
+    page.get_by_text("Thank you: your report was counted.").or_(
+        page.get_by_text("Nothing was sent: the round")
+    ).wait_for()
     counted = page.get_by_text("Thank you").count()
     people = [
         (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4, pause=0), [at % 3])
@@ -146,8 +207,113 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     assert b"SIMULATED" not in report
     page.goto(service.address + "/studies/study")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
+    for wide in (340, 390):
+        page.set_viewport_size({"width": wide, "height": 800})
+        assert page.evaluate(CUT) == []
     browser.kept(page, "study-released-phone")
+    page.goto(service.address + "/studies/study/operate")
+    page.get_by_label("Operator's token").fill(operator)
+    page.keyboard.press("Enter")
+    page.get_by_text("scrubbed").first.wait_for()
+    assert page.evaluate(CUT) == []
+    browser.kept(page, "operate-phone")
     assert wrong == wrong_there == []
+
+
+def patterns_with_noise() -> Patterns:
+    """Return three patterns, of which two may be noise."""
+    names = ["Mediterranean-vegetables", "wholegrain-sourdough bread", "tea"]
+    return Patterns(
+        offsets=np.arange(4),
+        codes=np.arange(3, dtype=np.int32),
+        counts=np.array([29_000, 1_400, 300]),
+        vocabulary=Vocabulary(names),
+        people=300_000,
+        low=np.array([25_000.0, 0.0, 0.0]),
+        high=np.array([33_000.0, 5_400.0, 4_300.0]),
+        provenance=Provenance(guarantee=StatedGuarantee(model="local", neighbours="replace", epsilon=Fraction(1))),
+    )
+
+
+def relations_with_intervals() -> Rules:
+    """Return relations with more columns than a phone has room for."""
+    baskets = [{"Mediterranean-vegetables", "milk"}] * 600 + [{"wholegrain-sourdough bread", "milk"}] * 200 + [{"tea"}]
+    rules = discreet.mine(baskets, min_count=1).rules(0)
+    confidences = rules.measure("confidence")
+    return replace(rules, low=confidences / 2, high=np.minimum(1, confidences + 0.1))
+
+
+def page_of_result(service: Served, found: Patterns | Rules) -> str:
+    """Return the page of a study that is over, with its style sheets inside."""
+    text = markup.told_of(plan_of(), "00" * 32, {"state": "released", "people": 300_000, "rounds": []}, found)
+    sheets = [service.ask(place)[1].decode() for place in re.findall(r'<link rel="stylesheet" href="([^"]+)">', text)]
+    return re.sub("<link[^>]*>|<script.*?</script>", "", text).replace(
+        "</head>", f"<style>{''.join(sheets)}</style></head>"
+    )
+
+
+@pytest.mark.parametrize("wide", [340, 390, 660, 1280])
+def test_a_table_of_results_looks_as_in_a_report(service, operator, chromium, wide):
+    """The line of noise had no style on these pages, and words were broken to make room for numbers."""
+    page, wrong = visitor(chromium, "light", wide)
+    page.set_content(page_of_result(service, patterns_with_noise()))
+    browser.kept(page, f"study-noise-{wide}")
+    marked = page.locator("tr.noise")
+    assert marked.count() == 1
+    styles = marked.evaluate("row => [row, row.cells[0]].map(one => getComputedStyle(one).borderTopStyle)")
+    assert "dashed" in styles
+    for found in (patterns_with_noise(), relations_with_intervals()):
+        page.set_content(page_of_result(service, found))
+        assert page.evaluate(CUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", ["/", "/studies/long", "/studies/long/take-part", "/studies/long/operate"])
+def test_a_long_title_fits_on_a_phone(service, operator, chromium, path):
+    plan = plan_of(name="long", title="W" * 69, asks="Q" * 69, who="anyone")
+    service.ask("/v1/studies", json.loads(plan.to_json()), token=operator)
+    page, wrong = visitor(chromium, "light", 390)
+    page.goto(service.address + path)
+    if path.endswith("take-part"):
+        page.get_by_role("button").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert wrong == []
+
+
+def test_a_token_of_nobody_has_not_joined_anything(service, operator, chromium):
+    page, _ = visitor(chromium, "light", 390)
+    page.goto(f"{service.address}/studies/shut/take-part#token={'0' * 32}")
+    page.get_by_label("The most epsilon I give away").fill("abc")
+    page.get_by_role("button").click()
+    page.get_by_text("The most epsilon you give away is a number over 0").wait_for()
+    assert "maxEpsilon" not in page.inner_text("body")
+    page.get_by_label("The most epsilon I give away").fill("4")
+    page.get_by_role("button").click()
+    # The device's own number decides whether it is asked in the round that is open.
+    unsent = page.get_by_text("one that is wrong is refused then.")
+    unsent.or_(page.get_by_text("The service does not know the token: give the right one")).wait_for()
+    assert "joined" not in page.inner_text("body")
+    page.goto("about:blank")
+    page.goto(f"{service.address}/studies/shut/take-part#token=hello")
+    page.get_by_role("button").wait_for()
+    if page.get_by_text("Your report was made").count() == 0:
+        assert page.get_by_text("The link to this page has no valid token").count() == 1
+        assert page.get_by_label("My token").count() == 1
+
+
+def test_a_study_that_is_over_asks_nobody_to_take_part(service, operator, chromium):
+    while service.ask("/v1/studies/study/close", {}, token=operator)[1].get("closed"):
+        pass
+    page, wrong = visitor(chromium, "light", 390)
+    page.goto(service.address + "/studies/study/take-part")
+    page.get_by_text("Nothing was sent from this browser.").wait_for()
+    assert page.locator("form").count() == 0
+    page.get_by_role("link", name="Its result is on its page.").click()
+    page.get_by_role("heading", name="What was found").wait_for()
+    page.goto(service.address)
+    assert "Over: there is a result." in page.inner_text("main")
+    assert wrong == []
 
 
 def test_operators_see_why_reports_were_refused(service, operator, chromium):
@@ -163,6 +329,11 @@ def test_operators_see_why_reports_were_refused(service, operator, chromium):
     page.get_by_text("Reports refused, by reason").wait_for()
     assert page.get_by_role("rowheader", name="report-impossible").count() == 1
     browser.kept(page, "operate")
+    page.get_by_label("Operator's token").fill("wrong")
+    page.keyboard.press("Enter")
+    page.get_by_text("The service says:").wait_for()
+    assert page.get_by_role("table").count() == 0  # what the right token showed is gone
+    assert "Tokens:" not in page.inner_text("main")
 
 
 def test_operators_see_alarms_and_how_many_reports_are_left_out(service, operator, chromium):
@@ -214,8 +385,6 @@ def test_what_liars_could_have_done_is_a_link_away(service, operator, chromium):
 
 
 def test_relations_are_a_matrix():
-    import discreet
-    from discreet.collector.pages import markup
 
     rules = discreet.mine([{"tea", "milk"}] * 6 + [{"tea"}] * 2, min_count=1).rules(0)
     progress = {"state": "released", "people": 8, "rounds": []}

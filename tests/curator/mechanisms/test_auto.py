@@ -12,12 +12,12 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
-from discreet.curator.steps.clipped_counting import HOLDING
-from discreet.lab.run.trial import trial
+from discreet.curator.problem import Problem
+from discreet.curator.steps.clipped_counting import HISTOGRAM_STEP
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
@@ -29,7 +29,7 @@ DENSE = [{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 500 + [{3, 4, 5}] * 300
 SPARSE = [{person % 60} for person in range(3_000)]
 # Twelve items, six of which some people hold, among very many who hold nothing.
 FEW_ITEMS = [{0, 1, 2, 3, 4, 5}] * 2_600 + [{6, 7, 8, 9, 10, 11}] * 2_400 + [set()] * 55_000
-ASKED = Task(top=100, least=1, longest=4, items=1_000, people=100_000)
+ASKED = Problem(top=100, min_length=1, max_length=4, item_count=1_000, people=100_000)
 QUESTIONS = [
     {"top": 12},
     {"top": 12, "counts": False},
@@ -76,25 +76,25 @@ class TestByFacts:
     @pytest.mark.parametrize(
         ("asked", "name"),
         [
-            (replace(ASKED, least=13, longest=13), "exponential"),
-            (replace(ASKED, least=13, longest=13, top=None, count=5), "truncated"),
+            (replace(ASKED, min_length=13, max_length=13), "exponential"),
+            (replace(ASKED, min_length=13, max_length=13, top=None, threshold=5), "truncated"),
         ],
     )
     def test_what_was_asked_decides(self, asked, name):
-        known = auto._by_facts(asked)
+        known = auto._choose_by_facts(asked)
         assert known is not None
         assert known[0].name == name
         assert Auto().plan(asked) == known[0].plan(asked)
 
     def test_otherwise_something_is_measured(self):
-        assert auto._by_facts(ASKED) is None
+        assert auto._choose_by_facts(ASKED) is None
         assert Auto().plan(ASKED) == [
             ("measuring the count of the last pattern", Fraction(3, 100)),
             ("finding the patterns", Fraction(97, 100)),
         ]
         # A threshold that few people reach needs no sure number of patterns.
         for count, share in ((5, Fraction(1, 50)), (10_000, Fraction(1, 20))):
-            assert Auto().plan(replace(ASKED, top=None, count=count)) == [
+            assert Auto().plan(replace(ASKED, top=None, threshold=count)) == [
                 ("choosing how many patterns", share),
                 ("finding the patterns", 1 - share),
             ]
@@ -107,22 +107,22 @@ def meter(epsilon="1", delta=0) -> Meter:
 class TestByMeasurement:
     def test_spreads(self):
         # With K = 100, 105 patterns are looked for: 20 items go with 41 pairs, so 61 picks share 3/5 of epsilon.
-        assert auto._picks(ASKED, 100, 20) == 61
-        assert auto._spread_of_items(ASKED, 100, 20, meter()) == pytest.approx(61 / 0.6)
-        assert auto._picks(ASKED, 100, 12) == 12
-        assert auto._spread_of_patterns(100, meter()) == pytest.approx(100 / 0.6)
-        assert auto._spread_of_patterns(1_001, meter()) == inf
+        assert auto._count_picks(ASKED, 100, 20) == 61
+        assert auto._item_pick_error(ASKED, 100, 20, meter()) == pytest.approx(61 / 0.6)
+        assert auto._count_picks(ASKED, 100, 12) == 12
+        assert auto._pattern_pick_error(100, meter()) == pytest.approx(100 / 0.6)
+        assert auto._pattern_pick_error(1_001, meter()) == inf
         # 20 items of triples go with all 190 pairs of them.
-        assert auto._picks(replace(ASKED, least=3), 100, 20) == 210
+        assert auto._count_picks(replace(ASKED, min_length=3), 100, 20) == 210
         # A delta makes picks cheaper.
-        assert auto._spread_of_items(ASKED, 100, 20, meter(delta="1e-6")) < 61 / 0.6 / 2
+        assert auto._item_pick_error(ASKED, 100, 20, meter(delta="1e-6")) < 61 / 0.6 / 2
 
     @pytest.mark.parametrize(("after", "slope"), [(400, 0.15), (280, 0.515), (200, 1.0), (100, 1.5), (0, 1.5)])
     def test_the_slope_is_measured(self, monkeypatch, after, slope):
         noisy = Noisy(np.array([after]), Fraction(1), Fraction(2))
         monkeypatch.setattr(Meter, "count", lambda *given: noisy)
-        assert auto._slope(None, replace(ASKED, top=10), meter(), 400) == pytest.approx(slope, abs=0.001)
-        assert auto._slope(None, replace(ASKED, top=None, count=5), meter(), 400) == auto.USUAL
+        assert auto._measure_slope(None, replace(ASKED, top=10), meter(), 400) == pytest.approx(slope, abs=0.001)
+        assert auto._measure_slope(None, replace(ASKED, top=None, threshold=5), meter(), 400) == auto.DEFAULT_SLOPE
 
     @pytest.mark.parametrize(
         ("question", "charged"),
@@ -144,18 +144,18 @@ class TestByMeasurement:
             assert [charge.what for charge in made.guarantee.charges].count(charged) == 1
 
     def test_counting_those_who_hold_the_given_items_is_planned(self):
-        plan = Auto().plan(replace(ASKED, fixed=1, counted=False))
+        plan = Auto().plan(replace(ASKED, required_count=1, people_known_to_engine=False))
         assert plan[0] == ("counting the people with the given items", Fraction(1, 50))
         assert plan[1] == ("measuring the count of the last pattern", Fraction(49, 50) * Fraction(3, 100))
         assert sum(share for _, share in plan) == 1
 
     def test_picking_longer_patterns_one_by_one_is_for_where_it_finds_them(self):
-        pairs = replace(ASKED, least=2, longest=2, top=10)
-        assert auto._worth_picking(pairs, 300, meter())
-        assert not auto._worth_picking(pairs, 200, meter())
-        assert auto._worth_picking(replace(pairs, counts=False), 200, meter())
-        assert not auto._worth_picking(ASKED, 50_000, meter(delta="1e-6"))
-        assert not auto._worth_picking(replace(pairs, longest=900, items=5_000), 50_000, meter())
+        pairs = replace(ASKED, min_length=2, max_length=2, top=10)
+        assert auto._can_pick_longer(pairs, 300, meter())
+        assert not auto._can_pick_longer(pairs, 200, meter())
+        assert auto._can_pick_longer(replace(pairs, with_counts=False), 200, meter())
+        assert not auto._can_pick_longer(ASKED, 50_000, meter(delta="1e-6"))
+        assert not auto._can_pick_longer(replace(pairs, max_length=900, item_count=5_000), 50_000, meter())
 
     @pytest.mark.parametrize(
         ("held", "question", "name"),
@@ -255,12 +255,12 @@ def test_the_choice_is_a_function_of_released_values(monkeypatch):
 
     def fixed(self, what, engine, query, share):
         noisy = right(self, what, engine, query, share)
-        if what not in (auto.LAST, auto.SLOPE, HOLDING):
+        if what not in (auto.LAST_COUNT_STEP, auto.SLOPE_STEP, HISTOGRAM_STEP):
             return noisy
         return Noisy(np.full(len(noisy.values), 400), noisy.scale, noisy.variance)
 
     monkeypatch.setattr(Meter, "count", fixed)
-    monkeypatch.setattr(Bases, "choose_many", lambda *arguments: 5)
+    monkeypatch.setattr(Bases, "choose_item_count", lambda *arguments: 5)
     told = set()
     for held in ([], [{0}], DENSE, [{0, 1, 2, 3, 4, 5}] * 2_000):
         made = tried(held, top=20, items=6, people=3_000)

@@ -15,13 +15,13 @@ import discreet
 import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
-from discreet.curator.steps.basis_cover import blocks, cover
-from discreet.curator.steps.basis_selection import LENGTHENED
-from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
-from discreet.curator.steps.winners import FRESH
+from discreet.curator.mechanisms.bases import LONGER_PAIRS_SPLIT, SEVERAL_BASES_SHARE, SINGLE_BASIS_SHARE, Bases
+from discreet.curator.steps.basis_cover import cover, cover_all_pairs
+from discreet.curator.steps.basis_selection import WIDENED_NOTE
+from discreet.curator.steps.cell_estimates import Sums, add_cells, fit_cells, project_cells
+from discreet.curator.steps.winners import FRESH_NOISE_NOTE
 from discreet.exact.query import Cells, Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
@@ -36,13 +36,18 @@ SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.asking, longest=ITEMS, items=ITEMS)
+asking = partial(watching.asking, max_length=ITEMS, item_count=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
     "asked",
-    [asking(top=2), asking(top=3, least=3, longest=3), asking(top=2, least=2, longest=3), asking(count=2)],
+    [
+        asking(top=2),
+        asking(top=3, min_length=3, max_length=3),
+        asking(top=2, min_length=2, max_length=3),
+        asking(threshold=2),
+    ],
     ids=["any", "three", "two or three", "threshold"],
 )
 def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
@@ -56,7 +61,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
         assert picks * rate * int(change.max() - change.min()) <= price
         assert way == "permute-and-flip"
         seen.add(what)
-    if asked.least > 1:
+    if asked.min_length > 1:
         assert "choosing how many pairs" in seen
 
 
@@ -68,40 +73,43 @@ def test_under_zcdp_choices_are_of_bounded_range():
 
 class TestSplit:
     def made(self, many, top=100, epsilon="0.5", people=5_000, **more):
-        asked = asking(top=top, items=500, longest=12, people=people, **more)
-        return Bases().split(asked, top, many, Meter(Budget.of(epsilon), ADD, SimulationSource(1)))
+        asked = asking(top=top, item_count=500, max_length=12, people=people, **more)
+        return Bases().split_budget(asked, top, many, Meter(Budget.of(epsilon), ADD, SimulationSource(1)))
 
     def test_few_items_are_one_basis(self):
         split = self.made(12)
-        assert split.single
-        assert (split.items, split.pairs) == (ONE, 0)
+        assert split.single_basis
+        assert (split.items, split.pairs) == (SINGLE_BASIS_SHARE, 0)
 
     def test_so_are_some_more_where_picks_say_little(self):
-        assert self.made(16).single
-        assert not self.made(16, people=100_000).single  # picks tell pairs apart
-        assert not self.made(16, top=60).single  # fewer than five patterns for each item
-        assert not self.made(17).single
+        assert self.made(16).single_basis
+        assert not self.made(16, people=100_000).single_basis  # picks tell pairs apart
+        assert not self.made(16, top=60).single_basis  # fewer than five patterns for each item
+        assert not self.made(17).single_basis
 
     def test_but_not_where_the_last_pattern_is_known_to_be_held_by_fewer(self):
-        asked = asking(top=100, items=500, longest=12, people=5_000)
+        asked = asking(top=100, item_count=500, max_length=12, people=5_000)
         meter = Meter(Budget.of("0.5"), ADD, SimulationSource(1))
-        assert Bases().split(asked, 100, 16, meter, 3_750.0).single
-        assert not Bases().split(asked, 100, 16, meter, 3_749.0).single
+        assert Bases().split_budget(asked, 100, 16, meter, 3_750.0).single_basis
+        assert not Bases().split_budget(asked, 100, 16, meter, 3_749.0).single_basis
 
     def test_every_pick_costs_the_same(self):
         split = self.made(40)
-        assert not split.single
-        assert split.many == 50  # of 65 patterns that are missing
-        assert split.items + split.pairs == SEVERAL
+        assert not split.single_basis
+        assert split.pair_count == 50  # of 65 patterns that are missing
+        assert split.items + split.pairs == SEVERAL_BASES_SHARE
         assert split.items / 40 == split.pairs / 50
 
     def test_for_longer_patterns_alone_the_number_of_pairs_is_chosen(self):
-        assert self.made(40, least=3) is ALONE
-        assert self.made(40, least=2).choosing
-        pairs = Bases().split(
-            asking(top=50, least=2, longest=2, items=500), 50, 40, Meter(Budget.of(1), ADD, SimulationSource(1))
+        assert self.made(40, min_length=3) is LONGER_PAIRS_SPLIT
+        assert self.made(40, min_length=2).pair_count_share
+        pairs = Bases().split_budget(
+            asking(top=50, min_length=2, max_length=2, item_count=500),
+            50,
+            40,
+            Meter(Budget.of(1), ADD, SimulationSource(1)),
         )
-        assert (pairs.choosing, pairs.many) == (0, 53)
+        assert (pairs.pair_count_share, pairs.pair_count) == (0, 53)
 
 
 class TestPlan:
@@ -109,9 +117,9 @@ class TestPlan:
         ("asked", "shares"),
         [
             (asking(top=2), ["1/20", "19/20"]),
-            (asking(count=2), ["1/20", "19/400", "361/400"]),
-            (asking(top=2, longest=1), ["1"]),
-            (asking(top=3, least=2), ["1/20", "19/20"]),
+            (asking(threshold=2), ["1/20", "19/400", "361/400"]),
+            (asking(top=2, max_length=1), ["1"]),
+            (asking(top=3, min_length=2), ["1/20", "19/20"]),
         ],
     )
     def test_shares(self, asked, shares):
@@ -160,8 +168,8 @@ class TestFitting:
         cells = data.draw(st.lists(st.integers(-20, 60), min_size=many, max_size=many))
         noisy = Noisy(np.array(cells), Fraction(30), Fraction(1800))
         people = None if known is None else (90.0, known)
-        fitted = fit_up(named, noisy, 1, 3, people)
-        own = fit_up(named, noisy, 1, 3)
+        fitted = fit_cells(named, noisy, 1, 3, people)
+        own = fit_cells(named, noisy, 1, 3)
         unknown, solved = written_out(named, cells, people, 1800.0)
         true = dict(zip(unknown, solved.tolist(), strict=True))
         expected = [true[one] for one in fitted.itemsets.tuples()]
@@ -177,13 +185,13 @@ class TestFitting:
         named = [tuple(sorted(basis)) for basis in bases]
         noisy = Noisy(unsealed(crowd.answer(Cells(tuple(named)))), Fraction(0), Fraction(0))
         for known in (None, (float(len(people)), 0.0)):
-            sums = fit_up(named, noisy, 1, 4, known)
+            sums = fit_cells(named, noisy, 1, 4, known)
             assert sums.estimates == pytest.approx(unsealed(crowd.answer(Supports(sums.itemsets))), abs=1e-6)
             assert (sums.margins == 0).all()
 
     def test_one_basis_alone_says_what_its_sums_say(self):
         noisy = Noisy(np.arange(8) * 3 - 5, Fraction(3), Fraction(18))
-        fitted, added = fit_up([(1, 2, 3)], noisy, 1, 3), add_up([(1, 2, 3)], noisy, 1, 3)
+        fitted, added = fit_cells([(1, 2, 3)], noisy, 1, 3), add_cells([(1, 2, 3)], noisy, 1, 3)
         assert fitted.estimates == pytest.approx(added.estimates)
         assert fitted.margins == pytest.approx(added.margins)
 
@@ -198,8 +206,8 @@ class TestFitting:
         scale = None if gaussian else Fraction(200)
         draws = rng.normal(0, 200, (1500, cells)) if gaussian else rng.laplace(0, 200, (1500, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
-        found = [fit_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
-        plain = add_up(bases, Noisy(np.zeros(cells, np.int64), scale, variance), 1, 3)
+        found = [fit_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
+        plain = add_cells(bases, Noisy(np.zeros(cells, np.int64), scale, variance), 1, 3)
         for place in range(len(found[0].itemsets)):
             values = np.array([one.estimates[place] for one in found])
             covered = np.mean(np.abs(values) <= found[0].margins[place])
@@ -208,28 +216,28 @@ class TestFitting:
 
     def test_a_known_number_of_people_halves_the_variance_of_an_item(self):
         noisy = Noisy(np.full(4, 250), None, Fraction(10**8))
-        free, told = fit_up([(0, 1)], noisy, 1, 1), fit_up([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
+        free, told = fit_cells([(0, 1)], noisy, 1, 1), fit_cells([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
         assert (free.margins / told.margins) ** 2 == pytest.approx([2, 2], rel=0.001)
 
     def test_a_number_that_cannot_be_right_is_not_believed(self):
         noisy = Noisy(np.full(4, 250), None, Fraction(100))
-        assert fit_up([(0, 1)], noisy, 1, 1, (5000.0, 0.0)).estimates == pytest.approx([500, 500])
-        assert fit_up([(0, 1)], noisy, 1, 1, (1040.0, 0.0)).estimates == pytest.approx([520, 520])
-        assert fit_up([(0, 1)], noisy, 1, 1, (5000.0, 10.0**7)).estimates != pytest.approx([500, 500], abs=1e-3)
+        assert fit_cells([(0, 1)], noisy, 1, 1, (5000.0, 0.0)).estimates == pytest.approx([500, 500])
+        assert fit_cells([(0, 1)], noisy, 1, 1, (1040.0, 0.0)).estimates == pytest.approx([520, 520])
+        assert fit_cells([(0, 1)], noisy, 1, 1, (5000.0, 10.0**7)).estimates != pytest.approx([500, 500], abs=1e-3)
 
     @pytest.mark.parametrize("counted", [True, False])
     def test_the_number_is_used_where_it_is_of_the_people_in_the_cells(self, counted):
-        asked = asking(top=2, items=2, longest=1, fixed=1, people=1040, counted=counted)
+        asked = asking(top=2, item_count=2, max_length=1, required_count=1, people=1040, people_known_to_engine=counted)
         noisy = Noisy(np.full(4, 250), None, Fraction(100))
         expected = 520 if counted else 500
-        assert Bases().sums([(0, 1)], noisy, asked).estimates == pytest.approx([expected, expected])
+        assert Bases().estimate_counts([(0, 1)], noisy, asked).estimates == pytest.approx([expected, expected])
 
 
 class TestCovering:
     @given(items=st.integers(3, 16), largest=st.integers(2, 8), power=st.sampled_from([1, 2]), seed=st.integers(0, 9))
     def test_blocks_hold_every_pair(self, items, largest, power, seed):
         pairs = [pair for place, pair in enumerate(combinations(range(items), 2)) if place % 10 != seed]
-        bases = blocks(items, pairs, largest, power)
+        bases = cover_all_pairs(items, pairs, largest, power)
         assert max(map(len, bases)) <= largest
         held = {pair for basis in bases for pair in combinations(basis, 2)}
         assert held == set(combinations(range(items), 2))
@@ -238,7 +246,7 @@ class TestCovering:
     def test_they_leave_less_noise_where_nearly_all_pairs_are_wanted(self, power):
         pairs = list(combinations(range(30), 2))[:-20]
         noise = []
-        for bases in (blocks(30, pairs, 12, power), cover(30, pairs, 12, power)):
+        for bases in (cover_all_pairs(30, pairs, 12, power), cover(30, pairs, 12, power)):
             known = [sum(2.0 ** (2 - len(basis)) for basis in bases if {*pair} <= {*basis}) for pair in pairs]
             noise.append(len(bases) ** power * sum(1 / one for one in known))
         assert noise[0] < noise[1] / 4
@@ -246,11 +254,11 @@ class TestCovering:
     def test_only_where_pairs_are_the_longest_wanted(self):
         pairs = list(combinations(range(20), 2))[:-20]
         for longest, most in ((2, True), (3, False)):
-            bases = Bases().covered(asking(top=9, least=2, longest=longest, items=50), 20, pairs, 2)
-            assert (bases == blocks(20, pairs, 12, 2)) is most
+            bases = Bases().cover_pairs(asking(top=9, min_length=2, max_length=longest, item_count=50), 20, pairs, 2)
+            assert (bases == cover_all_pairs(20, pairs, 12, 2)) is most
         few_pairs = pairs[:60]
-        asked = asking(top=9, least=2, longest=2, items=50)
-        assert Bases().covered(asked, 20, few_pairs, 2) == cover(20, few_pairs, 12, 2)
+        asked = asking(top=9, min_length=2, max_length=2, item_count=50)
+        assert Bases().cover_pairs(asked, 20, few_pairs, 2) == cover(20, few_pairs, 12, 2)
 
 
 class TestOrder:
@@ -260,7 +268,7 @@ class TestOrder:
         other=st.lists(st.floats(0, 1), min_size=6, max_size=6),
     )
     def test_projected_cells_are_the_nearest(self, cells, total, other):
-        found = projected(np.array(cells), total)
+        found = project_cells(np.array(cells), total)
         assert (found >= 0).all()
         assert found.sum() == pytest.approx(total)
         another = np.array(other[: len(cells)]) + 1e-9
@@ -268,7 +276,7 @@ class TestOrder:
         assert np.sum((found - cells) ** 2) <= np.sum((another - cells) ** 2) + 1e-6
 
     def test_cells_so_large_that_a_person_is_lost(self):
-        assert np.isfinite(projected(np.array([1e18, 1e18, -1e18]), 1.0)).all()
+        assert np.isfinite(project_cells(np.array([1e18, 1e18, -1e18]), 1.0)).all()
 
     @given(values=st.lists(st.integers(0, 20).map(float), min_size=1, max_size=7), count=st.integers(0, 20))
     def test_the_falling_line_is_nearest(self, values, count):
@@ -280,7 +288,7 @@ class TestOrder:
             for place in range(many)
         ]
         expected = sum(level >= count - 1e-9 for level in line)
-        assert sums.over(np.arange(many), count) == expected
+        assert sums.count_over(np.arange(many), count) == expected
 
     def test_tied_patterns_are_shown_with_the_shorter_first(self):
         # Everyone holds item 0: with it, every pattern counts the same.
@@ -329,12 +337,12 @@ class TestCountingOnceMore:
 
     def test_where_sums_of_cells_are_unsure(self):
         made = self.made(top=20)
-        assert FRESH in made.notes
-        assert LENGTHENED not in made.notes
+        assert FRESH_NOISE_NOTE in made.notes
+        assert WIDENED_NOTE not in made.notes
 
     def test_not_where_cells_are_as_sure_or_counts_are_not_wanted(self):
-        assert LENGTHENED in self.made(top=5, lengths=1).notes
-        assert FRESH not in self.made(top=20, counts=False).notes
+        assert WIDENED_NOTE in self.made(top=5, lengths=1).notes
+        assert FRESH_NOISE_NOTE not in self.made(top=20, counts=False).notes
 
     @pytest.mark.parametrize("question", [{"top": 20}, {"min_count": 3_999}, {"min_count": 1_300}], ids=str)
     def test_all_is_spent_whatever_is_found(self, question):

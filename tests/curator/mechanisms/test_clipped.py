@@ -15,15 +15,15 @@ import discreet
 import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import clipped
-from discreet.curator.mechanisms.clipped import AGAIN, FIND, SHOWN, ClippedCounting, KnownCounts
+from discreet.curator.mechanisms.clipped import DOUBT_STEP, FIND_STEP, SHOWN_STEP, ClippedCounting, KnownCounts
+from discreet.curator.problem import Problem
 from discreet.curator.steps import winners
-from discreet.curator.steps.clipped_counting import HOLDING, LAST, Tally
+from discreet.curator.steps.clipped_counting import HISTOGRAM_STEP, LAST_COUNT_STEP, Tally
 from discreet.exact.engine import LocalEngine
 from discreet.exact.metrics import f_score, false_negative_rate
 from discreet.exact.query import Clipped, Held
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
@@ -88,17 +88,23 @@ def test_without_noise_it_finds_what_is_there(question):
 
 
 def plan(**question):
-    return ClippedCounting().plan(Task(items=9, people=100, **question))
+    return ClippedCounting().plan(Problem(item_count=9, people=100, **question))
 
 
 @pytest.mark.parametrize(
     ("question", "names"),
     [
-        ({"top": 3, "least": 1, "longest": 3}, [LAST, HOLDING, FIND, AGAIN, SHOWN]),
-        ({"top": 3, "least": 1, "longest": 3, "counts": False}, [LAST, HOLDING, FIND, AGAIN]),
-        ({"top": 3, "least": 1, "longest": 1}, [LAST, HOLDING, FIND]),
-        ({"count": 3, "least": 1, "longest": 1}, [HOLDING, FIND]),
-        ({"count": 3, "least": 2, "longest": 9}, [HOLDING, FIND, AGAIN, SHOWN]),
+        (
+            {"top": 3, "min_length": 1, "max_length": 3},
+            [LAST_COUNT_STEP, HISTOGRAM_STEP, FIND_STEP, DOUBT_STEP, SHOWN_STEP],
+        ),
+        (
+            {"top": 3, "min_length": 1, "max_length": 3, "with_counts": False},
+            [LAST_COUNT_STEP, HISTOGRAM_STEP, FIND_STEP, DOUBT_STEP],
+        ),
+        ({"top": 3, "min_length": 1, "max_length": 1}, [LAST_COUNT_STEP, HISTOGRAM_STEP, FIND_STEP]),
+        ({"threshold": 3, "min_length": 1, "max_length": 1}, [HISTOGRAM_STEP, FIND_STEP]),
+        ({"threshold": 3, "min_length": 2, "max_length": 9}, [HISTOGRAM_STEP, FIND_STEP, DOUBT_STEP, SHOWN_STEP]),
     ],
 )
 def test_the_plan_is_the_whole_budget(question, names):
@@ -109,39 +115,39 @@ def test_the_plan_is_the_whole_budget(question, names):
 def spent(seed=1, epsilon=1, delta=0, baskets=None, **question):
     meter = Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
     shop = groceries(2_000, seed=3) if baskets is None else baskets
-    asked = Task(items=shop.items, people=2_000, **question)
+    asked = Problem(item_count=shop.items, people=2_000, **question)
     found = ClippedCounting().run(SealedEngine(LocalEngine(shop)), asked, meter)
     return meter, found
 
 
 def test_shares_of_lengths():
-    meter, found = spent(epsilon=8, top=30, least=1, longest=4)
+    meter, found = spent(epsilon=8, top=30, min_length=1, max_length=4)
     by_name = {name: [charge.epsilon / 8 for charge in meter.charges if charge.what == name]
-               for name in (LAST, FIND, HOLDING, AGAIN, SHOWN)}  # fmt: skip
-    rest = 1 - clipped.MEASURING
-    assert by_name[LAST] == [clipped.MEASURING]
+               for name in (LAST_COUNT_STEP, FIND_STEP, HISTOGRAM_STEP, DOUBT_STEP, SHOWN_STEP)}  # fmt: skip
+    rest = 1 - clipped.LAST_COUNT_SHARE
+    assert by_name[LAST_COUNT_STEP] == [clipped.LAST_COUNT_SHARE]
     levels = len(found.facts["candidates counted"])
     shares = [
-        clipped.ITEMS,
-        clipped.PAIRS,
-        clipped.LONGER * clipped.EACH,
-        clipped.LONGER * (1 - clipped.EACH) * clipped.EACH,
+        clipped.ITEM_SHARE,
+        clipped.PAIR_SHARE,
+        clipped.LONGER_SHARE * clipped.LENGTH_SHARE,
+        clipped.LONGER_SHARE * (1 - clipped.LENGTH_SHARE) * clipped.LENGTH_SHARE,
     ]
-    assert by_name[FIND] == [share * rest * Fraction(7, 8) for share in shares[:levels]]
+    assert by_name[FIND_STEP] == [share * rest * Fraction(7, 8) for share in shares[:levels]]
     # What lengths without candidates leave goes to the last count: a filter, and all is spent.
     assert sum(map(sum, by_name.values())) == 1
     left = rest - sum(shares[:levels]) * rest
-    assert by_name[AGAIN] == [left * (1 - clipped.LASTLY) * Fraction(7, 8)]
-    assert left * clipped.LASTLY * Fraction(7, 8) <= by_name[SHOWN][0] <= left * clipped.LASTLY
+    assert by_name[DOUBT_STEP] == [left * (1 - clipped.SHOWN_SHARE) * Fraction(7, 8)]
+    assert left * clipped.SHOWN_SHARE * Fraction(7, 8) <= by_name[SHOWN_STEP][0] <= left * clipped.SHOWN_SHARE
 
 
-@pytest.mark.parametrize("question", [{"top": 12}, {"count": 150}], ids=str)
+@pytest.mark.parametrize("question", [{"top": 12}, {"threshold": 150}], ids=str)
 def test_single_items_are_counted_once_with_all_there_is(question):
-    meter, found = spent(epsilon=2, least=1, longest=1, **question)
+    meter, found = spent(epsilon=2, min_length=1, max_length=1, **question)
     names = [charge.what for charge in meter.charges]
-    assert names == ([LAST, HOLDING, FIND] if "top" in question else [HOLDING, FIND])
+    assert names == ([LAST_COUNT_STEP, HISTOGRAM_STEP, FIND_STEP] if "top" in question else [HISTOGRAM_STEP, FIND_STEP])
     assert sum(charge.epsilon for charge in meter.charges) == 2
-    assert found.notes == (winners.CLIPPED, clipped.LENGTHENED)
+    assert found.notes == (winners.CLIPPED_NOTE, clipped.WIDENED_NOTE)
     assert (found.low <= found.estimates).all()
     assert (found.estimates <= found.high).all()
 
@@ -149,7 +155,7 @@ def test_single_items_are_counted_once_with_all_there_is(question):
 def test_intervals_of_chosen_items_hold():
     # A thousand items of which nobody holds any: those shown are all noise. Five in a hundred may miss on average; over
     # 40 runs of 20, 8 % has a chance below one in a thousand. Seeds are fixed.
-    asked = Task(items=1_000, people=500, top=20, least=1, longest=1)
+    asked = Problem(item_count=1_000, people=500, top=20, min_length=1, max_length=1)
     outside = []
     for seed in range(40):
         meter = Meter(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(seed))
@@ -160,26 +166,26 @@ def test_intervals_of_chosen_items_hold():
 
 @pytest.mark.parametrize("least", [3, 5])
 def test_lengths_below_those_wanted_share_alike(least):
-    meter, _ = spent(epsilon=8, top=20, least=least, longest=least)
-    shares = [charge.epsilon / 8 for charge in meter.charges if charge.what == FIND]
+    meter, _ = spent(epsilon=8, top=20, min_length=least, max_length=least)
+    shares = [charge.epsilon / 8 for charge in meter.charges if charge.what == FIND_STEP]
     if len(shares) == least:
         assert len(set(shares[2:-1])) <= 1
     assert sum(charge.epsilon for charge in meter.charges) == 8
 
 
 def test_as_many_are_kept_as_there_can_be():
-    asked = Task(top=10, least=3, longest=4, items=9, people=9)
+    asked = Problem(top=10, min_length=3, max_length=4, item_count=9, people=9)
     level = Tally(Itemsets.of([(0,)]), np.ones(1), np.ones(1))
-    kept = [clipped._kept(asked, size, level, 5.0) for size in (1, 2, 3, 4)]
+    kept = [clipped._count_possible(asked, size, level, 5.0) for size in (1, 2, 3, 4)]
     assert kept == [10 * comb(3, 1), 10 * comb(3, 2), 10, 10]
 
 
 def test_over_a_threshold_as_many_are_kept_as_the_estimates_say():
-    asked = Task(count=5, least=1, longest=4, items=9, people=9)
-    for over, below, kept in ((100, 0, clipped.KEPT), (900, 0, 900), (900, 200, 700)):
+    asked = Problem(threshold=5, min_length=1, max_length=4, item_count=9, people=9)
+    for over, below, kept in ((100, 0, clipped.MIN_KEPT), (900, 0, 900), (900, 200, 700)):
         estimates = np.array([5.0] * over + [4.9] * 50 + [-4.9] * 50 + [-5.0] * below)
         itemsets = Itemsets.of([(item,) for item in range(len(estimates))])
-        assert clipped._kept(asked, 2, Tally(itemsets, estimates, np.ones(len(estimates))), 5.0) == kept
+        assert clipped._count_possible(asked, 2, Tally(itemsets, estimates, np.ones(len(estimates))), 5.0) == kept
 
 
 def test_there_is_no_end_to_the_items_and_pairs_over_a_threshold():
@@ -189,8 +195,11 @@ def test_there_is_no_end_to_the_items_and_pairs_over_a_threshold():
     held = [set(pair) for pair in combinations(range(50), 2) for _ in range(40)]
     pairs = run(held, items=50, min_count=20, epsilon=8, lengths=(1, 2))
     assert len(pairs.patterns) == 50 + comb(50, 2)
-    assert items.notes == (winners.CLIPPED, clipped.LENGTHENED)
-    assert pairs.notes in [(how, winners.FRESH) for how in (winners.EACH, winners.SUMMED, winners.CLIPPED)]
+    assert items.notes == (winners.CLIPPED_NOTE, clipped.WIDENED_NOTE)
+    assert pairs.notes in [
+        (how, winners.FRESH_NOISE_NOTE)
+        for how in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE, winners.CLIPPED_NOTE)
+    ]
 
 
 @pytest.mark.parametrize("counts", [True, False])
@@ -201,15 +210,17 @@ def test_a_note_says_where_candidates_over_a_threshold_were_left_out(counts):
     assert done.facts["candidates counted"][1] < comb(110, 2)
     assert done.notes[-1] == note
     assert note not in run(held, items=110, top=90, epsilon=8, lengths=(1, 2)).notes
-    assert clipped._cut_short([2, 3, 4])[0].startswith("Of the candidates with 2, 3 and 4 items only ")
+    assert clipped._note_cut_levels([2, 3, 4])[0].startswith("Of the candidates with 2, 3 and 4 items only ")
 
 
 @pytest.mark.parametrize(
-    "question", [{"top": 3}, {"top": 2, "least": 2, "longest": 2}, {"count": 4}, {"count": 2, "least": 2}], ids=str
+    "question",
+    [{"top": 3}, {"top": 2, "min_length": 2, "max_length": 2}, {"threshold": 4}, {"threshold": 2, "min_length": 2}],
+    ids=str,
 )
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question, delta):
-    asked = Task(**{"least": 1, "longest": 4, "items": ALPHABET, "people": 5, **question})
+    asked = Problem(**{"min_length": 1, "max_length": 4, "item_count": ALPHABET, "people": 5, **question})
     every = list(product(combinations_with_replacement(SUBSETS, 2), SUBSETS))
     asks = set()
     for number, (people, more) in enumerate(every[::199]):
@@ -261,12 +272,12 @@ def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     shop = groceries(2_000, seed=3)
     whole = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
     part = whole.part(Fraction(1, 2))
-    asked = Task(top=10, least=1, longest=3, items=shop.items, people=2_000)
+    asked = Problem(top=10, min_length=1, max_length=3, item_count=shop.items, people=2_000)
     found = ClippedCounting().find(SealedEngine(LocalEngine(shop)), asked, part, KnownCounts(mark=300.0, low=280.0))
     assert len(found.itemsets.tuples()) == 10
     assert part.left == 0
     assert sum(charge.epsilon for charge in whole.charges) == 2
-    assert LAST not in {charge.what for charge in whole.charges}
+    assert LAST_COUNT_STEP not in {charge.what for charge in whole.charges}
 
 
 @pytest.mark.statistical

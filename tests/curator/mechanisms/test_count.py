@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
-from math import ceil, exp, log
+from math import ceil, exp, inf, log
 
 import numpy as np
 import pytest
@@ -15,14 +15,15 @@ import discreet
 import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.count import Count
+from discreet.curator.problem import Problem
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish import carry_out, prepare
+from discreet.publish import carry_out
 from naive.truncated import Scripted, column
 from naive.watching import engine
+from questions import case
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ITEMS = 3
@@ -31,8 +32,8 @@ SUBSETS = strategies.subsets(ITEMS)
 LISTS = [[{0}], [{0}, {0, 1}], [{0}, {1, 2}, {0, 1, 2}], [{1}, {1}], SUBSETS[1:]]
 
 
-def asking(itemsets) -> Task:
-    return Task(least=1, longest=ITEMS, items=ITEMS, people=3, itemsets=column(itemsets))
+def asking(itemsets) -> Problem:
+    return Problem(min_length=1, max_length=ITEMS, item_count=ITEMS, people=3, itemsets=column(itemsets))
 
 
 def answered(people, itemsets):
@@ -66,13 +67,13 @@ def test_one_person_moves_each_count_by_one_and_no_more(itemsets):
     )  # all go, or all come
 
 
-def law(true: int, scale: Fraction) -> dict[int, float]:
-    """Return the law of one released count: with discrete Laplace noise, and cut at 0."""
+def law(true: int, scale: Fraction, people: float = inf) -> dict[int, float]:
+    """Return the law of one released count: with discrete Laplace noise, and cut at 0 and at the number of people."""
     q = exp(-1 / float(scale))
     far = ceil(float(scale) * log(1e9))
     told: dict[int, float] = {}
     for noise in range(-far, far + 1):
-        value = max(true + noise, 0)
+        value = min(max(true + noise, 0), people)
         told[value] = told.get(value, 0.0) + (1 - q) / (1 + q) * q ** abs(noise)
     return told
 
@@ -110,8 +111,8 @@ def test_the_exact_loss_is_within_epsilon(relation):
 def test_the_law_of_a_real_run():
     # 1,000 seeded runs on three people against the enumerated law of both counts; false alarm once in a million.
     people, itemsets, runs = [{0, 1}, {0}, {2}], [[0], [0, 1]], 1000
-    one, two = (law(true, Fraction(2, 3)) for true in counts(people, itemsets))
-    job = prepare(people, itemsets=itemsets, epsilon=3, items=ITEMS, people=3, mechanism="count")[""]
+    one, two = (law(true, Fraction(2, 3), people=3) for true in counts(people, itemsets))
+    job = case(people, itemsets=itemsets, epsilon=3, items=ITEMS, people=3, mechanism="count")
     made = (carry_out(job, SimulationSource(seed)) for seed in range(runs))
     seen = Counter(tuple(one.patterns.counts.tolist()) for one in made)
     expected = {(a, b): runs * one[a] * two[b] for a, b in product(one, two)}
@@ -133,7 +134,7 @@ def test_intervals_hold_the_true_counts(epsilon, delta, neighbours):
     named = [["whole milk"], ["bananas"], ["bananas", "whole milk"], ["whole milk", "gold"]]
     true = np.array([sum(set(one) <= basket for basket in baskets) for one in named])
     question = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "mechanism": "count"}
-    job = prepare(baskets, itemsets=named, items={*baskets.vocabulary, "gold"}, **question)[""]
+    job = case(baskets, itemsets=named, items={*baskets.vocabulary, "gold"}, **question)
     inside = []
     for seed in range(300):
         made = carry_out(job, SimulationSource(seed)).patterns

@@ -16,10 +16,10 @@ import discreet
 import strategies
 from discreet.auditing.laws import law
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanisms.peeling import PICK, Growing, Peeling, picked
+from discreet.curator.mechanisms.peeling import PICK_STEP, Peeling, PickableItemsets, pick_patterns
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
@@ -35,7 +35,7 @@ SHOP = groceries(400, seed=3)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.asking, longest=ITEMS, items=ITEMS, people=9, top=3)
+asking = partial(watching.asking, max_length=ITEMS, item_count=ITEMS, people=9, top=3)
 
 
 def meter(epsilon, delta=0, seed=1, neighbours=ADD) -> Meter:
@@ -62,7 +62,7 @@ def held(people, itemset) -> int:
     longest=st.integers(1, 4),
 )
 def test_what_can_be_picked_is_what_all_parts_of_were(people, places, longest):
-    growing = Growing(engine(people), asking(longest=longest))
+    growing = PickableItemsets(engine(people), asking(max_length=longest))
     for place in places:
         named = growing.candidates().tuples()
         assert sorted(named) == sorted(allowed(tuple(growing.picked), longest))
@@ -102,7 +102,7 @@ def test_the_picks_have_the_law_of_peeling(delta, way):
     crowd, seen = engine(PEOPLE), dict.fromkeys(expected, 0)
     source = SimulationSource(5)
     for _ in range(runs):
-        done = picked(crowd, asking(), Meter(Budget.of(3, delta), ADD, source), Fraction(1))
+        done = pick_patterns(crowd, asking(), Meter(Budget.of(3, delta), ADD, source), Fraction(1))
         seen[tuple(done)] += 1
     often = [done for done, many in expected.items() if many >= 5]
     rest = [runs - sum(seen[done] for done in often), runs - sum(expected[done] for done in often)]
@@ -137,14 +137,14 @@ def test_a_pick_costs_its_part():
     pure = Watched(Budget.of(2), ADD, SimulationSource(1))
     pure.seen = []
     Peeling().run(engine(PEOPLE), asking(), pure)
-    assert pure.seen == [(PICK, 1, "permute-and-flip", Fraction(2, 5))] * 3
+    assert pure.seen == [(PICK_STEP, 1, "permute-and-flip", Fraction(2, 5))] * 3
     assert sum(charge.epsilon for charge in pure.charges) == 2
     spent = {}
     for charge in pure.charges:
         spent[charge.what] = spent.get(charge.what, 0) + charge.epsilon / 2
     plan = dict(Peeling().plan(asking()))
     assert sum(plan.values()) == 1
-    assert spent[PICK] == plan[PICK]
+    assert spent[PICK_STEP] == plan[PICK_STEP]
     concentrated = Watched(Budget.of(2, "1e-6"), ADD, SimulationSource(1))
     concentrated.seen = []
     Peeling().run(engine(PEOPLE), asking(), concentrated)

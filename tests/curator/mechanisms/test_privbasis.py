@@ -18,11 +18,11 @@ from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms.privbasis import PrivBasis
 from discreet.curator.steps import basis_cover as covering
-from discreet.curator.steps.basis_cover import cover, groups
-from discreet.curator.steps.cell_estimates import add_up
+from discreet.curator.steps.basis_cover import cover, group_items
+from discreet.curator.steps.cell_estimates import add_cells
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Cells, Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
@@ -36,7 +36,7 @@ SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.asking, longest=ITEMS, items=ITEMS)
+asking = partial(watching.asking, max_length=ITEMS, item_count=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -45,10 +45,10 @@ asking = partial(watching.asking, longest=ITEMS, items=ITEMS)
     [
         asking(top=2),
         asking(top=7),
-        asking(top=2, least=2, longest=2),
-        asking(count=2),
-        asking(count=1, least=2),
-        asking(count=3, longest=1),
+        asking(top=2, min_length=2, max_length=2),
+        asking(threshold=2),
+        asking(threshold=1, min_length=2),
+        asking(threshold=3, max_length=1),
     ],
 )
 def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
@@ -65,7 +65,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
 def test_ranks_run_over_the_universe_and_end_in_zeros():
     # Two itemsets occur, and the threshold is 0 away from counts that do not: ranks beyond score by 0, not by 5 (E11).
     meter = watching.watched()
-    PrivBasis().choose_rank(engine([{0}] * 5 + [{1}] * 9), asking(count=6), meter, Fraction(1))
+    PrivBasis().choose_rank(engine([{0}] * 5 + [{1}] * 9), asking(threshold=6), meter, Fraction(1))
     assert meter.seen[0][1].scores.tolist() == [-3, -1, -6, -6, -6, -6, -6]
 
 
@@ -75,7 +75,7 @@ class TestCountsFarBelowTheThreshold:
     @pytest.mark.parametrize("relation", [ADD, REPLACE])
     @pytest.mark.parametrize("epsilon", [40, 2000])
     def test_scores_still_move_by_one_at_most(self, relation, epsilon):
-        asked = asking(count=2)
+        asked = asking(threshold=2)
         for before, after in watching.neighbours_of(relation, SUBSETS, (7, 2, 2)):
             meters = [watching.watched(relation, epsilon) for _ in range(2)]
             for people, meter in zip((before, after), meters, strict=True):
@@ -84,7 +84,7 @@ class TestCountsFarBelowTheThreshold:
             assert np.abs(one - other).max() <= (1 if relation is ADD else 2)
 
     def test_scores_and_what_is_listed(self):
-        asked = asking(count=100)
+        asked = asking(threshold=100)
         people = [{0}] * 110 + [{1}] * 99 + [{0, 1}] * 3 + [{2}] * 60
         meter = watching.watched(epsilon=2)
         crowd = engine(people)
@@ -104,24 +104,24 @@ class TestCountsFarBelowTheThreshold:
             meter = Meter(Budget.of(1), ADD, SimulationSource(seed))
             shop = discreet.read(SHOP)
             held = SealedEngine(LocalEngine(shop), shop.items)
-            asked = asking(count=10**6, items=held.items)
+            asked = asking(threshold=10**6, item_count=held.items)
             assert PrivBasis().choose_rank(held, asked, meter, Fraction(1, 20)) <= 20
 
 
 def test_no_more_pairs_are_picked_than_can_be_covered():
     for least, longest in ((1, 12), (2, 3), (12, 12)):
         for many in (500, 1_000):
-            asked = asking(top=100_000, least=least, longest=longest, items=5_000)
-            assert PrivBasis().pairs(asked, 100_000, many) == 2_000
-    assert PrivBasis().pairs(asking(top=100, longest=12, items=5_000), 100, 60) == 50
+            asked = asking(top=100_000, min_length=least, max_length=longest, item_count=5_000)
+            assert PrivBasis().count_pairs(asked, 100_000, many) == 2_000
+    assert PrivBasis().count_pairs(asking(top=100, max_length=12, item_count=5_000), 100, 60) == 50
 
 
 def test_the_number_of_items_lies_within_public_bounds():
     meter = watching.watched()
     people = [{0, 1, 2}] * 9 + [{0, 1}] * 3
-    assert PrivBasis().choose_many(engine(people), asking(top=4), 4, meter, Fraction(1)) == 3
+    assert PrivBasis().choose_item_count(engine(people), asking(top=4), 4, meter, Fraction(1)) == 3
     assert len(meter.seen[0][1].scores) == 1  # two items have three itemsets only
-    assert PrivBasis().choose_many(engine(people), asking(top=1), 1, watching.watched(), Fraction(1)) == 1
+    assert PrivBasis().choose_item_count(engine(people), asking(top=1), 1, watching.watched(), Fraction(1)) == 1
 
 
 class TestPlan:
@@ -129,10 +129,10 @@ class TestPlan:
         ("asked", "shares"),
         [
             (asking(top=2), ["1/10", "2/5", "1/2"]),
-            (asking(count=2), ["1/20", "19/200", "19/50", "19/40"]),
-            (asking(top=2, longest=1), ["4/9", "5/9"]),
-            (asking(top=2, longest=1, counts=False), ["1"]),
-            (asking(count=2, longest=1, counts=False), ["1/20", "19/45", "19/36"]),
+            (asking(threshold=2), ["1/20", "19/200", "19/50", "19/40"]),
+            (asking(top=2, max_length=1), ["4/9", "5/9"]),
+            (asking(top=2, max_length=1, with_counts=False), ["1"]),
+            (asking(threshold=2, max_length=1, with_counts=False), ["1/20", "19/45", "19/36"]),
         ],
     )
     def test_shares(self, asked, shares):
@@ -211,7 +211,7 @@ class TestSums:
         asked = engine(people, items=6)
         named = [tuple(sorted(basis)) for basis in bases]
         cells = unsealed(asked.answer(Cells(tuple(named))))
-        sums = add_up(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
+        sums = add_cells(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
         assert sums.estimates == pytest.approx(unsealed(asked.answer(Supports(sums.itemsets))))
         assert (sums.margins == 0).all()
         expected = {one for basis in named for size in range(least, longest + 1) for one in combinations(basis, size)}
@@ -230,7 +230,7 @@ class TestSums:
         runs = 4000
         draws = rng.normal(0, 200, (runs, cells)) if gaussian else rng.laplace(0, 200, (runs, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
-        found = [add_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
+        found = [add_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
         itemsets, margins = found[0].itemsets.tuples(), found[0].margins
         estimates = np.array([one.estimates for one in found])
         for place, itemset in enumerate(itemsets):
@@ -263,9 +263,9 @@ class TestCover:
 
     def test_cliques_are_all_found_or_bounded(self, monkeypatch):
         pairs = [pair for pair in combinations(range(12), 2) if pair[0] // 3 != pair[1] // 3]
-        assert len(covering._cliques(12, pairs)) == 81
+        assert len(covering._list_cliques(12, pairs)) == 81
         monkeypatch.setattr(covering, "CLIQUES", 5)
-        assert len(covering._cliques(12, pairs)) == 5
+        assert len(covering._list_cliques(12, pairs)) == 5
         bases = cover(12, pairs, 12, 2)
         assert all(any({*pair} <= {*basis} for basis in bases) for pair in pairs)
 
@@ -278,8 +278,8 @@ class TestCover:
     def test_many_bases_are_merged_several_at_a_time(self, monkeypatch, tried):
         pairs = [(0, item) for item in range(1, 41)]
         one = cover(41, pairs, 12, 2)
-        monkeypatch.setattr(covering, "FEW", 4)
-        monkeypatch.setattr(covering, "TRIED", tried)
+        monkeypatch.setattr(covering, "MAX_PAIRWISE_BASES", 4)
+        monkeypatch.setattr(covering, "MAX_MERGES", tried)
         other = cover(41, pairs, 12, 2)
         assert all(any({*pair} <= {*basis} for basis in other) for pair in pairs)
         assert variance(one, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
@@ -289,11 +289,11 @@ class TestCover:
     def test_what_a_merge_changes_is_what_it_says(self, data, power):
         items = data.draw(st.integers(2, 7))
         pairs = sorted(data.draw(st.sets(st.sampled_from(list(combinations(range(items), 2))), max_size=9)))
-        bases = sorted({*map(tuple, covering._cliques(items, pairs)), *((item,) for item in range(items))})
+        bases = sorted({*map(tuple, covering._list_cliques(items, pairs)), *((item,) for item in range(items))})
         masks = np.zeros((len(bases), items), bool)
         for place, basis in enumerate(bases):
             masks[place, list(basis)] = True
-        now, first, second, changes = covering._merges(masks, pairs, 5)
+        now, first, second, changes = covering._list_merges(masks, pairs, 5)
         assert now == pytest.approx(variance(bases, items, pairs, 0))
         fitting = [(i, j) for i, j in combinations(range(len(bases)), 2) if len({*bases[i], *bases[j]}) <= 5]
         assert sorted(zip(first.tolist(), second.tolist(), strict=True)) == fitting
@@ -305,15 +305,15 @@ class TestCover:
     @pytest.mark.parametrize("power", [1, 2])
     @pytest.mark.parametrize("many", range(1, 12))
     def test_groups_are_the_best_even_ones(self, many, power):
-        found = groups(list(range(many)), 12, power)
+        found = group_items(list(range(many)), 12, power)
         assert sorted(item for group in found for item in group) == list(range(many))
         sizes = [[len(range(start, many, w)) for start in range(w)] for w in range(1, many + 1)]
         best = min(len(split) ** power * sum(size * 2**size for size in split) for split in sizes)
         assert len(found) ** power * sum(len(group) * 2 ** len(group) for group in found) == best
 
     def test_no_items_no_groups(self):
-        assert groups([], 12, 2) == []
-        assert max(map(len, groups(list(range(9)), 2, 2))) <= 2
+        assert group_items([], 12, 2) == []
+        assert max(map(len, group_items(list(range(9)), 2, 2))) <= 2
 
 
 def variance(bases, items, pairs, power) -> float:

@@ -17,7 +17,7 @@ from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms import threshold
 from discreet.curator.mechanisms.threshold import find
 from discreet.exact.query import Truncation
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
@@ -100,7 +100,7 @@ def beyond(one: list[dict], other: list[dict], epsilon: float) -> float:
 )
 def test_the_exact_delta_stays_within_the_one_that_is_charged(relation, before, after, epsilon, delta):
     meter = metered(epsilon, delta, relation)
-    scale, at = meter._finding_scale(2, Fraction(1)), meter.threshold(2, Fraction(1))
+    scale, at = meter._discovery_scale(2, Fraction(1)), meter.threshold(2, Fraction(1))
     laws = [
         [law(count, scale, at, 1e-7 if len(counts) > 2 else 1e-9) for count in counts] for counts in (before, after)
     ]
@@ -115,7 +115,7 @@ def test_the_threshold_is_that_of_the_noise_that_is_drawn():
     meter = Meter(Budget.of("1/3", "1e-3"), ADD, SimulationSource(1), discovery_delta=Fraction("5e-4"))
     share = Fraction(1, 7)
     expected = meter.threshold(3, share)
-    scale = meter._finding_scale(3, share)
+    scale = meter._discovery_scale(3, share)
     at = find(engine([{0}] * 5), meter, "things", share, kept=3, least=1, longest=1, people=5).threshold
     assert at == expected
     assert scale > 3 / meter.epsilon(share)
@@ -156,7 +156,7 @@ class TestWithoutNoise:
         question = {"min_count": 300, "epsilon": 10**9, "lengths": (1, 2), "people": 3_000, "settings": {"kept": 50}}
         high = shown(SHOP, **question)
         assert high.patterns.to_dict() == discreet.mine(SHOP, min_count=300, lengths=(1, 2)).to_dict()
-        monkeypatch.setattr(threshold, "LISTED", 15_000)  # 3,000 people with 1,275 itemsets each: a floor of 255
+        monkeypatch.setattr(threshold, "MAX_LISTED", 15_000)  # 3,000 people with 1,275 itemsets each: a floor of 255
         assert shown(SHOP, **question).patterns.to_dict() == high.patterns.to_dict()
         found = shown(SHOP, **(question | {"min_count": 100}))
         assert found.facts["threshold"] == 257
@@ -165,7 +165,7 @@ class TestWithoutNoise:
 
 def test_the_floor_stands_where_the_noisy_number_of_people_is_0(monkeypatch):
     # The noise on it has a margin of 149 at a fiftieth of epsilon 1: 150 people might be there, each with 15 itemsets.
-    monkeypatch.setattr(threshold, "LISTED", 15)
+    monkeypatch.setattr(threshold, "MAX_LISTED", 15)
     own = shown([], top=3, people=1).facts["threshold"] - 1
     for seed in range(10):
         found = shown([], seed=seed, top=3)

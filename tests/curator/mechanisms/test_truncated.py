@@ -20,11 +20,11 @@ from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.mechanisms.truncated_naive import TruncatedNaive
 from discreet.curator.steps import threshold_levels, truncation
-from discreet.curator.steps.threshold_levels import ITEMSETS, LONGEST, estimate_longest
-from discreet.curator.steps.truncation import SIZES, Loose
+from discreet.curator.steps.threshold_levels import ITEMSETS, LONGEST_STEP, estimate_longest_length
+from discreet.curator.steps.truncation import SIZES, BinomialSupports
 from discreet.exact.metrics import f_score
 from discreet.exact.query import Largest, Supports
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
@@ -52,7 +52,7 @@ SWITCHES = [
 @pytest.fixture
 def noiseless(monkeypatch):
     """Lift the 0.05 of epsilon that sizes get at most, so that a huge epsilon leaves no noise anywhere."""
-    monkeypatch.setattr(truncation, "_SIZING", Fraction(10**7))
+    monkeypatch.setattr(truncation, "_MAX_SIZE_EPSILON", Fraction(10**7))
     return 10**7
 
 
@@ -60,7 +60,7 @@ def run(people, /, *, items=ALPHABET, seed=1, mechanism="truncated", **question)
     return trial(people, seed=seed, items=items, mechanism=mechanism, **question)
 
 
-asking = partial(watching.asking, count=3, longest=4, items=ALPHABET)
+asking = partial(watching.asking, threshold=3, max_length=4, item_count=ALPHABET)
 
 
 @few
@@ -142,21 +142,21 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
 
 def test_smart_truncating_is_asked_for_with_scores_and_a_secret():
     meter = naive.Scripted(5, epsilon=10)
-    Truncated(longest=3).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+    Truncated(longest=3).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(threshold=1), meter)
     items, pairs = (query for _, query, _, _ in meter.asked[1:3])
     assert items.truncation.sets is None
     assert pairs.truncation.sets is pairs.itemsets
     assert (pairs.truncation.scores >= 0).all()
     assert pairs.truncation.key == items.truncation.key
     random = naive.Scripted(5, epsilon=10)
-    Truncated(longest=3, smart=False).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), random)
+    Truncated(longest=3, smart=False).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(threshold=1), random)
     assert random.asked[2][1].truncation.sets is None
 
 
 def test_the_printed_bound_can_be_had():
-    for bound, kind in (("degrees", Supports), ("binomial", Loose)):
+    for bound, kind in (("degrees", Supports), ("binomial", BinomialSupports)):
         meter = naive.Scripted(5, epsilon=10)
-        Truncated(longest=3, bound=bound).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+        Truncated(longest=3, bound=bound).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(threshold=1), meter)
         assert {type(query) for _, query, _, _ in meter.asked[1:]} == {kind}
 
 
@@ -167,9 +167,9 @@ def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, mo
 
     def watched(count, kept, deviations, least):
         thought.append(deviations)
-        return truncation.cut_at(count, kept, deviations, least)
+        return truncation.choose_cut_length(count, kept, deviations, least)
 
-    monkeypatch.setattr(truncated, "cut_at", watched)
+    monkeypatch.setattr(truncated, "choose_cut_length", watched)
     meter = Meter(Budget.of(20, delta), neighbours, SimulationSource(3))
     counts, drawn = meter.count, []
 
@@ -181,7 +181,7 @@ def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, mo
     meter.count = counted
     # Few of the 45 pairs fit into a basket that is cut, so an exchange moves twice as many.
     people = [frozenset(basket) for basket in combinations(range(10), 6)]
-    Truncated(longest=3).run(watching.engine(people, 10), asking(count=60, items=10, people=210), meter)
+    Truncated(longest=3).run(watching.engine(people, 10), asking(threshold=60, item_count=10, people=210), meter)
     assert thought
     for deviations, (longest, variance) in zip(thought, drawn, strict=False):
         assert deviations[longest] ** 2 == pytest.approx(float(variance))
@@ -196,7 +196,7 @@ class Counting(Meter):
         self.times = 0
 
     def count(self, what, engine, query, share):
-        self._take(share)
+        self._spend_share(share)
         self.times += 1
         scale, variance = self.scale(query, share)
         return Noisy(np.array([self.largest(query.size)]), scale, variance)
@@ -208,14 +208,14 @@ def test_the_longest_pattern_takes_as_many_comparisons_as_it_is_paid_for(upper):
     share = Fraction(1, 7)
     for answer in range(1, upper + 1):
         meter = Counting(lambda size, answer=answer: 10 if size <= answer else 2)
-        assert estimate_longest(None, 10, meter, share, 1, upper) == answer
+        assert estimate_longest_length(None, 10, meter, share, 1, upper) == answer
         assert meter.times <= ceil(log2(upper))
         assert 1 - meter.left == meter.times * share / ceil(log2(upper)) <= share
     times = set()
     for seed in range(20):  # whatever the noise says, it ends, within the range
         flips = np.random.default_rng(seed)
         meter = Counting(lambda size, flips=flips: int(flips.integers(0, 20)))
-        assert 1 <= estimate_longest(None, 10, meter, share, 1, upper) <= upper
+        assert 1 <= estimate_longest_length(None, 10, meter, share, 1, upper) <= upper
         times.add(meter.times)
     assert max(times) == ceil(log2(upper))
 
@@ -223,7 +223,7 @@ def test_the_longest_pattern_takes_as_many_comparisons_as_it_is_paid_for(upper):
 def test_a_single_length_is_not_estimated():
     for given_settings in ({"upper": 1}, {"longest": 2}, {"longest": 1}):
         done = run([{0, 1}] * 9, min_count=3, epsilon=1, settings=given_settings)
-        assert LONGEST not in {charge.what for charge in done.guarantee.charges}
+        assert LONGEST_STEP not in {charge.what for charge in done.guarantee.charges}
         assert done.facts["longest pattern looked for"] == given_settings.get("longest", 1)
 
 
@@ -261,7 +261,7 @@ def test_the_floor_is_public_and_at_least_a_twentieth():
     for count in (1, 19, 1_000, 10**6):
         seen.clear()
         meter = Looking(lambda size: 0)
-        estimate_longest(None, count, meter, Fraction(1, 20), 1, 32)
+        estimate_longest_length(None, count, meter, Fraction(1, 20), 1, 32)
         (floor, share) = seen[0]
         scale, _ = meter.scale(Largest(1, 0), share)
         assert all(other == (floor, share) for other in seen)
@@ -273,9 +273,9 @@ def test_the_floor_is_public_and_at_least_a_twentieth():
 @pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.25", "0.5", "0.8", "1", "8"])
 def test_estimating_costs_what_the_errata_say(epsilon):
     budget = Fraction(epsilon)
-    share = threshold_levels._estimating(asking(epsilon=budget))
+    share = threshold_levels._estimation_share(asking(epsilon=budget))
     assert share * budget == min(max(budget / 20, Fraction(1, 20)), budget / 10)  # C8
-    assert threshold_levels._estimating(asking()) == Fraction(1, 20)
+    assert threshold_levels._estimation_share(asking()) == Fraction(1, 20)
 
 
 @BOTH
@@ -308,16 +308,16 @@ def test_counting_twice_weighs_by_noise():
         noisy = Noisy(np.array(values), wide * scale, 2 * (wide * scale) ** 2)
         return threshold_levels.Level(sets, np.zeros(2, np.int64), noisy, 3, kept, np.array([1.0, kept]))
 
-    merged = level([100, 10], 2, 0.5).merged(level([200, 20], 1, 1.0))
+    merged = level([100, 10], 2, 0.5).merge_counts(level([200, 20], 1, 1.0))
     assert merged.noisy.values.tolist() == [180, 18]
     assert merged.noisy.variance == Fraction(4, 5) * 8
     assert float(merged.noisy.scale) == pytest.approx((3.2) ** 0.5)
-    assert merged.kept == pytest.approx(0.9)
-    assert merged.left == pytest.approx([1, 0.9])
+    assert merged.kept_share == pytest.approx(0.9)
+    assert merged.kept_by_size == pytest.approx([1, 0.9])
     still = threshold_levels.Level(
         sets, np.zeros(2, np.int64), Noisy(np.array([3, 5]), Fraction(0), Fraction(0)), 1, 1.0, np.ones(1)
     )
-    assert still.merged(still).noisy.values.tolist() == [3, 5]
+    assert still.merge_counts(still).noisy.values.tolist() == [3, 5]
 
 
 def test_the_best_candidates_stay_where_there_are_too_many():

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 import strategies
 from discreet.baskets.generate import groceries
 from discreet.curator.steps.clipped_counting import (
-    COARSE,
-    HOLDING,
-    LOOKING,
+    COARSE_BINS,
+    HISTOGRAM_SHARE,
+    HISTOGRAM_STEP,
     Histogram,
     Tally,
-    cleaned,
+    average_monotone,
     count_clipped,
-    edges_up_to,
-    end_to_end,
-    falling,
-    totals_up_to,
+    denoise_histogram,
+    join_tallies,
+    list_edges,
+    list_totals,
 )
 from discreet.exact import query as query_module
 from discreet.exact.engine import LocalEngine
@@ -104,7 +104,7 @@ def test_charges_and_a_family_of_one():
     one = meter()
     count_clipped("some counts", asked, one, naive.column([{0}, {1}]), Fraction(1, 2), 9.0)
     assert [(charge.what, charge.epsilon) for charge in one.charges] == [
-        (HOLDING, LOOKING / 2), ("some counts", (1 - LOOKING) / 2)
+        (HISTOGRAM_STEP, HISTOGRAM_SHARE / 2), ("some counts", (1 - HISTOGRAM_SHARE) / 2)
     ]  # fmt: skip
     # Of one itemset nobody holds more than one: nothing has to be looked up, nothing is clipped.
     alone = meter()
@@ -144,8 +144,8 @@ def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
 
 @pytest.mark.parametrize("many", [1, 2, 3, 7, 8, 9, 100, 5_000, 10**6])
 def test_bins_and_totals_follow_from_the_size_of_the_family(many):
-    edges, totals = edges_up_to(many), totals_up_to(many)
-    assert set(edges_up_to(many, COARSE)) <= set(edges)
+    edges, totals = list_edges(many), list_totals(many)
+    assert set(list_edges(many, COARSE_BINS)) <= set(edges)
     assert edges[0] == 1
     assert edges[-1] <= many
     assert list(edges) == sorted(set(edges))
@@ -153,14 +153,14 @@ def test_bins_and_totals_follow_from_the_size_of_the_family(many):
     assert totals == sorted(set(totals))
     assert len(edges) < 30
     spread = Histogram.of(edges, np.arange(1.0, len(edges) + 1), many)
-    assert (spread.held >= 1).all()
-    assert (spread.held <= many).all()
-    bins = np.searchsorted(edges, spread.held, side="right") - 1
+    assert (spread.loads >= 1).all()
+    assert (spread.loads <= many).all()
+    bins = np.searchsorted(edges, spread.loads, side="right") - 1
     assert np.bincount(bins, spread.people) == pytest.approx(np.arange(1.0, len(edges) + 1))
-    assert edges_up_to(40, COARSE) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-    assert edges_up_to(40) == (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40)
-    assert edges_up_to(200)[-5:] == (56, 64, 96, 128, 192)
-    assert [total / PARTS for total in totals_up_to(5)] == [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5]
+    assert list_edges(40, COARSE_BINS) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+    assert list_edges(40) == (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40)
+    assert list_edges(200)[-5:] == (56, 64, 96, 128, 192)
+    assert [total / PARTS for total in list_totals(5)] == [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5]
 
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4), st.integers(1, 6), st.booleans())
@@ -169,7 +169,7 @@ def test_what_clipping_keeps_is_the_share_of_all_that_is_held(people, total, pur
     weights = np.minimum(1, total / 2 / held) ** (1 if pure else 0.5)
     mass = float((held * people).sum())
     expected = float((held * people * weights).sum()) / mass if mass else 1.0
-    found = Histogram(held.astype(float), np.array(people, float)).keep(total * PARTS // 2, pure)
+    found = Histogram(held.astype(float), np.array(people, float)).kept_share(total * PARTS // 2, pure)
     assert found == pytest.approx(expected)
 
 
@@ -178,23 +178,23 @@ def noisy(values, deviation) -> Noisy:
 
 
 def test_a_histogram_without_noise_is_left_as_it_is():
-    edges = edges_up_to(16, COARSE)
+    edges = list_edges(16, COARSE_BINS)
     for values in ([90, 40, 9, 3, 1, 0, 0, 0], [5, 0, 0, 7, 0, 0, 0, 1], [0] * 8):
-        assert cleaned(noisy(values, 0), edges).tolist() == values
+        assert denoise_histogram(noisy(values, 0), edges).tolist() == values
 
 
 @given(st.lists(st.integers(-3_000, 3_000), min_size=10, max_size=10), st.integers(1, 1_000))
 def test_cleaning_makes_people_of_any_numbers(values, deviation):
-    found = cleaned(noisy(values, deviation), edges_up_to(40, COARSE))
+    found = denoise_histogram(noisy(values, deviation), list_edges(40, COARSE_BINS))
     assert np.isfinite(found).all()
     assert (found >= 0).all()
 
 
 def test_a_phantom_far_out_is_not_believed():
-    edges = edges_up_to(512)
+    edges = list_edges(512)
     values = [50_000, 20_000, 8_000, 3_000, 1_000, 300, 100] + [0] * (len(edges) - 7)
     values[-1] = 240  # two deviations and a bit
-    found = cleaned(noisy(values, 100), edges)
+    found = denoise_histogram(noisy(values, 100), edges)
     assert found[-1] < 20
     assert (found * edges).sum() == pytest.approx((np.array(values[:7]) * edges[:7]).sum(), rel=0.05)
 
@@ -203,17 +203,17 @@ def test_merging_weighs_by_how_sure_counts_are():
     sets = naive.column([{0}, {1}, {2}])
     tally = Tally(sets, np.array([10.0, 20.0, 30.0]), np.array([3.0, 3.0, 0.0]))
     again = Tally(naive.column([{0}, {2}]), np.array([20.0, 50.0]), np.array([4.0, 0.0]))
-    both = tally.merged(np.array([0, 2]), again)
+    both = tally.merge_counts(np.array([0, 2]), again)
     assert both.estimates.tolist() == [pytest.approx(10 * 16 / 25 + 20 * 9 / 25), 20.0, 40.0]
     assert both.deviations.tolist() == [pytest.approx(12 / 5), 3.0, 0.0]
-    assert tally.best(2).estimates.tolist() == [30.0, 20.0]
+    assert tally.take_largest(2).estimates.tolist() == [30.0, 20.0]
 
 
 @given(st.lists(st.sampled_from([one for one in SUBSETS if one]), min_size=1, unique=True), st.integers(0, 99))
 def test_no_estimate_is_above_that_of_a_part(family, seed):
     values = np.random.default_rng(seed).normal(size=len(family))
     column = naive.column(family)
-    lowered = dict(zip(family, Tally(column, values, values).lowered(9.0).estimates.tolist(), strict=True))
+    lowered = dict(zip(family, Tally(column, values, values).lower_to_parts(9.0).estimates.tolist(), strict=True))
     for one, value in zip(family, values.tolist(), strict=True):
         assert lowered[one] <= value
         for part in family:
@@ -221,19 +221,19 @@ def test_no_estimate_is_above_that_of_a_part(family, seed):
                 assert lowered[one] <= lowered[part]
         if not any(part < one for part in family):
             assert lowered[one] == value
-    halfway = dict(zip(family, falling(column, values, 0.5).tolist(), strict=True))
+    halfway = dict(zip(family, average_monotone(column, values, 0.5).tolist(), strict=True))
     for one, value in zip(family, values.tolist(), strict=True):
         assert halfway[one] <= 0.5
         assert all(halfway[one] <= halfway[part] for part in family if part < one and len(part) == len(one) - 1)
         if not any(other < one or one < other for other in family):
             assert halfway[one] == min(value, 0.5)
-    assert Tally(column, values, values).lowered(-1.0).estimates.max() <= -1
+    assert Tally(column, values, values).lower_to_parts(-1.0).estimates.max() <= -1
 
 
 def test_end_to_end():
     one, other = (Tally(naive.column(sets), np.full(2, value), np.ones(2)) for sets, value in
                   (([{0}, {1}], 1.0), ([{0, 1}, {1, 2}], 2.0)))  # fmt: skip
-    both = end_to_end([one, other])
+    both = join_tallies([one, other])
     assert both.itemsets.sizes.tolist() == [1, 1, 2, 2]
     assert both.estimates.tolist() == [1.0, 1.0, 2.0, 2.0]
-    assert len(end_to_end([])) == 0
+    assert len(join_tallies([])) == 0

@@ -14,7 +14,7 @@ import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.exact.engine import LocalEngine
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.meter import Meter
 
 MECHANISMS = ["exponential", "laplace"]
@@ -48,7 +48,7 @@ def scores_of(baskets, mechanism, lengths, **question) -> tuple[dict[frozenset, 
             trial(list(baskets), seed=1, mechanism=mechanism, items=ITEMS, lengths=lengths, **question)
     listed, candidates = caught["listed"].itemsets, caught["candidates"]
     universe = [one for one in SUBSETS if lengths[0] <= len(one) <= lengths[1]]
-    assert candidates.many == len(universe)
+    assert candidates.total_count == len(universe)
     sets = [frozenset(listed.codes[low:high].tolist()) for low, high in pairwise(listed.offsets.tolist())]
     known = dict(zip(sets, candidates.scores.tolist(), strict=True))
     return {one: known.get(one, candidates.rest) for one in universe}, caught["rate"]

@@ -12,13 +12,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from discreet.curator.mechanism import Task
+from discreet.curator.problem import Problem
 from discreet.curator.steps import candidate_join
-from discreet.curator.steps.candidate_join import joined
-from discreet.curator.steps.truncation import Loose, Spread, bounds, cut_at, most_before, posterior, sizing
+from discreet.curator.steps.candidate_join import join_candidates
+from discreet.curator.steps.truncation import (
+    BinomialSupports,
+    SizeHistogram,
+    bound_basket_supports,
+    bound_count_before_cut,
+    choose_cut_length,
+    posterior_means,
+    size_share,
+)
 from discreet.exact.query import Supports, Truncation
 from discreet.kernels.truncate import keep_some
-from discreet.lab.run.trial import trial
+from discreet.planning.trial import trial
 from discreet.privacy.meter import Noisy
 from discreet.results.itemsets import Itemsets
 from naive import truncated as naive
@@ -30,8 +38,8 @@ def exactly(values) -> Noisy:
     return Noisy(np.array(values, np.int64), Fraction(0), Fraction(0))
 
 
-def spread(values, items=100) -> Spread:
-    return Spread.of(exactly(values), items)
+def spread(values, items=100) -> SizeHistogram:
+    return SizeHistogram.of(exactly(values), items)
 
 
 @given(histograms)
@@ -46,7 +54,7 @@ def test_without_noise_the_histogram_stays_as_it_is(values):
 @example([0] * 16 + [30] * 2 + [-50] * 9, 5)
 def test_people_are_the_nearest_sums_that_never_fall(values, scale):
     noisy = Noisy(np.array(values), Fraction(scale), 2 * Fraction(scale) ** 2)
-    found = Spread.of(noisy, 100).people
+    found = SizeHistogram.of(noisy, 100).people
     assert (found >= 0).all()
     sizes = range(1, len(values))
     clear = next(
@@ -69,7 +77,7 @@ def test_people_are_the_nearest_sums_that_never_fall(values, scale):
 def test_covering_is_the_first_length_that_enough_people_do_not_exceed(values, share):
     holding = sum(values[1:])
     right = [size for size in range(1, len(values)) if sum(values[1 : size + 1]) >= share * holding]
-    found = spread(values).covering(share)
+    found = spread(values).covering_length(share)
     # Shares of floating point may tie with a sum: then either size is right.
     exact_tie = any(sum(values[1 : size + 1]) == share * holding for size in range(1, len(values)))
     assert found == (right[0] if holding else 1) or exact_tie
@@ -77,15 +85,17 @@ def test_covering_is_the_first_length_that_enough_people_do_not_exceed(values, s
 
 @given(histograms, st.integers(1, 4), st.sampled_from(["uniform", "size-biased"]))
 def test_kept_is_the_share_of_all_cases(values, size, model):
-    found = spread(values).kept(size, model)
+    found = spread(values).kept_shares(size, model)
     assert len(found) == len(values)
     if not any(values[size:]):
         assert (found == 1).all()
         return
     for longest in range(len(values)):
         assert found[longest] == pytest.approx(naive.kept(values, size, longest, model), abs=1e-12)
-    assert spread(values).kept(size, "root") == pytest.approx(np.sqrt(spread(values).kept(size, "size-biased")))
-    assert (spread(values).kept(size, "none") == 1).all()
+    assert spread(values).kept_shares(size, "root") == pytest.approx(
+        np.sqrt(spread(values).kept_shares(size, "size-biased"))
+    )
+    assert (spread(values).kept_shares(size, "none") == 1).all()
 
 
 def test_kept_of_single_items_restores_the_total_of_what_people_hold():
@@ -93,7 +103,7 @@ def test_kept_of_single_items_restores_the_total_of_what_people_hold():
     values, longest = [4, 9, 30, 2, 7, 1], 3
     held = sum(h * n for h, n in enumerate(values))
     left = sum(min(h, longest) * n for h, n in enumerate(values))
-    assert spread(values).kept(1, "size-biased")[longest] == pytest.approx(left / held)
+    assert spread(values).kept_shares(1, "size-biased")[longest] == pytest.approx(left / held)
 
 
 @pytest.mark.statistical
@@ -105,7 +115,7 @@ def test_kept_is_what_random_cutting_leaves():
     sizes = np.bincount(held.sizes, minlength=9)
     left = [_pairs(keep_some(held.offsets, held.codes, 4, key)) for key in range(200)]
     before = _pairs((held.offsets, held.codes))
-    assert np.mean(left) / before == pytest.approx(spread(sizes).kept(2, "size-biased")[4], rel=0.04)
+    assert np.mean(left) / before == pytest.approx(spread(sizes).kept_shares(2, "size-biased")[4], rel=0.04)
 
 
 def _pairs(rows) -> int:
@@ -118,14 +128,14 @@ def test_nothing_overflows_in_long_baskets():
     values[[3, 5_000, 10_000]] = 7, 2, 1
     for size in (1, 32, 900, 10_000):
         for model in ("uniform", "size-biased", "root"):
-            found = spread(values, 10_000).kept(size, model)
+            found = spread(values, 10_000).kept_shares(size, model)
             assert np.isfinite(found).all()
             assert ((found >= 0) & (found <= 1)).all()
 
 
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(1, 10), st.sampled_from([0, 3]))
 def test_what_is_left_is_the_share_of_all_cuts(told, size, longest, more):
-    found = spread([5] * (told + 1), told + more).left(size, longest)
+    found = spread([5] * (told + 1), told + more).kept_by_size(size, longest)
     for h, share in enumerate(found.tolist()):
         # Whoever is in the last size may hold all items, where there are more.
         h = told + more if h == told else h
@@ -140,30 +150,34 @@ sets_of = st.integers(1, 3).flatmap(
 @given(sets_of, st.integers(1, 9))
 def test_bounds_are_those_of_the_queries_and_never_too_small(sets, longest):
     size, itemsets = len(next(iter(sets))), naive.column(sorted(sets))
-    degrees = bounds(itemsets.codes, size, longest, "degrees")
-    binomial = bounds(itemsets.codes, size, longest, "binomial")
+    degrees = bound_basket_supports(itemsets.codes, size, longest, "degrees")
+    binomial = bound_basket_supports(itemsets.codes, size, longest, "binomial")
     for length in range(longest + 1):
         truth = max(sum(set(one) <= set(basket) for one in sets) for basket in combinations(range(7), min(length, 7)))
         assert truth <= degrees[length] <= binomial[length] == min(comb(length, size), len(sets))
         if length:
             assert Supports(itemsets, Truncation(length, 1)).sensitivity().l1 == degrees[length]
-            assert Loose(itemsets, Truncation(length, 1)).sensitivity().l1 == binomial[length]
+            assert BinomialSupports(itemsets, Truncation(length, 1)).sensitivity().l1 == binomial[length]
 
 
 def test_the_paper_and_the_degrees_bound_its_example():
     itemsets = naive.column([(2, 3), (4, 5), (6, 7)])
-    assert Loose(itemsets, Truncation(3, 1)).sensitivity().l1 == Loose(itemsets).sensitivity().l1 == 3
+    assert (
+        BinomialSupports(itemsets, Truncation(3, 1)).sensitivity().l1
+        == BinomialSupports(itemsets).sensitivity().l1
+        == 3
+    )
     assert Supports(itemsets, Truncation(3, 1)).sensitivity().l1 == 1
-    assert Loose(naive.column([(1,), (2,), (1, 2)]), Truncation(2, 1)).sensitivity().l1 == 3
+    assert BinomialSupports(naive.column([(1,), (2,), (1, 2)]), Truncation(2, 1)).sensitivity().l1 == 3
 
 
 def test_the_cut_weighs_what_is_lost_against_noise():
     kept = np.array([0, 0, 0.5, 0.8, 0.9, 1.0])
     noise = np.array([0, 0, 10.0, 20, 40, 80])
-    assert cut_at(1000, kept, noise, 2) == 5
-    assert cut_at(100, kept, noise, 2) == 3
-    assert cut_at(1, kept, noise, 2) == 2
-    assert cut_at(1, kept, noise, 4) == 4
+    assert choose_cut_length(1000, kept, noise, 2) == 5
+    assert choose_cut_length(100, kept, noise, 2) == 3
+    assert choose_cut_length(1, kept, noise, 2) == 2
+    assert choose_cut_length(1, kept, noise, 4) == 4
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7), Fraction(400)])
@@ -171,7 +185,7 @@ def test_posterior_is_the_mean_over_all_counts_of_laplace_noise(scale):
     values = np.array([-1_000, -3, 0, 1, 5, 60, 3_000])
     # With weights that are not rounded to nothing: for negative values their common factor is left out.
     true = np.arange(40_000)
-    for value, found in zip(values.tolist(), posterior(Noisy(values, scale, 2 * scale**2)), strict=True):
+    for value, found in zip(values.tolist(), posterior_means(Noisy(values, scale, 2 * scale**2)), strict=True):
         weights = np.exp(-np.abs(max(value, 0) - true) / float(scale))
         assert found == pytest.approx((true * weights).sum() / weights.sum(), rel=1e-9, abs=1e-9)
 
@@ -180,7 +194,7 @@ def test_posterior_is_the_mean_over_all_counts_of_laplace_noise(scale):
 def test_posterior_is_the_mean_over_all_counts_of_gaussian_noise(deviation):
     values = (np.array([-30, -26, -24, -5, -1, 0, 0.5, 2, 7, 9, 100]) * deviation).astype(np.int64)
     true = np.linspace(0, 120 * deviation, 2_000_001)
-    found = posterior(Noisy(values, None, Fraction(deviation) ** 2))
+    found = posterior_means(Noisy(values, None, Fraction(deviation) ** 2))
     for value, mean in zip(values.tolist(), found, strict=True):
         exponents = -((value - true) ** 2) / (2 * deviation**2)
         weights = np.exp(exponents - exponents.max())
@@ -191,18 +205,18 @@ def test_posterior_is_the_mean_over_all_counts_of_gaussian_noise(deviation):
 def test_posterior_without_noise_and_with_far_too_much():
     values = np.array([-4, 0, 9])
     for scale in (Fraction(0), None):
-        assert posterior(Noisy(values, scale, Fraction(0))).tolist() == [0, 0, 9]
+        assert posterior_means(Noisy(values, scale, Fraction(0))).tolist() == [0, 0, 9]
     huge = Fraction(10**17)
-    assert posterior(Noisy(values, huge, 2 * huge**2)) == pytest.approx([1e17] * 3, rel=0.01)
-    assert np.isfinite(posterior(Noisy(np.array([-(2**62), 2**62]), None, Fraction(1)))).all()
+    assert posterior_means(Noisy(values, huge, 2 * huge**2)) == pytest.approx([1e17] * 3, rel=0.01)
+    assert np.isfinite(posterior_means(Noisy(np.array([-(2**62), 2**62]), None, Fraction(1)))).all()
 
 
 @given(st.floats(0, 1e9), st.fractions(Fraction(1, 10**6), Fraction(99, 100)))
 def test_the_most_before_cutting_solves_chernoffs_bound(count, doubt):
-    mean = float(most_before(np.array([count]), doubt)[0])
+    mean = float(bound_count_before_cut(np.array([count]), doubt)[0])
     gamma = 1 - count / mean
     assert exp(-(gamma**2) * mean / 2) == pytest.approx(float(doubt), rel=1e-4)
-    assert most_before(np.array([count]), Fraction(1))[0] == count
+    assert bound_count_before_cut(np.array([count]), Fraction(1))[0] == count
     assert mean >= count - log(doubt)
 
 
@@ -211,13 +225,13 @@ def test_intervals_hold_noise_and_what_was_cut():
     margin = noisy.margin()
     # Nobody was cut: noise alone.
     whole = spread([0, 30, 40], 2)
-    low, high = whole.interval(noisy, whole.left(1, 2))
+    low, high = whole.interval(noisy, whole.kept_by_size(1, 2))
     assert low.tolist() == [100 - margin, 10 - margin, -margin, -50 - margin]
     assert high.tolist() == [100 + margin, 10 + margin, margin, 0]
     # Without noise: 40 people with four items, of whom a quarter keeps the itemset, about ten; chance adds something.
     four = spread([0, 30, 0, 0, 40], 4)
     still = exactly([100, 4, 0])
-    low, high = four.interval(still, four.left(1, 1))
+    low, high = four.interval(still, four.kept_by_size(1, 1))
     assert low.tolist() == [100, 4, 0]
     chance = 1.96 * (40 / 4 * 3 / 4) ** 0.5
     assert high[0] == pytest.approx(100 + chance + 30)  # all of them, less the quarter that was counted
@@ -228,8 +242,8 @@ def test_intervals_hold_noise_and_what_was_cut():
     none = spread([0, 30, 0, 0, 40], 4)
     assert none.interval(still, np.array([1.0, 1, 1, 1, 0]))[1].tolist() == [140, 44, 40]
     # A noisy histogram allows for more people than it shows.
-    shaky = Spread.of(Noisy(np.array([0, 30, 0, 0, 40]), Fraction(2), Fraction(8)), 4)
-    assert (shaky.interval(still, shaky.left(1, 1))[1] > high).all()
+    shaky = SizeHistogram.of(Noisy(np.array([0, 30, 0, 0, 40]), Fraction(2), Fraction(8)), 4)
+    assert (shaky.interval(still, shaky.kept_by_size(1, 1))[1] > high).all()
 
 
 @given(
@@ -239,7 +253,7 @@ def test_no_way_to_hold_an_itemset_leaves_the_interval(values, among, data):
     """By the mean number that is left: whoever holds the itemset, their number is not over the upper end."""
     longest = data.draw(st.integers(1, len(values) - 1))
     found = spread(values, len(values) - 1)
-    left = found.left(1, longest)
+    left = found.kept_by_size(1, longest)
     holding = np.minimum([0, *among[: len(values) - 1]], values)
     remain = int(np.ceil((holding * left).sum()))
     low, high = found.interval(exactly([remain]), left)
@@ -298,9 +312,9 @@ def test_what_is_released_over_a_threshold_is_not_more_frequent_than_said(kind, 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.25", "0.5", "1", "8"])
 def test_sizes_cost_what_the_paper_says(epsilon):
     budget = Fraction(epsilon)
-    asked = Task(count=5, least=1, longest=9, items=9, people=9, epsilon=budget)
-    assert sizing(asked, Fraction(1)) * budget == min(Fraction(1, 20), budget / 10)
-    assert sizing(asked, Fraction(1, 3)) * budget == min(Fraction(1, 20), budget / 30)
+    asked = Problem(threshold=5, min_length=1, max_length=9, item_count=9, people=9, epsilon=budget)
+    assert size_share(asked, Fraction(1)) * budget == min(Fraction(1, 20), budget / 10)
+    assert size_share(asked, Fraction(1, 3)) * budget == min(Fraction(1, 20), budget / 30)
 
 
 tables = st.integers(1, 4).flatmap(
@@ -315,15 +329,15 @@ tables = st.integers(1, 4).flatmap(
 @example(dict.fromkeys(combinations(range(7), 3), 1), 3)
 def test_candidates_are_those_of_plain_python(table, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidate_join, "_AT_ONCE", at_once)
-        found, scores = joined(naive.column(table), np.array(list(table.values())), 10**6)
+        patch.setattr(candidate_join, "_PAIRS_PER_STEP", at_once)
+        found, scores = join_candidates(naive.column(table), np.array(list(table.values())), 10**6)
     assert dict(zip(map(tuple, _rows(found)), scores.tolist(), strict=True)) == naive.candidates(table)
 
 
 @given(tables, st.integers(1, 12))
 def test_of_too_many_candidates_the_best_stay(table, most):
     every = naive.candidates(table)
-    found, scores = joined(naive.column(table), np.array(list(table.values())), most)
+    found, scores = join_candidates(naive.column(table), np.array(list(table.values())), most)
     assert sorted(scores.tolist()) == sorted(every.values())[-most:]
     assert all(every[one] == score for one, score in zip(map(tuple, _rows(found)), scores.tolist(), strict=True))
     assert len(set(map(tuple, _rows(found)))) == len(found)
@@ -332,9 +346,9 @@ def test_of_too_many_candidates_the_best_stay(table, most):
 def test_a_common_item_does_not_make_everything_meet():
     # All 20,000 sets share one item: joined by it there were two hundred million to look at.
     sets = np.stack((np.zeros(20_000, np.int32), np.arange(1, 20_001, dtype=np.int32)), axis=1)
-    found, _ = joined(candidate_join.rows(sets), np.ones(20_000, np.int64), 20_000)
+    found, _ = join_candidates(candidate_join.rows(sets), np.ones(20_000, np.int64), 20_000)
     assert len(found) == 0
-    pairs, scores = joined(candidate_join.rows(sets[:, 1:]), np.arange(20_000)[::-1].copy(), 20_000)
+    pairs, scores = join_candidates(candidate_join.rows(sets[:, 1:]), np.arange(20_000)[::-1].copy(), 20_000)
     assert len(pairs) == 20_000
     assert int(scores.min()) >= 2 * 20_000 - 500
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.curator.mechanism import Task
+from discreet.curator.problem import Problem
 from discreet.curator.steps import winners
 from discreet.curator.steps.clipped_counting import (
-    COARSE,
+    COARSE_BINS,
     Histogram,
-    choose_sure_total,
+    bound_noise_sum,
+    bound_people_beyond,
+    choose_interval_total,
     count_clipped,
-    edges_up_to,
-    held_histogram,
-    sum_margin,
-    surely_beyond,
+    list_edges,
+    measure_histogram,
 )
 from discreet.exact.query import PARTS, Clipped, Supports
 from discreet.privacy.budget import Budget, Neighbours
@@ -38,33 +38,31 @@ def meter(epsilon=1, delta=0, seed=1) -> Meter:
     return Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
 
 
-def asking(people: int, items=ITEMS) -> Task:
-    return Task(top=3, least=1, longest=items, items=items, people=people)
+def asking(people: int, item_count: int = ITEMS) -> Problem:
+    return Problem(top=3, min_length=1, max_length=item_count, item_count=item_count, people=people)
 
 
 class TestHowItIsCounted:
     def test_a_few_large_counts_by_cells(self):
         # Nine single items: groups of three have less noise than each by itself.
         crowd = watching.engine([{item} for item in range(9) for _ in range(5_000)], 9)
-        counted = winners.count_winners(
-            "x", crowd, meter(), asking(45_000, 9), Itemsets.singles(9), Fraction(1), 5_000.0
-        )
-        assert counted.how == winners.SUMMED
+        counted = winners.count_shown("x", crowd, meter(), asking(45_000, 9), Itemsets.singles(9), Fraction(1), 5_000.0)
+        assert counted.method_note == winners.CELL_SUMS_NOTE
         assert np.abs(counted.estimates - 5_000).max() < 100
 
     def test_one_by_itself(self):
-        counted = winners.count_winners(
+        counted = winners.count_shown(
             "x", watching.engine([{0}] * 900, ITEMS), meter(), asking(900), Itemsets.of([(0,)]), Fraction(1), 900.0
         )
-        assert counted.how in (winners.EACH, winners.SUMMED)
+        assert counted.method_note in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE)
         assert counted.estimates[0] == pytest.approx(900, abs=20)
 
     def test_many_small_counts_clipped(self):
         # Everyone holds one of 300 items: clipping takes nothing away, and 300 counts cost the noise of a few.
         crowd = watching.engine([{item} for item in range(300) for _ in range(100)], 300)
-        spent, task = meter(), asking(30_000, 300)
-        counted = winners.count_winners("x", crowd, spent, task, Itemsets.singles(300), Fraction(1), 100.0)
-        assert counted.how == winners.CLIPPED
+        spent, problem = meter(), asking(30_000, 300)
+        counted = winners.count_shown("x", crowd, spent, problem, Itemsets.singles(300), Fraction(1), 100.0)
+        assert counted.method_note == winners.CLIPPED_NOTE
         assert sum(charge.epsilon for charge in spent.charges) == 1
         assert np.median(counted.high - counted.low) < 300
 
@@ -72,17 +70,15 @@ class TestHowItIsCounted:
     def test_all_of_the_share_is_spent(self, delta):
         for family in (Itemsets.singles(ITEMS), Itemsets.of([(0, 1), (0, 1, 2), (3,)])):
             spent = meter(delta=delta)
-            winners.count_winners(
-                "x", watching.engine([{0, 1}] * 30, ITEMS), spent, asking(30), family, Fraction(1), 9.0
-            )
+            winners.count_shown("x", watching.engine([{0, 1}] * 30, ITEMS), spent, asking(30), family, Fraction(1), 9.0)
             assert spent.left == 0
 
     def test_bases_hold_every_pattern(self):
         names = [(0,), (1, 2), (0, 3, 4), (1, 2, 5), (2, 4)]
-        bases = winners.covering(Itemsets.of(names))
+        bases = winners.cover_patterns(Itemsets.of(names))
         assert all(any(set(name) <= set(basis) for basis in bases) for name in names)
-        assert winners.covering(Itemsets.singles(1_001)) == []
-        assert winners.covering(Itemsets.of([tuple(range(13))])) == []
+        assert winners.cover_patterns(Itemsets.singles(1_001)) == []
+        assert winners.cover_patterns(Itemsets.of([tuple(range(13))])) == []
 
 
 def true_tails(people, family, edges):
@@ -103,8 +99,8 @@ class TestTheMostThatCanHoldIt:
         query = Clipped(family, total, root)
         crowd = unsealed(watching.engine(people, ITEMS))
         sums, counts = crowd.answer(query) / PARTS, crowd.answer(Supports(family))
-        edges = edges_up_to(len(family))
-        most = Histogram.of(edges, np.zeros(len(edges)), len(family), true_tails(people, family, edges)).most(
+        edges = list_edges(len(family))
+        most = Histogram.of(edges, np.zeros(len(edges)), len(family), true_tails(people, family, edges)).bound_counts(
             sums, query
         )
         assert (counts <= most + 1e-9).all()
@@ -113,19 +109,19 @@ class TestTheMostThatCanHoldIt:
     def test_bulk_buyers(self):
         # Ten people hold everything, and each adds a sixth of a person: the sum of 20 parts may be all of them.
         query = Clipped(Itemsets.singles(ITEMS), PARTS, False)
-        edges = edges_up_to(ITEMS, COARSE)
+        edges = list_edges(ITEMS, COARSE_BINS)
         histogram = Histogram.of(edges, np.zeros(len(edges)), ITEMS, np.array([110.0, 10, 10, 10, 10][: len(edges)]))
         weight = int(query.weights(np.array([ITEMS]))[0]) / PARTS
-        assert histogram.most(np.array([10 * weight, 5 * weight, 0.0]), query) == pytest.approx([10, 5, 0])
+        assert histogram.bound_counts(np.array([10 * weight, 5 * weight, 0.0]), query) == pytest.approx([10, 5, 0])
 
 
 def test_who_holds_too_many_to_add_anything():
     # Of more than 1,024 members clipped to one person nothing is left: such people are in no sum, and may hold all.
     query = Clipped(Itemsets.singles(1_100), PARTS, False)
     assert query.weights(np.array([1_100])).tolist() == [0]
-    edges = edges_up_to(1_100)
+    edges = list_edges(1_100)
     histogram = Histogram.of(edges, np.zeros(len(edges)), 1_100, np.full(len(edges), 1_000.0))
-    assert histogram.most(np.array([0.0, 5.0]), query).tolist() == [1_000.0, 1_005.0]
+    assert histogram.bound_counts(np.array([0.0, 5.0]), query).tolist() == [1_000.0, 1_005.0]
 
 
 LAWS = [Noisy(np.zeros(1), Fraction(7), Fraction(98)), Noisy(np.zeros(1), None, Fraction(50))]
@@ -138,13 +134,13 @@ def test_sums_of_noise_are_seldom_over_their_margin(noisy):
     for terms in (1, 4, 20):
         size = (4_000, terms)
         drawn = generator.laplace(0, 7, size) if noisy.scale else generator.normal(0, noisy.deviation, size)
-        margin = sum_margin(noisy, np.array([terms]), 0.01)[0]
+        margin = bound_noise_sum(noisy, np.array([terms]), 0.01)[0]
         assert (drawn.sum(axis=1) > margin).sum() <= 71
         assert margin < 5 * noisy.deviation * terms**0.5
 
 
 def test_tails_never_rise():
-    tails = surely_beyond(Noisy(np.array([50, -9, 30, 2]), Fraction(1), Fraction(2)))
+    tails = bound_people_beyond(Noisy(np.array([50, -9, 30, 2]), Fraction(1), Fraction(2)))
     assert (np.diff(tails) <= 0).all()
     assert (tails >= 0).all()
 
@@ -170,7 +166,7 @@ def test_intervals_hold(people, delta):
     inside = []
     for seed in range(30):
         clipped = count_clipped("x", crowd, meter(2, delta, seed), family, Fraction(1), 60.0)
-        counted = winners.count_winners(
+        counted = winners.count_shown(
             "x", crowd, meter(2, delta, seed), asking(len(people), 40), family, Fraction(1), 60.0
         )
         inside.append([((low <= true) & (true <= high)).mean() for low, high in
@@ -184,6 +180,6 @@ def test_the_total_that_makes_an_interval_short():
     apart, alike = [{item} for item in range(40) for _ in range(90)], [set(range(40))] * 9_000
     for people, mark, least, most in ((apart, 90.0, 1, 8), (alike, 9_000.0, 30, 40)):
         spent = meter(4)
-        histogram = held_histogram(watching.engine(people, 40), spent, family, Fraction(1, 8), COARSE)
-        total, _ = choose_sure_total(family, histogram, spent, Fraction(7, 8), mark)
+        histogram = measure_histogram(watching.engine(people, 40), spent, family, Fraction(1, 8), COARSE_BINS)
+        total, _ = choose_interval_total(family, histogram, spent, Fraction(7, 8), mark)
         assert least <= total / PARTS <= most

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import discreet
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.lab.comparators import diffpart
-from discreet.lab.comparators.comparator import ComparatorTask
-from discreet.lab.comparators.diffpart import DiffPart, Taxonomy
-from discreet.lab.measure.exact_values import at_least
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet_lab.comparators import diffpart
+from discreet_lab.comparators.comparator import ComparatorTask
+from discreet_lab.comparators.diffpart import DiffPart, Taxonomy
+from discreet_lab.measure.exact_values import at_least
 
 TINY = DiffPart(fan_out=2, splitting="1/2", publishing="1/4")
 ITEMS, MOST = 3, 3  # published counts from MOST on are taken for one

@@ -12,12 +12,12 @@ import pytest
 import discreet
 from discreet.baskets.generate_census import census
 from discreet.errors import InputError, MisuseError
-from discreet.lab.comparators import det_gd, perturbing, ran_gd
-from discreet.lab.comparators.comparator import ComparatorTask
-from discreet.lab.comparators.det_gd import DetGD
-from discreet.lab.comparators.perturbing import PerturbedTable, below
-from discreet.lab.comparators.ran_gd import RanGD
 from discreet.privacy.sampling.sources import SimulationSource, Source
+from discreet_lab.comparators import det_gd, perturbing, ran_gd
+from discreet_lab.comparators.comparator import ComparatorTask
+from discreet_lab.comparators.det_gd import DetGD
+from discreet_lab.comparators.perturbing import PerturbedTable, below
+from discreet_lab.comparators.ran_gd import RanGD
 
 
 def law(how, cells, record, monkeypatch, bounds, first=None):

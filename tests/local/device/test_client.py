@@ -58,7 +58,7 @@ def test_reports_come_from_the_system_s_source():
 def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(size)), oracle=oracle)
-    read = oracle.read([client(ask.form, basket, max_epsilon=1)])
+    read = oracle.codec.read([client(ask.form, basket, max_epsilon=1)])
     assert not read.refused
     assert oracle.supports(read.columns).shape == (size,)
 

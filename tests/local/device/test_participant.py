@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
-from discreet.local.device import participant
+from answering import AnsweringSockets
+from discreet.local.device import answering, participant, rehearsal
+from discreet.local.device.answering import DeviceData
 from discreet.local.device.choosing import chosen
 from discreet.local.device.client import client
 from discreet.local.device.documents import questions_of, study_of
 from discreet.local.device.participant import Participant
 from discreet.local.device.sending import over_http
 from vectors.make_studies import PLAN, SIGNER, Signer, asked, study_document
-from vectors.reading import cases
+from vectors.reading import asked_in, cases
 
 HALF = 1 << 31
 
@@ -185,23 +184,19 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
     assert service.bodies == [stored.encode()]
 
 
-def test_it_refuses_before_it_looks_at_its_basket(tmp_path):
-    def never():
-        raise AssertionError("the basket was looked at")
-        yield
-
+def test_it_refuses_whatever_is_held(tmp_path):
     service = FakeService(asked(0, HALF, 0), asked(HALF - 1, 1 << 32, 1))
     one = device(tmp_path, service)
     with pytest.raises(ValueError, match="Two rounds of the study ask the same people"):
-        one.take_part(never())
+        one.take_part([1])
     service.questions = [asked(0, HALF, 0, expires=100)]
     with pytest.raises(ValueError, match="The question has expired"):
-        one.take_part(never())
+        one.take_part([1])
     service.questions = [asked(0, HALF, 0, epsilon="1/2")]
     with pytest.raises(ValueError, match="asks something else than it did before"):
-        one.take_part(never())
+        one.take_part([1])
     with pytest.raises(ValueError, match=r"The study asks for epsilon 1, and this device gives at most 0\.5"):
-        device(tmp_path / "b", service, max_epsilon="0.5").take_part(never())
+        device(tmp_path / "b", service, max_epsilon="0.5").take_part([1])
     assert service.bodies == []
 
 
@@ -261,21 +256,17 @@ class Enrolling:
     ],
 )
 def test_without_a_token_it_has_not_answered(tmp_path, answer, error, why):
-    """No draw but that of its number, no look at the basket, and nothing kept: its one answer is still to be made."""
+    """No draw but that of its number, and nothing kept: its one answer is still to be made."""
     drawn = []
 
     def take(many):
         drawn.append(many)
         return bytes(many)
 
-    def never():
-        raise AssertionError("the basket was looked at")
-        yield
-
     service = Enrolling(answer)
     one = device(tmp_path, service, take=take)
     with pytest.raises(error, match=why):
-        one.take_part(never())
+        one.take_part([1])
     assert drawn == [4]
     assert {"token", "report"} & set(one.memory.read()) == set()
     assert one.take_part([1]) == "counted"
@@ -344,25 +335,10 @@ class TestOverHttp:
     """What comes from a socket that says one thing."""
 
     @pytest.fixture
-    def saying(self):
-        sockets = []
-
-        def at(said: bytes) -> str:
-            listening = socket.create_server(("127.0.0.1", 0))
-            sockets.append(listening)
-
-            def answer():
-                taken, _ = listening.accept()
-                taken.recv(1 << 16)
-                taken.sendall(said)
-                taken.close()
-
-            threading.Thread(target=answer, daemon=True).start()
-            return f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-        yield at
-        for one in sockets:
-            one.close()
+    def sockets(self):
+        opened = AnsweringSockets()
+        yield opened
+        opened.close()
 
     @pytest.mark.parametrize(
         "said",
@@ -374,29 +350,150 @@ class TestOverHttp:
             b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         ],
     )
-    def test_half_an_answer_is_none(self, tmp_path, saying, said):
+    def test_half_an_answer_is_none(self, tmp_path, sockets, said):
         with pytest.raises(OSError):  # noqa: PT011
-            Participant(saying(said), "breakfast", folder=tmp_path, max_epsilon=1).take_part([1])
+            Participant(sockets.open(said), "breakfast", folder=tmp_path, max_epsilon=1).take_part([1])
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    def test_nobody_is_followed_elsewhere(self, saying, status):
-        elsewhere = saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+    def test_nobody_is_followed_elsewhere(self, sockets, status):
+        elsewhere = sockets.open(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         for body in (None, b"{}"):
-            here = saying(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode())
+            here = sockets.open(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode())
             assert over_http("GET" if body is None else "POST", here, body) == (status, b"")
 
 
-def test_it_is_sent_at_a_moment_that_was_chosen_before_it_was_made(tmp_path, monkeypatch):
-    slept = []
-    monkeypatch.setattr(participant, "sleep", slept.append)
+class Clock:
+    """A clock that stands still but for sleep, and for what an answer is said to take."""
+
+    def __init__(self, monkeypatch, seconds_of):
+        self.time, self.moments = 1000.0, []
+        monkeypatch.setattr(participant, "monotonic", lambda: self.time)
+        monkeypatch.setattr(participant, "sleep", self.pass_by)
+        monkeypatch.setattr(rehearsal, "monotonic", lambda: self.time)
+        for module in (participant, rehearsal):
+            monkeypatch.setattr(module, "client", self.answered(client, seconds_of))
+
+    def pass_by(self, seconds):
+        self.time += seconds
+
+    def answered(self, client, seconds_of):
+        def run(question, basket, **options):
+            self.time += seconds_of(list(options.get("texts") or ()))
+            return client(question, basket, **options)
+
+        return run
+
+    def watched(self, service):
+        def send(method, address, body):
+            self.moments.append((address.rpartition("/")[2], self.time))
+            return service(method, address, body)
+
+        return send
+
+
+SPELT = next(case for case in cases("studies") if case["what"] == "texts of a study without a list")
+SECONDS = 1e-5  # that each symbol of a text takes: 2 s for 20,000 texts of ten
+
+
+class TestWhenItIsSent:
+    @pytest.mark.parametrize("pause", [0, 1.0, 60])
+    def test_the_moment_does_not_depend_on_how_much_is_held(self, tmp_path, monkeypatch, pause):
+        """From the question to the report, counted by a clock on which each symbol takes its time."""
+        sent = []
+        for number, texts in enumerate(([], ["a"], ["abababab" + "ab"] * 20_000, ["ab"] * 10**6)):
+            with monkeypatch.context() as patched:
+                clock = Clock(patched, lambda texts: SECONDS * sum(map(len, texts)))
+                service = FakeService(*SPELT["questions"]["questions"])
+                service.study = SPELT["study"]
+                one = device(tmp_path / str(number), clock.watched(service), token="aa" * 16, pause=pause)
+                assert one.take_part([], texts=texts) == "counted"
+                begun, sending = (next(at for name, at in clock.moments if name == path) for path in LAST)
+                sent.append(sending - begun)
+        assert sent == [pytest.approx(sent[0])] * 4
+        assert sent[0] >= max(pause, 2 * SECONDS * answering.MOST_SYMBOLS_HELD)
+
+    def test_an_answer_that_was_late_is_sent_at_the_next_of_the_same_moments(self, tmp_path, monkeypatch):
+        """A machine that was held up: by whole pauses, so that what it took by itself does not show."""
+        lateness = iter([0.1, 0.1, 33.3])
+        clock = Clock(monkeypatch, lambda _: next(lateness))
+        service = FakeService(*SPELT["questions"]["questions"])
+        service.study = SPELT["study"]
+        device(tmp_path, clock.watched(service), token="aa" * 16, pause=5).take_part([], texts=["a"])
+        begun, sending = (next(at for name, at in clock.moments if name == path) for path in LAST)
+        assert sending - begun == pytest.approx(0.2 + 35)
+
+    def test_nobody_has_to_say_it(self, tmp_path):
+        made = Participant("http://service", "breakfast", folder=tmp_path / "b", max_epsilon=1, send=FakeService())
+        assert made.pause == 1
+
+    def test_a_rehearsal_uses_no_byte_of_the_answer_and_no_item_that_is_held(self, tmp_path):
+        service = FakeService(asked(0, HALF, 0))
+        assert device(tmp_path, service, take=make_take(5)).take_part([1]) == "counted"
+        take = make_take(5)
+        take(4)
+        question = json.loads(asked(0, HALF, 0)["question"])["question"]
+        assert json.loads(service.bodies[0])["report"] == json.loads(client(question, [1], max_epsilon=1, take=take))
+
+    @pytest.mark.parametrize("case", cases("limits")[::2] + cases("held")[3:7:2], ids=lambda case: case["what"])
+    def test_a_rehearsal_holds_as_much_as_a_device_answers_for(self, case):
+        """Whatever is asked: it has to take at least as long as any basket, so nothing of it is cut off."""
+        question = asked_in(case)
+        form = json.loads(question) if isinstance(question, bytes) else question
+        for own in rehearsal.fullest(form):
+            held = DeviceData.of(own.get("basket", ()), own.get("texts"), own.get("given", ()), own.get("after", ()))
+            assert own.get("texts") == held.texts
+            if held.texts is None:
+                assert len(held.items) == answering.MOST_HELD
+                pairs = {"given": len(held.given), "after": len(held.after)}
+                assert pairs == {kind: answering.MOST_HELD * (form.get("pairs") == kind) for kind in pairs}
+            else:
+                assert sum(len(text) + 1 for text in held.texts) > 0.99 * answering.MOST_SYMBOLS_HELD
+
+
+LAST = ("questions", "reports")
+MALFORMED = [
+    ({"basket": ["tea"]}, "A basket holds whole numbers"),
+    ({"basket": [1.5]}, "A basket holds whole numbers"),
+    ({"basket": [1], "given": [(1, 2, 3)]}, "A relation is a pair of two items"),
+    ({"basket": [1], "after": [(1, "a")]}, "A basket holds whole numbers"),
+    ({"basket": [], "texts": [1]}, "A study without a list of items asks for texts"),
+    ({"basket": [None], "texts": ["a"]}, "A basket holds whole numbers"),
+]
+
+
+@pytest.mark.parametrize(("held", "why"), MALFORMED)
+def test_a_basket_that_is_none_shows_in_nothing(tmp_path, held, why):
+    """Refused before anything is asked for, drawn or written: who has enrolled and is silent could be told apart."""
+    service, drawn = FakeService(asked(0, HALF, 0)), []
+
+    def take(many):
+        drawn.append(many)
+        return bytes(many)
+
+    one = device(tmp_path, service, take=take)
+    with pytest.raises(ValueError, match=why):
+        one.take_part(**held)
+    assert (service.seen, drawn, one.memory.read(), one.spending.memory.read()) == ([], [], {}, {})
+    assert one.take_part([1]) == "counted"
+
+
+def test_what_was_given_elsewhere_shows_in_nothing(tmp_path):
+    """Refused before it enrols: that it has given much in other studies is nobody's to know."""
+    service, options = FakeService(asked(0, HALF, 0)), {"max_total_epsilon": 1}
+    one = device(tmp_path, service, **options)
+    one.spending.charge("lunch", "1/2", None)
+    with pytest.raises(ValueError, match=r"has given 0\.5 in other studies, and gives at most 1 in all"):
+        one.take_part([1])
+    assert service.seen == ["", "/questions"]
+
+
+def test_a_basket_that_is_none_keeps_back_no_report_that_was_made(tmp_path):
     service = FakeService(asked(0, HALF, 0))
-    begun = monotonic()
-    assert device(tmp_path, service, pause=5).take_part([1]) == "counted"
-    (one,) = slept
-    assert 5 - (monotonic() - begun) <= one <= 5
-    # Nobody has to say it: a second passes.
-    made = Participant("http://service", "breakfast", folder=tmp_path / "b", max_epsilon=1, send=service)
-    assert made.pause == 1
+    service.breaks = "answer"
+    with pytest.raises(OSError, match="is lost"):
+        device(tmp_path, service).take_part([1])
+    service.breaks = None
+    assert device(tmp_path, service).take_part(["tea"]) == "already-counted"
 
 
 class TestWhereItRemembers:
@@ -471,10 +568,13 @@ class TestAllStudiesTogether:
         with pytest.raises(ValueError, match="has given 4 in other studies"):
             self.told(tmp_path, "five", 4).take_part([1])
 
-    def test_a_study_that_was_charged_and_not_answered_is_charged_once(self, tmp_path):
+    def test_a_study_that_was_charged_and_not_answered_is_charged_once(self, tmp_path, monkeypatch):
         one = self.told(tmp_path, "one", 1)
-        with pytest.raises(ValueError, match="A basket holds whole numbers"):
-            one.take_part(["bread"])
+        with monkeypatch.context() as patch:
+            # The device is switched off between the charge and the report.
+            patch.setattr(participant, "client", lambda *_, **__: (_ for _ in ()).throw(InterruptedError))
+            with pytest.raises(InterruptedError):
+                one.take_part([1])
         assert one.take_part([1]) == "counted"
         assert (tmp_path / "device" / "_spent.json").read_text() == '{"spent":[["one","1"]]}'
 

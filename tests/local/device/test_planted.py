@@ -18,7 +18,7 @@ from vectors.reading import failures
 HOME = Path(discreet.local.__file__).parent / "device"
 # ruff: noqa: E501
 FILES = ("client", "answering", "draws", "trust", "loss", "limits")
-CASES = ["edges", *means(), "refused", *make.LIVE, "published", "further", "related", "texts"]
+CASES = ["edges", *means(), "refused", *make.LIVE, "published", "further", "related", "texts", "held", "spaced"]
 
 PLANTED = {
     "words are not drawn again": ("draws", "if word < WORD - WORD % bound:", "if True:"),
@@ -64,7 +64,7 @@ PLANTED = {
     "a loss that leaves the space out": ("loss", 'both(odds(oracle["hit"]) * Fraction(field ** (many - 1), points(field, many - 1)))', 'both(odds(oracle["hit"]))'),
     "windows that do not move": ("client", '(_clipped(oracle, values) + oracle["span"]) * oracle["step"]', "0"),
     "a sign that leans the other way": ("client", 'oracle["slope"] * _clipped', '-oracle["slope"] * _clipped'),
-    "pairs in time for those given": ("client", 'after if asked.get("pairs") == "after" else given', "given"),
+    "pairs in time for those given": ("client", 'own.after if asked.get("pairs") == "after" else own.given', "own.given"),
     "a number that is not clipped": ("client", "return min(max(values[0], -span), span)", "return int(values[0])"),
     "a projection rounded down": ("answering", "+ high - low) // (2", ") // (2"),
     "a projection in floating point": ("answering", "+ high - low) // (2 * (high - low)) - span", "+ high - low) / (2 * (high - low)) - span"),
@@ -76,6 +76,16 @@ PLANTED = {
     "cells the other way round": ("answering", "1 << at for at, item in enumerate(of)", "1 << at for at, item in enumerate(reversed(of))"),
     "relations whatever their order": ("answering", "_all(pairwise(chain), related)", "_all(map(tuple, map(sorted, pairwise(chain))), related)"),
     "keys that are absent": ("answering", 'question["absent"] and one[0] in items', "one[0] in items"),
+    "all items are answered for": ("answering", "whole_numbers(islice(basket, MOST_HELD))", "whole_numbers(basket)"),
+    "an item too few is answered for": ("answering", "whole_numbers(islice(basket, MOST_HELD))", "whole_numbers(islice(basket, MOST_HELD - 1))"),
+    "all pairs are answered for": ("answering", "in islice(pairs, MOST_HELD)]", "in pairs]"),
+    "a pair too few is answered for": ("answering", "in islice(pairs, MOST_HELD)]", "in islice(pairs, MOST_HELD - 1)]"),
+    "all texts are answered for": ("answering", "        if symbols_left < 0:\n            break\n", ""),
+    "a symbol too few is answered for": ("answering", "if symbols_left < 0:", "if symbols_left <= 0:"),
+    "texts after one too many are answered for": ("answering", "        if symbols_left < 0:\n            break\n", "        if symbols_left < 0:\n            symbols_left += len(text) + 1\n            continue\n"),
+    "the ends of texts are not counted": ("answering", "len(text) + 1 if isinstance", "len(text) if isinstance"),
+    "texts are counted in bytes": ("answering", "len(text) + 1 if isinstance", "len(text.encode()) + 1 if isinstance"),
+    "any space around a question": ("trust", "text.decode(), object_pairs_hook", "text.decode().strip(), object_pairs_hook"),
     "texts without their end": ("answering", "whole = text + END", "whole = text"),
     "texts of any length": ("answering", 'not 0 < len(text) <= told["length"] or', "not text or"),
     "texts that are empty": ("answering", "not 0 < len(text) <=", "not len(text) <="),

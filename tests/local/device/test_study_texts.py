@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from discreet.local.device.documents import MOST_QUESTIONS, questions_of, study_of
 from discreet.local.device.ed25519 import _ORDER, verified
+from discreet.local.device.limits import MOST_QUESTION
 from vectors import make_studies
 from vectors.reading import FOLDER, cases
 
@@ -28,6 +29,38 @@ def test_devices_do_as_every_case_says(case):
     assert told == case
     if "id" in case:
         assert case["id"] == sha256(case["study"]["study"].encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize("case", cases("measured"), ids=lambda case: case["what"])
+def test_it_is_the_bytes_of_the_signed_text_that_are_counted(case):
+    (one,) = case["questions"]["questions"]
+    text = one["question"] + " " * (case["bytes"] - len(one["question"].encode()))
+    answer = {"state": "open", "questions": [{**one, "question": text}]}
+    told = make_studies.decided({"study": case["study"], "name": case["name"], "questions": answer})
+    assert {name: told.get(name) for name in ("rounds", "refused")} == {
+        name: case.get(name) for name in ("rounds", "refused")
+    }
+    assert ("refused" in case) is (len(text.encode()) > MOST_QUESTION)
+
+
+def test_devices_are_asked_and_enrol_as_every_case_says():
+    """That the Python device does so, the script says, which writes what it did; here, that every outcome is tried."""
+    outcomes = [{"round", "standing", "refused"} & set(case) for case in cases("asked")]
+    assert {name for one in outcomes for name in one} == {"round", "standing", "refused"}
+    assert {case.get("standing") for case in cases("asked")} == {None, "waiting", "not-asked"}
+    for case in cases("asked"):
+        listed = [json.loads(one["question"]) for one in case["questions"]["questions"]]
+        hashes = [sha256(one["question"].encode()).hexdigest() for one in case["questions"]["questions"]]
+        seen = [[one["round"], *one["who"], digest] for one, digest in zip(listed, hashes, strict=True)]
+        assert case["seen"] == seen
+        if "round" in case:
+            (start, stop), expires = next(
+                (one["who"], one["expires"]) for one in listed if one["round"] == case["round"]
+            )
+            assert start <= case["number"] < stop
+            assert expires is None or case["now"] < expires
+    kinds = {name for case in cases("enrol") for name in ("token", "refused", "again") if name in case}
+    assert kinds == {"token", "refused", "again"}
 
 
 def test_the_page_has_every_field():
@@ -68,6 +101,15 @@ class TestSignatures:
     def test_the_vectors(self, case):
         key, message, signature = (bytes.fromhex(case[name]) for name in ("key", "message", "signature"))
         assert verified(key, message, signature) is case["holds"]
+
+    @pytest.mark.parametrize(
+        "case",
+        [one for one in cases("signatures") if "mixed order" in one.get("what", "")],
+        ids=lambda case: case["what"],
+    )
+    def test_another_library_has_no_cofactor_either(self, case):
+        key, message, signature = (bytes.fromhex(case[name]) for name in ("key", "message", "signature"))
+        assert accepted(key, message, signature) is case["holds"]
 
     def test_good_and_changed_ones_beside_another_library(self):
         chance = Random(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,15 +15,27 @@ from discreet.local.device.client import ANSWERS, client
 from discreet.local.device.draws import Draws
 from discreet.local.device.loss import LOSSES
 from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.choice import means
 from discreet.local.oracles.olh import OLH
 from discreet.local.study.seeded_words import seed_of
 from naive import wire
 from vectors import make
-from vectors.reading import FOLDER, Bytes, asked_in, cases, failures
+from vectors.reading import BESIDE, FOLDER, Bytes, asked_in, cases, failures, held_in
 
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
-QUESTIONS = [*make.LIVE, "further", "related", "edges", "limits", "refused", "published", "texts"]
+QUESTIONS = [
+    *make.LIVE,
+    "further",
+    "related",
+    "edges",
+    "limits",
+    "refused",
+    "published",
+    "texts",
+    "flawed",
+    "held",
+    "spaced",
+]
 STUDIES = [
     "packed",
     "batches",
@@ -30,25 +43,29 @@ STUDIES = [
     "answers",
     "becoming",
     "signatures",
+    "asked",
+    "enrol",
+    "measured",
 ]  # of what travels around questions; see test_study_texts
 
 
 def test_every_oracle_of_the_format_has_its_vectors():
     assert {path.stem for path in FOLDER.iterdir()} == {*QUESTIONS, *means(), "chosen", *STUDIES}
-    assert {*make.LIVE, *means()} == set(ANSWERS) == set(LOSSES)
+    assert {*make.LIVE, *make.DECLARED, *means()} == set(ANSWERS) == set(LOSSES)
     assert {*make.LIVE, *means()} == {"grr", "olh", "subset", "privset", "wheel", "geometry", "duchi", "pm", "hm"}
 
 
 def test_the_script_writes_what_is_there():
     assert make.files() == {path.name: path.read_text() for path in FOLDER.iterdir() if path.stem not in STUDIES}
+    assert make.declared() == {path.name: path.read_text() for path in BESIDE.glob("*")}
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", [*QUESTIONS, *make.DECLARED])
 def test_devices_do_as_every_case_says(name):
     assert list(failures(client, [name])) == []
 
 
-@pytest.mark.parametrize("name", [*make.LIVE, "published"])
+@pytest.mark.parametrize("name", [*make.LIVE, *make.DECLARED, "published"])
 def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name):
     asks = [ask.oracle for ask in (make.numbered() if name == "published" else make.questions(name))]
     if name == "olh":
@@ -61,9 +78,9 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
             values = np.array(held(case["question"], basket), np.int32)
             answered = Answered(offsets=np.array([0, len(values)]), held=values, people=np.zeros(1, np.int64))
             columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
-            report = oracle.written(columns, 0)
+            report = oracle.codec.make_report(columns, 0)
             assert json.dumps(report, separators=(",", ":")) == case["report"]
-            read = oracle.read([case["report"].encode()])
+            read = oracle.codec.read([case["report"].encode()])
             assert (read.kept.tolist(), read.refused) == ([0], ())
             assert {key: column.tolist() for key, column in read.columns.items()} == {
                 key: column.tolist() for key, column in columns.items()
@@ -86,13 +103,17 @@ def test_numbers(name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_device_written_from_the_page_does_the_same(name):
     for case in cases(name):
-        told = wire.read(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0"))
-        other = told is not None and ("texts" in told) is not ("texts" in case)  # than the device holds
+        told, held_by_kind = (
+            wire.read(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0")),
+            held_in(case),
+        )
+        other = told is not None and ("texts" in told) is not ("texts" in held_by_kind)  # than the device holds
         assert (told is None or other) is ("refused" in case), case.get("what")
         if "report" not in case:
             continue
-        words, own = wire.Words(bytes.fromhex(case["random"])), case.get(told.get("pairs"), [])
-        basket = case.get("texts", case["basket"])
+        words = wire.Words(bytes.fromhex(case["random"]))
+        own = [list(pair) for pair in held_by_kind.get(told.get("pairs"), [])]
+        basket = held_by_kind.get("texts", held_by_kind.get("basket", []))
         assert wire.written(wire.device(told, basket, own, words)) == case["report"]
         assert words.data == b""
 
@@ -129,14 +150,28 @@ def test_whole_numbers_are_short():
     for name in QUESTIONS:
         for case in cases(name):
             if "report" in case:
-                assert largest(case["question"]) < 1 << 53
+                assert largest(case.get("question")) < 1 << 53
                 assert largest(json.loads(case["report"])) <= 1 << 32
 
 
 def test_the_page_names_every_oracle_and_its_example_is_a_question():
     text = PAGE.read_text()
-    assert all(f"`{name}`" in text for name in (*oracles(), *means()))
+    assert all(f"`{name}`" in text for name in (*make.LIVE, *means()))
     client(json.loads(text.split("```json")[1].split("```")[0]), [1], max_epsilon="1/2")
+
+
+def test_the_page_has_the_fields_of_every_oracle():
+    """As the device checks them: exactly these, and some that may be there; and an example of the nested one."""
+    section = PAGE.read_text().partition("### The fields of an oracle")[2].partition("## What a device refuses")[0]
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \| (.*?) ?\|$", section, re.MULTILINE)
+    fields = {
+        name: tuple(frozenset(re.findall("`(.+?)`", column)) for column in columns)
+        for names, *columns in rows
+        for name in re.findall("`(.+?)`", names)
+    }
+    assert fields == {name: (LOSSES[name].needs, LOSSES[name].may) for name in (*make.LIVE, *means())}
+    example = json.loads(section.split("```json")[1].split("```")[0])
+    assert example == means()["hm"].make(Fraction(1), 8).form
 
 
 @pytest.mark.parametrize("case", cases("refused"), ids=lambda case: case["what"])

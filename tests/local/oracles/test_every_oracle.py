@@ -93,15 +93,15 @@ def test_reports_round_trip(name):
     for size, single in ((1, False), (33, False), (70, True)):
         oracle = oracles()[name].make(Fraction(1), size, pad=1, single=single)
         columns = oracle.reports(people([[0], [size - 1]] if single else [[], [0], [size - 1]], 30), 8)
-        reports = [oracle.written(columns, row) for row in range(30)]
-        again = oracle.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
+        reports = [oracle.codec.make_report(columns, row) for row in range(30)]
+        again = oracle.codec.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
         assert {name: column.tolist() for name, column in again.items()} == {
             name: column.tolist() for name, column in columns.items()
         }
         assert {name: column.dtype for name, column in again.items()} == {
             name: column.dtype for name, column in columns.items()
         }
-        assert oracle.supports(oracle.read([]).columns).tolist() == [0] * size
+        assert oracle.supports(oracle.codec.read([]).columns).tolist() == [0] * size
 
 
 def spoilt(report):
@@ -127,10 +127,10 @@ def spoilt(report):
 def test_strange_reports_are_refused(name):
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     answered = people([[0, 4]], 1)
-    good = oracle.written(oracle.reports(answered, 1), 0)
+    good = oracle.codec.make_report(oracle.reports(answered, 1), 0)
     bad = list(spoilt(good))
     assert len(bad) > 12
-    batch = oracle.read([good, *bad, good])
+    batch = oracle.codec.read([good, *bad, good])
     assert batch.kept.tolist() == [0, len(bad) + 1]
     assert len(batch) == 2
     assert all(len(column) == 2 for column in batch.columns.values())
@@ -138,7 +138,7 @@ def test_strange_reports_are_refused(name):
     assert all(0 < len(one.reason) < 100 for one in batch.refused)
     # The same as bytes, as far as JSON has them.
     sent = [json.dumps(report, separators=(",", ":")).encode() for report in (good, *bad, good)]
-    assert [one.place for one in oracle.read(sent).refused] == [one.place for one in batch.refused]
+    assert [one.place for one in oracle.codec.read(sent).refused] == [one.place for one in batch.refused]
 
 
 HOSTILE = [
@@ -161,12 +161,12 @@ def test_a_bad_report_is_refused_alone(name):
     """Its neighbours are counted, its place is named, and the reason repeats nothing of it."""
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     columns = oracle.reports(people([[0, 4], [], [1]], 50), 1)
-    good = [json.dumps(oracle.written(columns, row), separators=(",", ":")).encode() for row in range(50)]
+    good = [json.dumps(oracle.codec.make_report(columns, row), separators=(",", ":")).encode() for row in range(50)]
     assert max(map(len, good)) <= oracle.longest_report
     spaced = [good[0] + b" ", good[0].replace(b":", b": ", 1), good[0][:-1] + b',"more":1}']
     bad = [*HOSTILE, *spaced]
     sent = [one for place, report in enumerate(good) for one in (report, *bad[place : place + 1])]
-    batch = oracle.read(sent)
+    batch = oracle.codec.read(sent)
     assert [sent[place] for place in batch.kept] == good
     assert [sent[one.place] for one in batch.refused] == bad
     assert oracle.supports(batch.columns).tolist() == oracle.supports(columns).tolist()
@@ -178,7 +178,7 @@ def test_a_report_alone_is_no_list_of_reports():
     oracle = oracles()["olh"].make(Fraction(1), 9)
     for one in (b'{"seed":[1,2],"value":0}', '{"seed":[1,2],"value":0}', {"seed": [1, 2], "value": 0}):
         with pytest.raises(MisuseError) as refused:
-            oracle.read(one)
+            oracle.codec.read(one)
         kind = type(one).__name__
         assert str(refused.value) == f"Reports are given in a list, also a single one; {kind} was given."
 
@@ -195,7 +195,7 @@ def test_reasons():
         b"{",
         b" " * 257,
     ]
-    assert [(one.place, one.reason) for one in oracle.read(sent).refused] == [
+    assert [(one.place, one.reason) for one in oracle.codec.read(sent).refused] == [
         (1, "the first number of its seed is even"),
         (2, "its value is not a whole number below 4"),
         (3, "its seed is not two whole numbers of 32 bits"),
@@ -211,17 +211,17 @@ def test_symbols_of_a_subset_ascend_and_differ(name):
     oracle = oracles()[name].make(Fraction(1, 10), 9, pad=2)
     values = list(range(oracle.many))
     assert oracle.many > 1
-    assert not oracle.read([{"values": values}]).refused
+    assert not oracle.codec.read([{"values": values}]).refused
     for bad in (values[::-1], [0, 0, *values[2:]], [*values[:-1], oracle.symbols_in_all]):
-        assert len(oracle.read([{"values": bad}]).refused) == 1
+        assert len(oracle.codec.read([{"values": bad}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
 def test_seeds_are_odd_first(name):
     oracle = oracles()[name].make(Fraction(1), 9)
-    good = oracle.written(oracle.reports(people([[0]], 1), 1), 0)
+    good = oracle.codec.make_report(oracle.reports(people([[0]], 1), 1), 0)
     for seed in ([2, 0], [1, 2**32], [2**32 + 1, 0], [1], [1, 2, 3], (1, 2)):
-        assert len(oracle.read([{**good, "seed": seed}]).refused) == 1
+        assert len(oracle.codec.read([{**good, "seed": seed}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -291,7 +291,7 @@ def test_one_device_by_itself(name):
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     assert (name in ANSWERS) is oracle.live
     for values in ([], [3], [8, 0, 4, 2]):
-        assert not oracle.read([oracle.randomise(values)]).refused
+        assert not oracle.codec.read([oracle.randomise(values)]).refused
     assert oracle.randomise([4, 2], lambda count: bytes(count)) == oracle.randomise([2, 4], lambda count: bytes(count))
 
 

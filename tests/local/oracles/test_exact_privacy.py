@@ -224,7 +224,7 @@ def test_what_reports_support_has_the_stated_chances(name, size, pad, single):
             continue
         shares = [Fraction(0)] * size
         for text, share in law(oracle.form, basket).items():
-            supports = oracle.supports(oracle.columns([json.loads(text)])).tolist()
+            supports = oracle.supports(oracle.codec.make_columns([json.loads(text)])).tolist()
             shares = [old + share * one for old, one in zip(shares, supports, strict=True)]
         assert shares == [oracle.p_held if value in basket else oracle.p_other for value in range(size)]
 

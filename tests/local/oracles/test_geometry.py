@@ -68,7 +68,7 @@ def test_all_hyperplanes_at_once(space, seed, data):
 def test_threads_share_a_hyperplane(monkeypatch):
     cells = np.random.default_rng(1).integers(0, 100, points(3, 7))
     alone = met(cells, 3, 7, 900)
-    monkeypatch.setattr(hyperplanes, "_PIECE", 5)
+    monkeypatch.setattr(hyperplanes, "_MIN_PLACES", 5)
     monkeypatch.setenv("DISCREET_THREADS", "3")
     assert met(cells, 3, 7, 900).tolist() == alone.tolist()
 
@@ -86,10 +86,10 @@ def test_reports_name_what_they_meet_and_add_up_to_it(epsilon, size):
     every = geometry.points(oracle.field, oracle.coordinates)
     for row, point in enumerate(columns["point"][:5].tolist()):
         assert named[row].tolist() == [geometry.meet(one, every[point], oracle.field) for one in every[:size]]
-    aggregate = oracle.empty()
+    aggregate = oracle.adder.start()
     for part in (slice(0, 100), slice(100, None)):
-        oracle.add(aggregate, {"point": columns["point"][part]})
-    assert oracle.decoded(aggregate).tolist() == named.sum(0).tolist()
+        oracle.adder.add(aggregate, {"point": columns["point"][part]})
+    assert oracle.adder.decode(aggregate).tolist() == named.sum(0).tolist()
 
 
 @pytest.mark.statistical
@@ -225,10 +225,10 @@ def test_who_meets_two_is_told_by_the_points_that_were_counted(field, many, data
     cells = np.bincount(drawn, minlength=size).astype(np.int64)
     assert numbers_of(coordinates_of(np.arange(size), field, many), field).tolist() == list(range(size))
     expected = together(oracle.named({"point": drawn}, values)).tolist()
-    assert oracle.reading(cells).together(values).tolist() == expected
+    assert oracle.adder.read(cells).together(values).tolist() == expected
 
 
 def test_long_lines_are_not_gone_through():
     oracle = Geometry.make(Fraction(9), 100)
     assert oracle.field > 512
-    assert oracle.reading(oracle.empty()).together(np.array([0, 1])) is None
+    assert oracle.adder.read(oracle.adder.start()).together(np.array([0, 1])) is None

@@ -10,26 +10,35 @@ import numpy as np
 import pytest
 
 from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.codec import BitsField, RowField, SeedField, SubsetField, WholeField
 from discreet.local.oracle_steps.hashing import hashes
-from discreet.local.oracle_steps.honest import Influence, found_together
+from discreet.local.oracle_steps.honest import Influence, count_colliding_values
 
-HASHING = {"olh", "blh", "wheel"}
+HASHING = {
+    name
+    for name, kind in oracles().items()
+    if any(isinstance(field, SeedField) for field in kind.make(Fraction(1), 5).fields)
+}
+
+
+def every_value(field):
+    """Return all values of a field of a report."""
+    if isinstance(field, WholeField):
+        return list(range(field.bound))
+    if isinstance(field, SubsetField):
+        return [list(some) for some in combinations(range(field.bound), field.count)]
+    if isinstance(field, RowField):
+        return [list(some) for some in product(range(field.bound), repeat=field.count)]
+    assert isinstance(field, BitsField), f"say here which values {field.name} has"
+    return [f"{bits:02x}" for bits in range(1 << field.count)]
 
 
 def every_report(oracle):
-    """Return all reports of a small oracle that does not hash."""
-    if oracle.name == "grr":
-        return [{"value": value} for value in range(oracle.symbols_in_all)]
-    if oracle.name in ("subset", "privset"):
-        return [{"values": list(some)} for some in combinations(range(oracle.symbols_in_all), oracle.many)]
-    if oracle.name == "geometry":
-        return [{"point": point} for point in range(oracle.points)]
-    if oracle.name == "hr":
-        return [{"row": row, "sign": sign} for row, sign in product(range(oracle.rows), (0, 1))]
-    if oracle.name == "pckv-ue":
-        rows = product(range(1 << oracle.keys), repeat=2)
-        return [{"told": f"{told:02x}", "signs": f"{plus:02x}"} for told, plus in rows if not plus & ~told]
-    return [{"bits": f"{bits:02x}"} for bits in range(1 << oracle.size)]
+    """Return all reports of a small oracle that does not hash: those of all values whose fields go together."""
+    names = [field.name for field in oracle.fields]
+    values = product(*map(every_value, oracle.fields))
+    reports = [dict(zip(names, report, strict=True)) for report in values]
+    return [report for report in reports if not oracle.codec.find_flaw(report)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +47,7 @@ def every_report(oracle):
 @pytest.mark.parametrize("name", [name for name in oracles() if name not in HASHING])
 def test_no_report_adds_more_and_some_report_adds_as_much(name, epsilon, size, pad, single):
     oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
-    batch = oracle.read(every_report(oracle))
+    batch = oracle.codec.read(every_report(oracle))
     assert not batch.refused
     named = oracle.named(batch.columns, np.arange(size))
     assert named.sum(0).tolist() == oracle.supports(batch.columns).tolist()
@@ -61,7 +70,7 @@ def test_seeds_put_as_many_values_together_as_there_are_seeds_for(name, bits):
     generator = np.random.default_rng(bits)
     first = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32) | np.uint32(1)
     second = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32)
-    said = found_together(oracle.p_other, bits)
+    said = count_colliding_values(oracle.p_other, bits)
     few = ceil(log(100) / -log(oracle.p_other))
     for many, possible in ((said - few, True), (said + few + 1, False)):
         values = generator.permutation(500)[:many]
@@ -69,7 +78,7 @@ def test_seeds_put_as_many_values_together_as_there_are_seeds_for(name, bits):
         window = (1 << 32) // oracle.buckets if name != "wheel" else oracle.arc
         together = (at // np.uint32(window) == (at // np.uint32(window))[:, :1]).all(1)
         assert together.any() == possible
-    assert oracle.influence.values == min(500, found_together(oracle.p_other))
+    assert oracle.influence.values == min(500, count_colliding_values(oracle.p_other))
     assert oracle.influence.people == (1 - oracle.p_other) / (oracle.p_held - oracle.p_other)
 
 

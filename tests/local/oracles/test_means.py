@@ -128,15 +128,15 @@ def test_numbers_beyond_the_range_count_as_its_ends():
 def test_reports_round_trip_and_strange_ones_are_refused(name):
     oracle = means()[name].make(Fraction(1), 16)
     columns = oracle.reports(one_each(np.arange(-16, 17), np.arange(33)), 4)
-    reports = [oracle.written(columns, row) for row in range(33)]
-    again = oracle.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
+    reports = [oracle.codec.make_report(columns, row) for row in range(33)]
+    again = oracle.codec.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
     assert {key: column.tolist() for key, column in again.items()} == {
         key: column.tolist() for key, column in columns.items()
     }
-    assert oracle.mean(oracle.read([]).columns).people == 0
+    assert oracle.mean(oracle.codec.read([]).columns).people == 0
     strange = [None, [], {}, {"sign": True}, {"sign": 0.0}, {"sign": 2}, {"point": -1}, {"point": 2**40}, {"more": 1}]
     strange += [{**reports[0], "more": 1}, {"pm": 3}, {"pm": {"sign": 1}}, {"duchi": {"sign": 5}}, {"duchi": None}]
-    batch = oracle.read([reports[0], *strange, reports[1]])
+    batch = oracle.codec.read([reports[0], *strange, reports[1]])
     assert batch.kept.tolist() == [0, len(strange) + 1]
     assert [one.place for one in batch.refused] == list(range(1, len(strange) + 1))
     assert all(0 < len(one.reason) < 100 for one in batch.refused)
@@ -149,7 +149,7 @@ def test_the_coin_of_the_hybrid():
     assert HM.make(Fraction(2)).choose / WORD == pytest.approx(1 - exp(-1), abs=1e-9)
     assert HM.make(Fraction(2)).bits == 22
     assert [kind.make(Fraction(2)).bits for kind in (means()["duchi"], means()["pm"])] == [1, 21]
-    assert len(HM.make(Fraction("0.5")).read([{"pm": {"point": 1}}]).refused) == 1
+    assert len(HM.make(Fraction("0.5")).codec.read([{"pm": {"point": 1}}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", means())

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.device.client import ANSWERS
 from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import flat, good, pack, unpack, width
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.codec import flatten_report
 from naive import wire
+from vectors.make import LIVE
 from vectors.make_studies import packed_oracles
 from vectors.reading import cases
 
@@ -22,26 +22,26 @@ BY_FORM = {json.dumps(oracle.form): oracle for oracle in packed_oracles()}
 
 
 def test_every_oracle_that_devices_answer_for_is_packed():
-    assert {oracle.name for oracle in packed_oracles()} == set(ANSWERS)
+    assert {oracle.name for oracle in packed_oracles()} == {*LIVE, *means()}
     for name in ("oue", "hr"):
         with pytest.raises(MisuseError, match=f"No device answers through {name}"):
-            width(oracles()[name].make(Fraction(1), 10))
+            _ = oracles()[name].make(Fraction(1), 10).codec.width
 
 
 @pytest.mark.parametrize("case", cases("packed"), ids=lambda case: case["oracle"]["oracle"])
 def test_vectors(case):
     oracle = BY_FORM[json.dumps(case["oracle"])]
     words = np.array([case["words"]], np.uint32)
-    assert words.shape[1] == width(oracle)
-    assert good(oracle, words).tolist() == ["refused" not in case]
-    columns = unpack(oracle, words)
+    assert words.shape[1] == oracle.codec.width
+    assert oracle.codec.find_good_rows(words).tolist() == ["refused" not in case]
+    columns = oracle.codec.unpack(words)
     if "refused" in case:
         # What is no report as words is none as JSON either; a third kind beside points and signs cannot be written.
-        assert oracle.flaw(oracle.written(columns, 0)) or case["words"] == [2, 0]
+        assert oracle.codec.find_flaw(oracle.codec.make_report(columns, 0)) or case["words"] == [2, 0]
         return
-    assert json.dumps(oracle.written(columns, 0), separators=(",", ":")) == case["report"]
-    assert pack(oracle, oracle.read([case["report"].encode()]).columns).tolist() == [case["words"]]
-    assert flat(json.loads(case["report"])) == case["words"]
+    assert json.dumps(oracle.codec.make_report(columns, 0), separators=(",", ":")) == case["report"]
+    assert oracle.codec.pack(oracle.codec.read([case["report"].encode()]).columns).tolist() == [case["words"]]
+    assert flatten_report(json.loads(case["report"])) == case["words"]
 
 
 @pytest.mark.parametrize("case", cases("packed"), ids=lambda case: case["oracle"]["oracle"])
@@ -65,7 +65,7 @@ def test_the_page_has_the_words_of_every_oracle():
         elif oracle.name == "hm":
             assert "0 and the sign, or 1 and the point" in listed
         else:
-            assert len(listed.split(",")) == width(oracle), name
+            assert len(listed.split(",")) == oracle.codec.width, name
 
 
 @pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)
@@ -75,17 +75,17 @@ def test_what_is_packed_adds_up_to_the_same(oracle):
         offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % oracle.size, people=np.arange(people)
     )
     columns = oracle.reports(answered, 7)
-    words = pack(oracle, columns)
-    assert (words.dtype, words.shape) == (np.uint32, (people, width(oracle)))
-    assert good(oracle, words).all()
-    again = unpack(oracle, words)
+    words = oracle.codec.pack(columns)
+    assert (words.dtype, words.shape) == (np.uint32, (people, oracle.codec.width))
+    assert oracle.codec.find_good_rows(words).all()
+    again = oracle.codec.unpack(words)
     assert {name: one.dtype for name, one in again.items()} == {name: one.dtype for name, one in columns.items()}
     assert oracle.supports(again).tolist() == oracle.supports(columns).tolist()
-    assert pack(oracle, again).tolist() == words.tolist()
+    assert oracle.codec.pack(again).tolist() == words.tolist()
 
 
 def test_another_width_is_another_oracle_s():
     oracle = oracles()["olh"].make(Fraction(1), 10)
     with pytest.raises(MisuseError) as error:
-        good(oracle, np.zeros((4, 2), np.uint32))
+        oracle.codec.find_good_rows(np.zeros((4, 2), np.uint32))
     assert str(error.value) == "A report of olh has 3 words; (4, 2) were given."

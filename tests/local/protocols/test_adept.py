@@ -17,9 +17,15 @@ from hypothesis import strategies as st
 import discreet
 from discreet.baskets.generate import quest
 from discreet.local.estimation import beliefs, candidates, priors, sizes
-from discreet.local.estimation.beliefs import Evidence, ItemLaw, log_scaled
-from discreet.local.estimation.candidates import Measured, PatternBeliefs, PatternLevel, Scales, larger_of
-from discreet.local.estimation.priors import PAIRS, Guessed, TwoPart, fitted
+from discreet.local.estimation.beliefs import Evidence, ItemLaw, log_scaled_cdf
+from discreet.local.estimation.candidates import (
+    CommonErrors,
+    EvidenceTable,
+    PatternBeliefs,
+    PatternLevel,
+    build_larger_sets,
+)
+from discreet.local.estimation.priors import PAIRS, ItemsetGuess, ItemsetPrior, fit_prior
 from discreet.local.estimation.sizes import BINS, HeldSizes
 from discreet.local.protocols import adept
 from discreet.local.protocols.adept import Adept, RoundEstimate, best_oracle
@@ -34,8 +40,8 @@ def evidence(values, noise, relative=0.0) -> Evidence:
     return Evidence(values=values, noise=noise, relative=relative, growth=growth)
 
 
-def guessed(guess, cap, unsure=0.0) -> Guessed:
-    return Guessed(guess=np.array([guess]), unsure=np.array([unsure]), cap=np.array([cap]))
+def guessed(guess, cap, unsure=0.0) -> ItemsetGuess:
+    return ItemsetGuess(means=np.array([guess]), variance=np.array([unsure]), cap=np.array([cap]))
 
 
 def normal(x, mean, variance):
@@ -47,11 +53,11 @@ class TestLogScaled:
     def test_is_the_normal_law(self, z):
         tail = (1 + erf(z / sqrt(2))) / 2 if z > -4 else (1 / sqrt(2 * np.pi)) * np.exp(-(z**2) / 2) / -z
         wanted = log(tail) + z**2 / 2
-        assert log_scaled(np.array([z]))[0] == pytest.approx(wanted, abs=2e-2 if z < -4 else 1e-6)
+        assert log_scaled_cdf(np.array([z]))[0] == pytest.approx(wanted, abs=2e-2 if z < -4 else 1e-6)
 
     def test_nothing_cancels_far_below(self):
         """There the law is about exp(-z^2 / 2) / (-z sqrt(2 pi))."""
-        assert log_scaled(np.array([-1e6]))[0] == pytest.approx(-log(1e6 * sqrt(2 * np.pi)), abs=1e-5)
+        assert log_scaled_cdf(np.array([-1e6]))[0] == pytest.approx(-log(1e6 * sqrt(2 * np.pi)), abs=1e-5)
 
 
 class TestTwoPart:
@@ -65,7 +71,7 @@ class TestTwoPart:
     )
     def test_against_integration(self, value, deviation, guess, cap, unsure):
         """Mean, variance and the chance to be over a threshold, and the likelihood that numbers are fitted by."""
-        prior, variance = TwoPart(1.2, 0.3, 0.1, 0.2), deviation**2
+        prior, variance = ItemsetPrior(1.2, 0.3, 0.1, 0.2), deviation**2
         known, of = evidence(value, variance), guessed(guess, cap, unsure)
         wide, reach = 0.3 * (1.2 * guess) ** 2 + 1.2**2 * unsure + 1e-14, 0.2 * cap
         whole = np.linspace(-1.0, 2.0, 300_001)
@@ -75,27 +81,27 @@ class TestTwoPart:
         total = both.sum() * step
         mean = (both * whole).sum() * step / total
         around = (both * (whole - mean) ** 2).sum() * step / total
-        belief = prior.believed(known, of)
+        belief = prior.posterior(known, of)
         assert belief.means[0] == pytest.approx(mean, abs=2e-4)
         assert belief.variance[0] == pytest.approx(around, rel=0.02, abs=1e-7)
         over = both[whole > 0.04].sum() * step / total
-        assert belief.over(0.04)[0] == pytest.approx(over, abs=2e-3)
+        assert belief.probability_above(0.04)[0] == pytest.approx(over, abs=2e-3)
         assert prior.likelihood(known, of, np.ones(1)) == pytest.approx(log(total), abs=2e-3)
 
     def test_what_was_not_measured_is_the_prior(self):
-        prior = TwoPart(1.0, 0.5, 0.1, 0.15)
-        belief = prior.believed(Evidence.nothing(1), guessed(0.02, 0.2))
+        prior = ItemsetPrior(1.0, 0.5, 0.1, 0.15)
+        belief = prior.posterior(Evidence.unmeasured(1), guessed(0.02, 0.2))
         assert belief.means[0] == pytest.approx(0.9 * 0.02 + 0.1 * 0.03, rel=1e-3)
-        assert belief.over(0.1)[0] == pytest.approx(0.1 * np.exp(-0.1 / 0.03), rel=1e-2)
+        assert belief.probability_above(0.1)[0] == pytest.approx(0.1 * np.exp(-0.1 / 0.03), rel=1e-2)
 
     def test_an_estimate_that_chance_hardly_explains_stays(self):
         """The slab is there for it: one normal law would pull it to the guess with all others."""
         known = evidence(0.15, 0.005**2)
-        assert PAIRS.believed(known, guessed(0.005, 0.2)).means[0] == pytest.approx(0.15, abs=0.002)
+        assert PAIRS.posterior(known, guessed(0.005, 0.2)).means[0] == pytest.approx(0.15, abs=0.002)
 
     def test_noise_is_pulled_to_the_guess(self):
         known = evidence(0.015, 0.02**2)
-        assert abs(PAIRS.believed(known, guessed(0.001, 0.02)).means[0] - 0.001) < 0.002
+        assert abs(PAIRS.posterior(known, guessed(0.001, 0.02)).means[0] - 0.001) < 0.002
 
     def test_fit(self):
         """2,000 sets of which 15 % are of the slab: all four numbers are found, on a fixed seed."""
@@ -107,14 +113,14 @@ class TestTwoPart:
             1.4 * guess * (1 + sqrt(0.1) * generator.standard_normal(2000)),
         )
         known = evidence(true + 0.002 * generator.standard_normal(2000), 0.002**2)
-        found = fitted(PAIRS, known, Guessed(guess=guess, unsure=np.zeros(2000), cap=cap))
+        found = fit_prior(PAIRS, known, ItemsetGuess(means=guess, variance=np.zeros(2000), cap=cap))
         assert found.slope == pytest.approx(1.4, rel=0.15)
         assert found.spread == pytest.approx(0.1, rel=0.5)
         assert found.share == pytest.approx(0.15, rel=0.3)
         assert found.reach == pytest.approx(0.4, rel=0.3)
 
     def test_nothing_measured_leaves_the_defaults(self):
-        assert fitted(PAIRS, Evidence.nothing(3), guessed(0.1, 0.2)) is PAIRS
+        assert fit_prior(PAIRS, Evidence.unmeasured(3), guessed(0.1, 0.2)) is PAIRS
 
 
 class TestItemLaw:
@@ -123,38 +129,38 @@ class TestItemLaw:
         generator = np.random.default_rng(2)
         true = np.concatenate((np.full(2000, 0.001), np.full(20, 0.1)))
         known = evidence(true + 0.01 * generator.standard_normal(2020), 1e-4)
-        law = ItemLaw.learnt(known)
-        belief = law.believed(known)
+        law = ItemLaw.learn(known)
+        belief = law.posterior(known)
         assert law.weights.sum() == pytest.approx(1)
         assert np.abs(belief.means[:2000] - 0.001).mean() < 0.001
         assert np.abs(belief.means[2000:] - 0.1).mean() < 0.008
-        assert belief.over(0.05)[2000:].min() > 0.95
-        assert belief.over(0.05)[:2000].max() < 0.6
-        assert law.expected(known).tolist() == pytest.approx(belief.means.tolist())
+        assert belief.probability_above(0.05)[2000:].min() > 0.95
+        assert belief.probability_above(0.05)[:2000].max() < 0.6
+        assert law.posterior_means(known).tolist() == pytest.approx(belief.means.tolist())
 
     def test_what_is_known_well_is_not_moved(self):
         """Parts are as wide as they are apart, so nothing is drawn to a grid."""
         true = np.geomspace(0.01, 0.9, 300)
         known = evidence(true, 1e-8)
-        assert ItemLaw.learnt(known).believed(known).means == pytest.approx(true, rel=0.01)
+        assert ItemLaw.learn(known).posterior(known).means == pytest.approx(true, rel=0.01)
 
     def test_a_relative_error_does_not_excuse_noise(self):
         """An estimate five deviations of noise from 0 is not 0, however unsure corrections of frequent items are."""
         zeros = np.random.default_rng(3).standard_normal(3000) * 0.01
         plain = evidence(np.append(zeros, 0.06), 1e-4)
         loose = evidence(np.append(zeros, 0.06), 1e-4, 0.1)
-        assert ItemLaw.learnt(loose).believed(loose).means[-1] > 0.02
-        assert ItemLaw.learnt(plain).believed(plain).means[-1] > 0.02
+        assert ItemLaw.learn(loose).posterior(loose).means[-1] > 0.02
+        assert ItemLaw.learn(plain).posterior(plain).means[-1] > 0.02
 
 
 class TestEvidence:
     def test_merging_is_by_precision(self):
-        both = evidence(0.1, 1.0).merged(evidence(0.4, 0.5), np.zeros(1))
+        both = evidence(0.1, 1.0).merge(evidence(0.4, 0.5), np.zeros(1))
         assert both.values[0] == pytest.approx(0.3)
         assert both.noise[0] == pytest.approx(1 / 3)
 
     def test_nothing_adds_nothing(self):
-        both = Evidence.nothing(1).merged(evidence(0.4, 0.5, 0.2), np.zeros(1))
+        both = Evidence.unmeasured(1).merge(evidence(0.4, 0.5, 0.2), np.zeros(1))
         assert (both.values[0], both.noise[0], both.relative[0]) == (0.4, 0.5, 0.2)
 
 
@@ -178,7 +184,7 @@ def law_of(*parts: tuple[int, float], most: int = 200) -> np.ndarray:
 class TestHeldSizes:
     def held(self, law: np.ndarray, people: int = 10**9) -> HeldSizes:
         seen = told_by(law, people)
-        return HeldSizes.of(seen, seen.ask.question.bins, len(law) - 1)
+        return HeldSizes.fit(seen, seen.ask.question.bins, len(law) - 1)
 
     def test_bins_without_noise_are_kept(self):
         law = law_of((0, 0.1), (1, 0.2), (3, 0.4), (5, 0.3))
@@ -194,7 +200,7 @@ class TestHeldSizes:
     def test_rare_candidates_are_cut_as_all_are_and_frequent_ones_less(self):
         law = law_of((2, 0.6), (20, 0.4))
         held = self.held(law)
-        values, slope = held.restored(np.array([-0.01, 1e-6, 0.5]), 2)
+        values, slope = held.restore_frequencies(np.array([-0.01, 1e-6, 0.5]), 2)
         assert values[0] / -0.01 == pytest.approx(held.correction(2))
         assert values[1] / 1e-6 == pytest.approx(held.correction(2), rel=0.01)
         assert 0.5 < values[2] < 0.5 * held.correction(2)
@@ -206,22 +212,24 @@ class TestHeldSizes:
         sizes, rates = np.arange(len(law)), np.array([0.001, 0.01, 0.1, 0.5])
         by_rate = 1 - np.exp(-rates[:, None] * sizes)
         seen = by_rate @ (law * np.minimum(1, 3 / np.maximum(sizes, 1)))
-        held = HeldSizes(sizes=sizes, chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
-        assert held.restored(seen, 3)[0] == pytest.approx(by_rate @ law, rel=2e-3)
+        held = HeldSizes(sizes=sizes, chances=law, bin_starts=np.array([0, 1]), covariance=np.zeros((2, 2)))
+        assert held.restore_frequencies(seen, 3)[0] == pytest.approx(by_rate @ law, rel=2e-3)
 
     def test_pairs_beside_items_are_with_those_who_hold_the_most(self):
         """People of whom some hold ten times as many items as others, and a hundred times as many pairs."""
         active = np.array([1, 2, 5, 10])
         items, pairs = 2 * active, active**2
         law = law_of(*zip((items + pairs).tolist(), [0.4, 0.3, 0.2, 0.1], strict=True))
-        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        held = HeldSizes(
+            sizes=np.arange(len(law)), chances=law, bin_starts=np.array([0, 1]), covariance=np.zeros((2, 2))
+        )
         shares = np.array([0.4, 0.3, 0.2, 0.1])
         kept = np.minimum(1, 4 / (items + pairs))
         by_length = held.by_length({1: float(items @ shares), 2: float(pairs @ shares)})
         for length, some in ((1, items), (2, pairs)):
             seen, true = 0.001 * some @ (shares * kept), 0.001 * some @ shares
-            assert by_length[length].restored(np.array([seen]), 4)[0][0] == pytest.approx(true, rel=0.03)
-            assert abs(held.restored(np.array([seen]), 4)[0][0] / true - 1) > 0.15
+            assert by_length[length].restore_frequencies(np.array([seen]), 4)[0][0] == pytest.approx(true, rel=0.03)
+            assert abs(held.restore_frequencies(np.array([seen]), 4)[0][0] / true - 1) > 0.15
 
     @pytest.mark.parametrize("expected", [{2: 1.5}, {1: 0.0, 2: 0.0}])
     def test_one_length_is_cut_as_all_are(self, expected):
@@ -230,13 +238,15 @@ class TestHeldSizes:
 
     def test_nobody_holds_any(self):
         law = law_of((0, 1.0))
-        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        held = HeldSizes(
+            sizes=np.arange(len(law)), chances=law, bin_starts=np.array([0, 1]), covariance=np.zeros((2, 2))
+        )
         assert held.by_length({1: 0.1, 2: 0.1})[2].correction(1) == 1.0
 
     @pytest.mark.parametrize("typical", [2.0, 8.0, 20.0])
     def test_what_is_typical_is_believed_where_nobody_was_asked(self, typical):
         seen = told_by(law_of((1, 1.0)), 0)
-        held = HeldSizes.of(seen, seen.ask.question.bins, 200, (typical, 0.1))
+        held = HeldSizes.fit(seen, seen.ask.question.bins, 200, (typical, 0.1))
         assert typical / 2 < held.sizes @ held.chances < 2 * typical
 
     @pytest.mark.parametrize("size", [1100, 3000, 9000])
@@ -250,7 +260,7 @@ class TestHeldSizes:
     def test_noise_alone_puts_nobody_there(self):
         """A hundredth of two thousand people in the last bin is within their noise."""
         few = self.held(law_of((3, 0.99), (5000, 0.01), most=10_000), 2000)
-        assert (few.mean_off, len(few.sizes)) == (0.0, 1501)
+        assert (few.mean_error, len(few.sizes)) == (0.0, 1501)
         many = self.held(law_of((3, 0.99), (5000, 0.01), most=10_000))
         assert many.correction(40) > 3 * few.correction(40)
 
@@ -263,7 +273,7 @@ class TestHeldSizes:
     def test_nobody_anywhere(self):
         """Reports of few people may say so of every bin."""
         seen = SimpleNamespace(values=np.full(3, -2.0), variance=np.full(3, 1e-4))
-        assert HeldSizes.of(seen, BINS[:3], 2).chances.sum() == pytest.approx(1)
+        assert HeldSizes.fit(seen, BINS[:3], 2).chances.sum() == pytest.approx(1)
 
     def test_one_item(self):
         held = self.held(law_of((0, 0.5), (1, 0.5), most=1))
@@ -287,10 +297,10 @@ class TestHeldSizes:
 
     def test_a_frequent_candidate_follows_an_error_of_the_correction_less(self):
         held = self.held(law_of((2, 0.6), (20, 0.4)))
-        rare, some, frequent = held.follows(2, np.array([0.0, 0.2, 0.7])).tolist()
+        rare, some, frequent = held.error_share(2, np.array([0.0, 0.2, 0.7])).tolist()
         assert rare == pytest.approx(1)
         assert rare > some > frequent > 0
-        assert self.held(law_of((0, 0.5), (1, 0.5), most=1)).follows(1, np.array([0.1])).tolist() == [1.0]
+        assert self.held(law_of((0, 0.5), (1, 0.5), most=1)).error_share(1, np.array([0.1])).tolist() == [1.0]
 
     @pytest.mark.parametrize("deviation", [0.0125, 0.02])
     def test_the_doubt_is_as_large_as_the_error(self, deviation):
@@ -307,7 +317,7 @@ class TestHeldSizes:
         for _ in range(20):
             told = shares + deviation * generator.standard_normal(len(bins))
             seen = SimpleNamespace(values=told, variance=np.full(len(bins), deviation**2))
-            held = HeldSizes.of(seen, bins, 400)
+            held = HeldSizes.fit(seen, bins, 400)
             errors.append(abs(log(held.correction(6) / true)) / held.doubt(6))
         assert 0.3 < np.median(errors) < 1.25
 
@@ -333,7 +343,7 @@ class TestHeldSizes:
         for _ in range(20):
             told = shares + deviation * generator.standard_normal(len(BINS))
             seen = SimpleNamespace(values=told, variance=np.full(len(BINS), deviation**2))
-            errors.append(log(HeldSizes.of(seen, BINS, 2016).correction(2) / true))
+            errors.append(log(HeldSizes.fit(seen, BINS, 2016).correction(2) / true))
         assert sqrt(np.mean(np.square(errors))) < off
 
     def test_little_is_known_of_a_correction_from_few_people(self):
@@ -343,7 +353,9 @@ class TestHeldSizes:
     def test_what_may_be_off_hangs_on_no_sign(self):
         """An estimate hardly below 0 is as rare as one hardly over it, and as much of it was cut off."""
         law = law_of((2, 0.5), (20, 0.5))
-        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        held = HeldSizes(
+            sizes=np.arange(len(law)), chances=law, bin_starts=np.array([0, 1]), covariance=np.zeros((2, 2))
+        )
         answer = SimpleNamespace(
             ask=SimpleNamespace(frequencies=SimpleNamespace(pad=2, spread=lambda values, people: np.full(1, 1e-6))),
             people=1000,
@@ -359,7 +371,7 @@ class TestHeldSizes:
 
     def test_nothing_is_cut_where_nobody_holds_more(self):
         seen = told_by(law_of((1, 1.0)))
-        held = HeldSizes.of(seen, seen.ask.question.bins, 200)
+        held = HeldSizes.fit(seen, seen.ask.question.bins, 200)
         answer = Estimate(
             Ask.of("which", Partition().next(Fraction(1, 2)), Which(CandidateList(items=2)), "grr", Fraction(1)),
             100,
@@ -372,7 +384,7 @@ class TestHeldSizes:
 
 def level(sets: list[tuple[int, ...]], means: list[float]) -> PatternLevel:
     known = evidence(means, 1e-12)
-    return PatternLevel.of(sets, ItemLaw.learnt(known).believed(known))
+    return PatternLevel.build(sets, ItemLaw.learn(known).posterior(known))
 
 
 class TestLarger:
@@ -380,7 +392,7 @@ class TestLarger:
         """f(ab) f(ac) / f(a), and the same for b and c, in the geometric mean."""
         items = level([(0,), (1,), (2,)], [0.5, 0.4, 0.3])
         pairs = level([(0, 1), (0, 2), (1, 2)], [0.3, 0.2, 0.2])
-        found = larger_of([items, pairs], np.ones(3), Measured())
+        found = build_larger_sets([items, pairs], np.ones(3), EvidenceTable())
         assert found is not None
         assert found.sets == [(0, 1, 2)]
         core = (0.3 * 0.2 / 0.5 * 0.3 * 0.2 / 0.4 * 0.2 * 0.2 / 0.3) ** (1 / 3)
@@ -389,7 +401,7 @@ class TestLarger:
     def test_all_parts_have_to_be_likely(self):
         items = level([(0,), (1,), (2,)], [0.5, 0.4, 0.3])
         pairs = level([(0, 1), (0, 2), (1, 2)], [0.3, 0.2, 0.2])
-        assert larger_of([items, pairs], np.array([1.0, 1.0, 0.0]), Measured()) is None
+        assert build_larger_sets([items, pairs], np.array([1.0, 1.0, 0.0]), EvidenceTable()) is None
 
 
 class TestPicture:
@@ -397,45 +409,49 @@ class TestPicture:
         return PatternBeliefs(evidence(values, noise), 0.0, **{"top": 3, "least": 1, "largest": 2} | wanted)
 
     def test_nothing_is_asked_where_everything_is_known(self):
-        assert self.picture([0.6, 0.5, 0.4, 1e-5, 1e-5], 1e-12, largest=1).uncertain(0.01, 100) == []
+        assert self.picture([0.6, 0.5, 0.4, 1e-5, 1e-5], 1e-12, largest=1).uncertain_patterns(0.01, 100) == []
 
     def test_of_very_many_items_those_are_kept_that_may_matter(self, monkeypatch):
         """What is believed and asked for is the same as if all were kept, also after a round about some of them."""
         noise = np.random.default_rng(3).normal(0, 0.003, 5000)
         told = evidence(np.maximum(0.3 / np.arange(1, 5001), 1e-4) + noise, 9e-6)
         seen = []
-        for most in (candidates.MOST_KEPT, 600):
-            monkeypatch.setattr(candidates, "MOST_KEPT", most)
+        for most in (candidates.MAX_KEPT_ITEMS, 600):
+            monkeypatch.setattr(candidates, "MAX_KEPT_ITEMS", most)
             picture = PatternBeliefs(told, 0.1, top=20, least=1, largest=2)
-            asked = picture.uncertain(0.01, 50)
+            asked = picture.uncertain_patterns(0.01, 50)
             picture.add(asked, evidence(np.linspace(0.02, 0.001, len(asked)), 1e-6), 0.1)
             assert len(picture.items.values) == min(most, 5000)
             levels = [(level.sets, level.means.tolist()) for level in picture.levels]
-            seen.append((asked, levels, picture.best(20), picture.near, picture.heard_of_items))
+            seen.append(
+                (asked, levels, picture.most_frequent(20), picture.target_frequency, picture.precision_of_items)
+            )
         assert seen[0][:4] == seen[1][:4]
         assert seen[0][4] == pytest.approx(seen[1][4], rel=0.05)
 
     def test_then_the_top_is_asked_for_its_counts(self):
-        assert self.picture([0.4, 1e-5, 0.6, 0.5, 1e-5], 1e-12, largest=1).best(3) == [(0,), (2,), (3,)]
+        assert self.picture([0.4, 1e-5, 0.6, 0.5, 1e-5], 1e-12, largest=1).most_frequent(3) == [(0,), (2,), (3,)]
         assert len(simulate([{"a"}] * 900, "adept", top=1, epsilon=8, seed=1).rounds) == 8
 
     def test_what_is_sure_is_not_asked(self):
         picture = self.picture([0.6, 0.5, 0.21, 0.2, 0.001], 1e-4, largest=1)
-        assert picture.uncertain(0.01, 100) == [(2,), (3,)]
-        assert picture.uncertain(0.01, 1) in ([(2,)], [(3,)])
+        assert picture.uncertain_patterns(0.01, 100) == [(2,), (3,)]
+        assert picture.uncertain_patterns(0.01, 1) in ([(2,)], [(3,)])
 
     def test_a_person_is_expected_to_hold_few_of_what_is_asked(self):
         """Of forty items that every second person holds; the most uncertain come first, and one at least."""
         picture = self.picture(np.linspace(0.45, 0.55, 40), 1e-3, top=20, largest=1)
         means = dict(zip(picture.levels[0].sets, picture.levels[0].means, strict=True))
-        every, few = picture.uncertain(0.01, 100), picture.uncertain(0.01, 100, 5)
+        every, few = picture.uncertain_patterns(0.01, 100), picture.uncertain_patterns(0.01, 100, 5)
         assert sum(means[one] for one in every) > 15
         assert 4 < sum(means[one] for one in few) <= 5
-        chances = dict(zip(picture.levels[0].sets, picture.levels[0].belief.over(picture.threshold), strict=True))
+        chances = dict(
+            zip(picture.levels[0].sets, picture.levels[0].belief.probability_above(picture.threshold), strict=True)
+        )
         others = [abs(chances[one] - 0.5) for one in every if one not in few]
         assert max(abs(chances[one] - 0.5) for one in few) <= min(others)
-        assert len(picture.uncertain(0.01, 100, 0.1)) == 1
-        assert sum(means[one] for one in picture.best(20, 5)) <= 5
+        assert len(picture.uncertain_patterns(0.01, 100, 0.1)) == 1
+        assert sum(means[one] for one in picture.most_frequent(20, 5)) <= 5
 
     @pytest.mark.parametrize(("top", "items"), [(3, 200), (300, 900), (500, 1000)])
     def test_as_many_items_are_looked_at_as_are_wanted_and_few_are_paired(self, top, items):
@@ -448,10 +464,10 @@ class TestPicture:
         """Three items and three wanted: no border, but frequencies to tell. Of more, those at the border."""
         few = self.picture([0.6, 0.5, 0.4], 1e-6, largest=1)
         assert few.threshold < 1e-5
-        assert few.near == pytest.approx(0.5, rel=0.01)
+        assert few.target_frequency == pytest.approx(0.5, rel=0.01)
         more = self.picture([0.6, 0.5, 0.4, 0.01], 1e-6, largest=1)
-        assert more.near >= more.threshold
-        assert more.near == pytest.approx(0.4, rel=0.05)
+        assert more.target_frequency >= more.threshold
+        assert more.target_frequency == pytest.approx(0.4, rel=0.05)
 
     def test_the_threshold_is_where_as_many_are_expected(self):
         picture = self.picture([0.6, 0.5, 0.3, 0.1, 0.05], 1e-10, largest=1)
@@ -482,10 +498,10 @@ class TestPicture:
         assert items.sets == [(0,), (1,), (3,), (2,)]
         assert items.means.tolist() == [0.5, 0.4, 0.02, 0.0]
         assert items.belief.variance[:2] == pytest.approx([1e-4 + 0.01 * 0.25, 1e-4 + 0.01 * 0.16])
-        assert pairs.means[pairs.place[0, 1]] == pytest.approx(0.2)
+        assert pairs.means[pairs.positions[0, 1]] == pytest.approx(0.2)
         picture.add([(0, 1), (0, 3)], evidence([0.31, -0.01], 1e-6), 0.0)
         pairs = picture.levels[1]
-        assert pairs.means[[pairs.place[0, 1], pairs.place[0, 3]]].tolist() == [0.31, 0.0]
+        assert pairs.means[[pairs.positions[0, 1], pairs.positions[0, 3]]].tolist() == [0.31, 0.0]
 
     def test_without_merging_the_newest_counts(self):
         picture = PatternBeliefs(evidence([0.5, 0.4, 0.3], 1e-4), 0.0, top=2, least=1, largest=2, merged=False)
@@ -493,7 +509,7 @@ class TestPicture:
         assert picture.items.values.tolist() == [0.54, 0.4, 0.3]
         assert picture.items.noise.tolist() == [1e-2, 1e-4, 1e-4]
         picture.add([(0, 1)], evidence([0.3], 1e-2), 0.0)
-        assert picture.measured.of([(0, 1)]).values.tolist() == [0.3]
+        assert picture.table.evidence_of([(0, 1)]).values.tolist() == [0.3]
 
 
 class TestScale:
@@ -504,15 +520,15 @@ class TestScale:
 
     def test_what_a_round_lies_over_what_is_believed(self):
         both = (np.array([0.5, 0.3]), np.zeros(2))
-        found = Scales.found(evidence([0.6, 0.36], 1e-6), both, (0.0, 0.5), (np.ones(2), np.ones(2)))
-        assert (found.before, found.doubt) == (0.0, 0.0)
-        assert found.new == pytest.approx(0.2, rel=1e-4)
+        found = CommonErrors.estimate(evidence([0.6, 0.36], 1e-6), both, (0.0, 0.5), (np.ones(2), np.ones(2)))
+        assert (found.earlier, found.doubt) == (0.0, 0.0)
+        assert found.newer == pytest.approx(0.2, rel=1e-4)
         assert found.spare == pytest.approx(1e-6 / (0.5**2 + 0.3**2), rel=1e-4)
 
     def test_nothing_is_known_before(self):
         nothing = np.zeros(0)
-        found = Scales.found(evidence([], 1.0), (nothing, nothing), (0.1, 0.2), (nothing, nothing))
-        assert (found.before, found.new, found.doubt, found.spare) == (0.0, 0.0, 0.1, 0.0)
+        found = CommonErrors.estimate(evidence([], 1.0), (nothing, nothing), (0.1, 0.2), (nothing, nothing))
+        assert (found.earlier, found.newer, found.doubt, found.spare) == (0.0, 0.0, 0.1, 0.0)
 
     def test_is_a_regression(self):
         """The same by least squares, with a row for what is known of either error before."""
@@ -520,12 +536,12 @@ class TestScale:
         means, variance = generator.uniform(0.05, 0.6, 12), generator.uniform(1e-5, 1e-4, 12)
         follows = (generator.uniform(0.3, 1, 12), generator.uniform(0.3, 1, 12))
         told = evidence(means * 1.1 + 0.01 * generator.standard_normal(12), 1e-4, 0.01)
-        found = Scales.found(told, (means, variance), (0.1, 0.2), follows)
+        found = CommonErrors.estimate(told, (means, variance), (0.1, 0.2), follows)
         wide = np.sqrt(1e-4 + variance + 0.01 * means**2)
         rows = np.vstack((np.stack((-means * follows[0], means * follows[1]), 1) / wide[:, None], np.diag([10, 5])))
         wanted = np.linalg.lstsq(rows, np.append((told.values - means) / wide, [0.0, 0.0]), rcond=None)[0]
         left = np.linalg.inv(rows.T @ rows)
-        assert [found.before, found.new] == pytest.approx(wanted.tolist())
+        assert [found.earlier, found.newer] == pytest.approx(wanted.tolist())
         assert found.doubt == pytest.approx(sqrt(left[0, 0]))
         assert found.spare == pytest.approx(np.array([1, -1]) @ left @ np.array([1, -1]))
 
@@ -572,7 +588,7 @@ def shown(number: float) -> str:
 
 def written(value) -> str:
     """Return a constant as the page writes it: of a long list how many, from where to where."""
-    if isinstance(value, TwoPart):
+    if isinstance(value, ItemsetPrior):
         value = (value.slope, value.spread, value.share, value.reach)
     if isinstance(value, int | float):
         return shown(value)
@@ -609,13 +625,13 @@ class TestFewPeople:
         )
         assert known.noise_at(np.array([0.0, 0.0])).tolist() == pytest.approx([0.01, 0.01])
         assert known.noise_at(np.array([0.4, 0.4])).tolist() == pytest.approx([0.09, 0.09])
-        both = known.merged(known, np.array([0.2, 0.2]))
+        both = known.merge(known, np.array([0.2, 0.2]))
         assert both.noise.tolist() == pytest.approx([0.005, 0.045])
         assert both.noise_at(np.zeros(2)).tolist() == pytest.approx([0.005, 0.005])
         steep = Evidence(values=np.array([0.1]), noise=np.array([0.01]), relative=np.zeros(1), growth=np.array([-0.1]))
         assert steep.noise_at(np.array([1.0])).tolist() == pytest.approx([0.01])  # never below all that was seen
-        assert (steep.merged(known.take(np.array([1])), np.array([0.4])).noise > 0).all()
-        assert known.scaled(0.5).noise_at(np.full(2, 0.2)).tolist() == pytest.approx([0.0225, 0.0225])
+        assert (steep.merge(known.take(np.array([1])), np.array([0.4])).noise > 0).all()
+        assert known.scale(0.5).noise_at(np.full(2, 0.2)).tolist() == pytest.approx([0.0225, 0.0225])
 
     @pytest.mark.statistical
     @pytest.mark.parametrize("epsilon", [4, 8])

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from discreet.baskets.read import read
-from discreet.local.estimation.beliefs import Evidence, ItemLaw, mixed
-from discreet.local.estimation.candidates import Measured, PatternBeliefs, PatternLevel, larger_of, pairs_of
-from discreet.local.estimation.priors import PAIRS, Guessed
+from discreet.local.estimation.beliefs import Evidence, ItemLaw, mix_normals
+from discreet.local.estimation.candidates import (
+    EvidenceTable,
+    PatternBeliefs,
+    PatternLevel,
+    build_larger_sets,
+    build_pairs,
+)
+from discreet.local.estimation.priors import PAIRS, ItemsetGuess
 from discreet.local.study.simulate import simulate
 
 
@@ -18,15 +24,15 @@ def evidence(values, noise):
 
 class TestNothingIsHeldByMoreThanEverybody:
     def test_a_part_that_reaches_over_1_is_cut_there(self):
-        belief = mixed(np.ones((1, 2)), np.array([[1.1, 0.5]]), np.array([[0.1, 0.1]]), np.zeros(1, bool))
+        belief = mix_normals(np.ones((1, 2)), np.array([[1.1, 0.5]]), np.array([[0.1, 0.1]]), np.zeros(1, bool))
         grid = np.linspace(0, 1, 200_001)
         law = np.exp(-((grid - 1.1) ** 2) / 0.02)
         mean = (law * grid).sum() / law.sum()
         assert belief.means == pytest.approx([mean, 0.5], abs=1e-4)
         assert belief.variance[0] == pytest.approx((law * (grid - mean) ** 2).sum() / law.sum(), rel=1e-2)
         over = law[grid > 0.95].sum() / law.sum()
-        assert belief.over(0.95)[0] == pytest.approx(over, abs=1e-3)
-        assert belief.over(1.0) == pytest.approx([0, 0], abs=1e-6)
+        assert belief.probability_above(0.95)[0] == pytest.approx(over, abs=1e-3)
+        assert belief.probability_above(1.0) == pytest.approx([0, 0], abs=1e-6)
 
     def test_what_is_over_1_says_by_how_much_all_is_too_large(self):
         """Ten items of everybody, told a fifth too high by a correction that is known to a tenth."""
@@ -50,9 +56,9 @@ class TestFloor:
     def test_who_holds_two_items_that_nearly_all_hold_holds_both(self):
         """At least f(a) + f(b) - 1 of the people: the prior is as narrow as that."""
         known = evidence([0.97, 0.96, 0.2], 1e-8)
-        items = PatternLevel.of([(0,), (1,), (2,)], ItemLaw.learnt(known).believed(known))
-        pairs = pairs_of(items, Measured())
-        both, rare = pairs.place[0, 1], pairs.place[0, 2]
+        items = PatternLevel.build([(0,), (1,), (2,)], ItemLaw.learn(known).posterior(known))
+        pairs = build_pairs(items, EvidenceTable())
+        both, rare = pairs.positions[0, 1], pairs.positions[0, 2]
         assert pairs.means[both] == pytest.approx(0.931, abs=0.01)
         assert np.sqrt(pairs.belief.variance[both]) < 0.03
         assert pairs.belief.floor[both] == pytest.approx(0.93, abs=0.01)
@@ -60,18 +66,18 @@ class TestFloor:
 
     def test_of_rare_items_nothing_changes(self):
         known, few = evidence([0.02, 0.01], 1e-5), np.array([0.01, 0.02])
-        plain = Guessed(guess=few**2, unsure=few**4, cap=few)
-        floored = Guessed(guess=few**2, unsure=few**4, cap=few, floor=np.zeros(2))
-        assert PAIRS.believed(known, plain).means == pytest.approx(PAIRS.believed(known, floored).means, rel=1e-12)
+        plain = ItemsetGuess(means=few**2, variance=few**4, cap=few)
+        floored = ItemsetGuess(means=few**2, variance=few**4, cap=few, floor=np.zeros(2))
+        assert PAIRS.posterior(known, plain).means == pytest.approx(PAIRS.posterior(known, floored).means, rel=1e-12)
 
     def test_larger_sets_are_held_by_whoever_holds_two_parts_of_what_all_hold(self):
         def level(sets, means):
             known = evidence(means, 1e-8)
-            return PatternLevel.of(sets, ItemLaw.learnt(known).believed(known))
+            return PatternLevel.build(sets, ItemLaw.learn(known).posterior(known))
 
         items = level([(0,), (1,), (2,)], [0.99, 0.98, 0.97])
         pairs = level([(0, 1), (0, 2), (1, 2)], [0.97, 0.96, 0.95])
-        found = larger_of([items, pairs], np.ones(3), Measured())
+        found = build_larger_sets([items, pairs], np.ones(3), EvidenceTable())
         assert found is not None
         least = 2 / 3 * (0.97 + 0.96 + 0.95) - (0.99 + 0.98 + 0.97) / 3
         assert found.belief.floor[0] == pytest.approx(least, abs=0.01)

@@ -16,7 +16,7 @@ from discreet.errors import MisuseError
 from discreet.exact.metrics import score_relations
 from discreet.exact.relations import relations
 from discreet.local.estimation.beliefs import Evidence
-from discreet.local.estimation.priors import RELATIONS, Guessed, pulled
+from discreet.local.estimation.priors import RELATIONS, ItemsetGuess, shrink_estimates
 from discreet.local.protocols.pairs import PairsProtocol as PairsProtocol
 from discreet.local.protocols.pairs import Singles
 from discreet.local.study.conversation import Wanted
@@ -139,16 +139,16 @@ def seen(seed: int, *, noise: float, far: int = 12, many: int = 1000) -> tuple[n
 
 def two_part(values, variance, guess, most, doubt=0.0):
     """Return what to expect, and its variance."""
-    guessed = Guessed(guess=guess, unsure=np.full(len(guess), doubt), cap=most)
-    return pulled(Evidence.noisy(values, variance), guessed)
+    guessed = ItemsetGuess(means=guess, variance=np.full(len(guess), doubt), cap=most)
+    return shrink_estimates(Evidence.noisy(values, variance), guessed)
 
 
 class TestPrior:
     def test_the_numbers_of_the_prior_are_not_sure_either(self):
         """One estimate says little about them, so they are about as unsure as before: that is in its variance."""
         value, variance, guess, most = (np.array([number]) for number in (0.02, 1e-3, 0.02, 0.2))
-        known, guessed = Evidence.noisy(value, variance), Guessed(guess=guess, unsure=np.zeros(1), cap=most)
-        assert pulled(known, guessed)[1] > 1.2 * RELATIONS.believed(known, guessed).variance
+        known, guessed = Evidence.noisy(value, variance), ItemsetGuess(means=guess, variance=np.zeros(1), cap=most)
+        assert shrink_estimates(known, guessed)[1] > 1.2 * RELATIONS.posterior(known, guessed).variance
 
     def test_what_has_no_noise_stays(self):
         values, guess = np.array([0.3, 0.01, 0.02, 0.5]), np.array([0.02, 0.01, 0.02, 0.02])

@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
-from discreet.lab.measure.noise_free import learn_without_noise
 from discreet.local.estimation.spectral import (
     MatrixBelief,
     bounds,
+    compose_matrix,
     decomposed,
     independent,
+    public_signs,
     rank_of,
     reach,
-    signs,
-    updated,
-    whole,
+    round_direction,
 )
 from discreet.local.protocols.relations import RelationMiner
 from discreet.local.protocols.relations_full import RelationsFull
 from discreet.local.protocols.svd_fo import SVDFO
 from discreet.local.study.conversation import Wanted
 from discreet.local.study.simulate import simulate
+from discreet_lab.measure.noise_free import learn_without_noise
 
 WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda some: np.array(some, np.int64))
 
@@ -82,7 +82,7 @@ class TestFixedPoint:
         many = min(many, len(supports))
         # Whatever the values that were heard, as long as they can be told apart.
         heard = np.random.default_rng(seed).permutation(np.arange(1.0, many + 1)) / many
-        after_left, singular, after_right = decomposed(updated(left[:, :many], heard, right[:, :many]))
+        after_left, singular, after_right = decomposed(compose_matrix(left[:, :many], heard, right[:, :many]))
         assert singular[:many] == pytest.approx(np.sort(heard)[::-1])
         for at, place in enumerate(np.argsort(-heard)):
             assert abs(after_left[:, at] @ left[:, place]) == pytest.approx(1.0)
@@ -152,11 +152,11 @@ class TestSpectral:
         assert bounds(way, way, 4, together=False) == (-50, 50)
 
     def test_fresh_directions_differ_and_are_public(self):
-        rows = [tuple(signs(64, number)) for number in range(400)]
+        rows = [tuple(public_signs(64, number)) for number in range(400)]
         assert len(set(rows)) == 400
         assert abs(np.mean(rows)) < 0.02  # by 25,600 signs: three standard deviations
-        assert whole(np.array([0.5, -1.0, 0.0])).tolist() == [2048, -4096, 0]
-        assert whole(np.zeros(2)).tolist() == [0, 0]
+        assert round_direction(np.array([0.5, -1.0, 0.0])).tolist() == [2048, -4096, 0]
+        assert round_direction(np.zeros(2)).tolist() == [0, 0]
 
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_exact_answers_about_everything_are_believed(self, symmetric):
@@ -169,7 +169,7 @@ class TestSpectral:
         for _ in range(40):
             left = rng.standard_normal(4)
             right = left if symmetric else rng.standard_normal(4)
-            belief.measured(left, right, float(left @ truth @ right), 1e-12)
+            belief.add_measurement(left, right, float(left @ truth @ right), 1e-12)
         assert belief.mean() == pytest.approx(truth, abs=1e-4)
         assert belief.variance().max() < 1e-4
 
@@ -183,7 +183,7 @@ class TestSpectral:
             right = left if symmetric else rng.standard_normal(5)
             heard = float(left @ guess @ right) + rng.standard_normal()
             for belief in (rounds, once):
-                belief.measured(left, right, heard, 0.2)
+                belief.add_measurement(left, right, heard, 0.2)
             if at % 7 == 3:
                 rounds.mean()
         assert rounds.mean() == pytest.approx(once.mean(), abs=1e-12)
@@ -192,15 +192,15 @@ class TestSpectral:
     def test_answers_that_are_surer_than_rounding_allows(self):
         belief = MatrixBelief(guess=np.zeros((3, 3)), doubt=np.full((3, 3), 1e6), symmetric=False)
         for _ in range(20):
-            belief.measured(np.ones(3), np.ones(3), 9.0, 0.0)
+            belief.add_measurement(np.ones(3), np.ones(3), 9.0, 0.0)
         assert belief.mean() == pytest.approx(np.ones((3, 3)), abs=1e-3)
         assert np.isfinite(belief.variance()).all()
 
     def test_precision_weighs_and_nobody_says_nothing(self):
         belief = MatrixBelief(guess=np.zeros((1, 1)), doubt=np.ones((1, 1)), symmetric=True)
-        belief.measured(np.ones(1), np.ones(1), 9.0, float("inf"))
+        belief.add_measurement(np.ones(1), np.ones(1), 9.0, float("inf"))
         assert belief.mean() == pytest.approx(0.0)
-        belief.measured(np.ones(1), np.ones(1), 3.0, 0.5)
+        belief.add_measurement(np.ones(1), np.ones(1), 3.0, 0.5)
         # The factor of the doubt is the likeliest of the powers of two around 3: with 2² it is 4 / 4.5 of the answer.
         factor = (float(belief.mean()[0, 0]) / 3) * 0.5 / (1 - float(belief.mean()[0, 0]) / 3)
         assert factor in (pytest.approx(4.0), pytest.approx(16.0))

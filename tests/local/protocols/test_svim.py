@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.lab.data.datasets import load, path
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, Who, converse
 from discreet.local.study.questions import CandidateList, HowMany
@@ -17,6 +16,7 @@ from discreet.local.study.rounds import SizesRound
 from discreet.local.study.simulate import SimulatedPeople
 from discreet.registry import protocol, protocols
 from discreet.registry.settings import typed
+from discreet_lab.data.datasets import load, path
 
 WANTED = Wanted(items=40, top=3, epsilon=Fraction(2))
 

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
 from discreet.local.device.loss import WORD
-from discreet.local.protocol import Protocol
-from discreet.local.protocols.svsm import SVSM, guessed, longest, shrunk
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
+from discreet.local.protocols.svsm import guessed, longest, shrunk
+from discreet.local.study.conversation import Ask, Estimate, Wanted, converse
 from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
+from truthful import TABLE_1, led
 
 
 class TestLongest:
@@ -82,36 +81,6 @@ class TestGuessed:
         """The factor of 0.9: without the most frequent item a set is likelier than with it."""
         found = guessed(np.array([1.0, 0.9, 0.8]), 9, 3)
         assert found.index((1, 2)) < found.index((0, 1, 2))
-
-
-def fractions_of(baskets: list[set[int]]):
-    """Answer every round as it is expected without noise, among endlessly many people."""
-
-    def hear(ask: Ask) -> Estimate:
-        from discreet.local.device.answering import held
-
-        people, oracle = 10**12, ask.oracle
-        shares = np.zeros(ask.question.values)
-        for basket in baskets:
-            values = held(ask.form, basket)
-            kept = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
-            shares[values] += kept / len(baskets)
-        wanted = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
-        return Estimate(ask, people, np.rint(wanted).astype(np.int64))
-
-    return hear
-
-
-# Table I of the paper: a, c, e; b, d, e; a, b, e; a, d, e; a, f.
-TABLE_1 = [{0, 2, 4}, {1, 3, 4}, {0, 1, 4}, {0, 3, 4}, {0, 5}]
-
-
-def led(name: str | Protocol, baskets: list[set[int]], **wanted) -> tuple[Learnt, list[Ask]]:
-    asked = Wanted(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | wanted)
-    plan = protocol(name)
-    plan.check(asked)
-    learnt, heard = converse(plan.talk(asked), fractions_of(baskets), reports=plan.reports)
-    return learnt, [one.ask for one in heard]
 
 
 class TestTableI:
@@ -213,40 +182,6 @@ class TestShrunk:
         shrunken, variance = shrunk(values, noise, guess)
         assert shrunken == pytest.approx([0.3, 0.1])
         assert variance == pytest.approx([0.01, 0.01])
-
-
-class TestLadder:
-    def test_the_rungs_differ_as_the_paper_says(self):
-        rungs = [plan for name, plan in FIGURE_3.items() if name.startswith("(")]
-        told = []
-        for plan in rungs:
-            _, asks = led(plan, TABLE_1 * 3, items=40, top=3)
-            which = [one.oracle for one in asks if one.name.startswith("which")]
-            told.append([(one.name, one.pad) for one in which])
-        assert told == [
-            [("blh", 3), ("sue", 6)],
-            [("olh", 3), ("olh", 6)],
-            [("olh", 1), ("olh", 6)],
-            [("olh", 1), ("grr", 6)],
-            [("olh", 1), ("grr", 3)],
-            [("olh", 1), ("grr", 3)],
-        ]
-        assert [plan.corrected for plan in rungs] == [False] * 5 + [True]  # type: ignore[attr-defined]
-
-    def test_the_head_is_svim(self):
-        rung = FIGURE_3["(OLH, 1), (Adap, L)(c)"]
-        shared = [one.text() for one in led(rung, TABLE_1, items=40)[1]]
-        assert shared == [one.text() for one in led("svim", TABLE_1, items=40)[1]]
-
-    def test_ldpminer_inside_estimates_itemsets_as_it_does_items(self):
-        _, asks = led(FIGURE_4["SVSM with LDPMiner"], TABLE_1, items=40)
-        assert [(one.name, one.oracle.name, one.oracle.pad) for one in asks] == [
-            ("how many items", "olh", 1),
-            ("which items", "blh", 3),
-            ("which candidates", "sue", 6),
-            ("which itemsets", "sue", 3),
-        ]
-        assert FIGURE_4["SVSM"] == SVSM()
 
 
 @pytest.mark.parametrize("top", [1, 2])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.lab.comparators.published import PublishedLDPMiner
 from discreet.local.device.loss import WORD
 from discreet.local.oracle import EVERY_LOSS
 from discreet.local.oracles.grr import GRR
@@ -213,21 +212,6 @@ def test_too_many_patterns():
     with pytest.raises(MisuseError) as error:
         Wanted(items=5, top=100_001, epsilon=ONE)
     assert str(error.value) == "A local protocol finds up to 100,000 patterns; 100,001 were wanted."
-
-
-def test_the_published_form_asks_everyone_twice():
-    plan = PublishedLDPMiner(padding=3)
-    _, estimates = converse(plan.talk(WANTED), heard, reports=plan.reports)
-    asks = [one.ask for one in estimates]
-    assert [(one.who, one.oracle.name, one.oracle.epsilon, one.oracle.pad) for one in asks] == [
-        (Who(0, WORD), "blh", Fraction(1, 2), 3),
-        (Who(0, WORD), "sue", Fraction(1, 2), 6),
-    ]
-    guarantee = promised(asks, plan.public)
-    assert guarantee.epsilon == 1
-    assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
-    with pytest.raises(MisuseError, match="asks people again"):
-        converse(plan.talk(WANTED), heard)
 
 
 def test_where_nobody_was_asked_anything_may_be():

@@ -12,7 +12,6 @@ import pytest
 import discreet
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.lab.measure.liars import Liars, attacked, targets
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.study.conversation import Ask, Estimate, Wanted, Who
@@ -21,6 +20,7 @@ from discreet.local.study.questions import CandidateList, HowMany, Which
 from discreet.registry import protocol
 from discreet.results.files import load
 from discreet.results.show import promises
+from discreet_lab.measure.liars import Liars, attacked, targets
 
 EVERYONE = Who(0, 1 << 32)
 PEOPLE, SHARE, HELD = 20_000, Fraction(1, 10), 0.4
@@ -33,7 +33,7 @@ LIVE = [name for name, one in oracles().items() if one.live]
 def named(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
     """Return the supports of a real report that names the first value, or that does not."""
     for _ in range(10_000):
-        columns = oracle.columns([oracle.randomise(holds)])
+        columns = oracle.codec.make_columns([oracle.randomise(holds)])
         supports = oracle.supports(columns)
         if bool(supports[0]) is want:
             return supports
@@ -64,12 +64,12 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
         cells = {"seed": np.repeat(seeds, len(values)), oracle.place: np.tile(values, liars)}
         names = oracle.named(cells, np.zeros(1, np.int64)).reshape(liars, -1)
         lies = {"seed": seeds, oracle.place: np.argmax(names == lifting, axis=1)}
-        aggregate = oracle.empty()
+        aggregate = oracle.adder.start()
         for columns in (oracle.reports(answered(honest), run), lies):
-            oracle.add(aggregate, columns)
+            oracle.adder.add(aggregate, columns)
         truth = HELD * (1 - float(SHARE)) + (0.0 if lifting else float(SHARE))
         for share in misses:
-            low, high = LiarBounds([Estimate(ask, PEOPLE, oracle.decoded(aggregate))], share).itemset((0,))
+            low, high = LiarBounds([Estimate(ask, PEOPLE, oracle.adder.decode(aggregate))], share).itemset((0,))
             misses[share] += not low <= truth <= high
     assert misses[SHARE] <= 4
     assert misses[Fraction(1, 10**9)] > 25

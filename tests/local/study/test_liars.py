@@ -12,12 +12,12 @@ from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.exact.metrics import cumulative_rank
 from discreet.exact.mine import mine
-from discreet.lab.measure.liars import ATTACKS, Liars, attacked, crafted, targets
-from discreet.local.estimation.sizes import BINS, FEW
+from discreet.local.estimation.sizes import BINS, FEW_BINS
 from discreet.local.oracle_steps.choice import SIZE_LIARS, TARGETS, adaptive, error, honest_share, oracles
 from discreet.local.study.conversation import Wanted
 from discreet.local.study.rounds import size_bins
 from discreet.registry import protocol
+from discreet_lab.measure.liars import ATTACKS, Liars, attacked, crafted, targets
 
 TOP = 32
 ITEMS = 300
@@ -84,6 +84,18 @@ def test_whoever_screens_an_honest_study_sees_nothing(baskets):
     assert not discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, speed="aggregated").asked["screen"]
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["svim", "svsm"])
+def test_an_honest_study_of_people_who_are_all_alike_is_not_accused(name):
+    """Less than one report in a cell of a table of published seeds: 12 rounds, by chance once in 160 times at most."""
+    many, size = 100_000, 3
+    held = np.tile(np.arange(size, dtype=np.int32), many)
+    alike = Baskets(np.arange(many + 1) * size, held, Vocabulary([f"item {code}" for code in range(ITEMS)]))
+    for seed in range(2):
+        outcome = discreet.simulate(alike, name, top=10, epsilon=4, seed=seed)
+        assert all((line.left_out, line.alarms) == (0, ()) for line in outcome.rounds)
+
+
 def test_reports_that_are_too_many_to_keep_are_made_again(baskets, monkeypatch):
     from discreet.local.study import simulate
 
@@ -110,7 +122,7 @@ def test_the_share_that_liars_about_sizes_cannot_move():
 
 def test_sizes_are_told_apart_as_finely_as_liars_allow():
     """Few bins, unless epsilon is so large that a report adds to little beside itself."""
-    assert size_bins(1515, Fraction(1)) == FEW
+    assert size_bins(1515, Fraction(1)) == FEW_BINS
     assert size_bins(1515, Fraction(4)) == BINS
     assert size_bins(1, Fraction(1)) == size_bins(1, Fraction(4)) == (0, 1)
 

@@ -74,7 +74,7 @@ def test_words_that_devices_draw_again(monkeypatch):
     def highest(seed, out):
         out[:] = (1 << 32) - 1
 
-    monkeypatch.setattr(one_basket, "tickets", highest)
+    monkeypatch.setattr(one_basket, "draw_tickets", highest)
     again = drawn(receipts(people), 5)
     monkeypatch.undo()
     assert again == drawn(receipts(people), 5)

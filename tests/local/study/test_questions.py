@@ -14,7 +14,7 @@ import strategies
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device.answering import held
-from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
+from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 
 KNOWN = 9  # items the data have; questions name up to 12
 ROWS = strategies.rows(KNOWN, 8)
@@ -32,7 +32,7 @@ def baskets_of(rows: list[list[int]]) -> Baskets:
     return Baskets(offsets, np.array([code for row in rows for code in row], np.int32), Vocabulary(list(range(KNOWN))))
 
 
-def agree(question: Question, rows: list[list[int]]) -> None:
+def agree(question: DeviceQuestion, rows: list[list[int]]) -> None:
     """Everyone, in two orders, answers as their device does."""
     baskets = baskets_of(rows)
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):

@@ -15,7 +15,6 @@ from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import InputError, MisuseError
 from discreet.exact.metrics import cumulative_rank
 from discreet.kernels import jit
-from discreet.lab.comparators.published import PublishedLDPMiner
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Estimate, Learnt, Who
 from discreet.local.study.outcome import as_patterns
@@ -163,21 +162,6 @@ def test_counts_are_out_of_all_people(baskets):
     truth = discreet.mine(baskets, top=3, lengths=1).to_dict()
     for itemset, count in outcome.patterns.to_dict().items():
         assert count == pytest.approx(truth[itemset], rel=0.1)
-
-
-def test_the_guarantee_comes_from_what_was_asked(baskets):
-    """Two reports add up; what is public is said."""
-    outcome = simulate(baskets, PublishedLDPMiner(padding=7), top=5, epsilon=1, seed=1)
-    assert outcome.guarantee.epsilon == 1
-    assert [charge.epsilon for charge in outcome.guarantee.charges] == [Fraction(1, 2)] * 2
-    assert outcome.guarantee.public[1] == "the padding, though it was taken from the raw data"
-    assert outcome.notes == (
-        "The padding was taken from the raw data: what it gives away is not counted.",
-        "No device answers through blh or sue, kept for comparison: with these settings the protocol is simulated "
-        "only, and no study can run it.",
-    )
-    assert [line.people for line in outcome.rounds] == [len(baskets)] * 2
-    assert outcome.reports == 2
 
 
 def test_saved_and_read_again(baskets, tmp_path):

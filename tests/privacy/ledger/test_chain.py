@@ -25,7 +25,7 @@ from discreet.privacy.ledger import anchor as anchoring
 from discreet.privacy.ledger import entries as book
 from discreet.privacy.ledger import ledger as module
 from discreet.privacy.ledger import storage
-from discreet.privacy.ledger.chain import ChainEntry, broken, following
+from discreet.privacy.ledger.chain import ChainEntry, find_broken_entry, next_entry
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.ledger.upgrade import upgrade
 
@@ -79,7 +79,7 @@ def changed_by(path: Path, *statements: str, chained: bool = False) -> None:
     if chained:
         entries: list[ChainEntry] = []
         for number, text in connection.execute("select number, text from entry order by number").fetchall():
-            entries.append(following(entries, json.loads(text)))
+            entries.append(next_entry(entries, json.loads(text)))
             connection.execute("update entry set head = ? where number = ?", (entries[-1].head, number))
     connection.execute("update seal set digest = ?", (storage._seal(connection, book.FORM),))
     connection.close()
@@ -90,16 +90,16 @@ class TestChain:
     def test_no_change_goes_unseen(self, texts, data):
         entries: list[ChainEntry] = []
         for text in texts:
-            entries.append(following(entries, {"text": text}))
-        assert broken(entries) is None
+            entries.append(next_entry(entries, {"text": text}))
+        assert find_broken_entry(entries) is None
         place = data.draw(st.integers(0, len(entries) - 1))
-        other = following(entries[:place], {"text": data.draw(st.text())})
+        other = next_entry(entries[:place], {"text": data.draw(st.text())})
         changed = [*entries[:place], other, *entries[place + 1 :]]
         # Entries after the one that was changed are as they were: the next gives it away, and the last its head.
-        assert (changed == entries) == (broken(changed) is None and changed[-1].head == entries[-1].head)
+        assert (changed == entries) == (find_broken_entry(changed) is None and changed[-1].head == entries[-1].head)
         order = data.draw(st.permutations(entries))
-        assert (order == entries) == (broken(order) is None)
-        assert broken(entries[:place]) is None  # what the anchor is for
+        assert (order == entries) == (find_broken_entry(order) is None)
+        assert find_broken_entry(entries[:place]) is None  # what the anchor is for
 
     def test_every_entry_is_bound_to_those_before_it(self, path):
         ledger = Ledger.create(path, epsilon=1, name="wards")
@@ -146,8 +146,8 @@ class TestChain:
         assert status(json.dumps(told | {"chain": told["chain"][:-1]})) == 1
 
     def test_nothing_private_enters_a_head(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(module, "_now", lambda: "2026-01-01T00:00:00+00:00")
-        monkeypatch.setattr(module, "_random", lambda: "00" * 32)
+        monkeypatch.setattr(module, "_timestamp", lambda: "2026-01-01T00:00:00+00:00")
+        monkeypatch.setattr(module, "_random_hex", lambda: "00" * 32)
         heads = []
         for name, (once, again) in {"a.db": ([{1}], [{1}]), "b.db": ([{1}, {2}], [{1}, {2}, {3}])}.items():
             ledger = Ledger.create(tmp_path / name, epsilon=1)
@@ -406,7 +406,7 @@ for _ in range(4):
             f"The anchor {precious} is not a head: one line of 64 hexadecimal digits is expected."
         )
         # A ledger that someone handed over may remember anything.
-        text = following([ChainEntry(text="", head=ledger.state().head)], {"kind": "anchor", "place": str(precious)})
+        text = next_entry([ChainEntry(text="", head=ledger.state().head)], {"kind": "anchor", "place": str(precious)})
         changed_by(path, f"insert into entry values (1, '{text.text}', '{text.head}', null)")
         with pytest.raises(InputError, match="is not a head"):
             spend(ledger)

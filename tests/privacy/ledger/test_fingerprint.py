@@ -177,7 +177,7 @@ def test_people_may_be_looked_at_in_any_grouping(rows, one, other):
 
 def test_more_rows_than_are_looked_at(monkeypatch):
     exact = {many: HashedRows.of(numbered(0, many), KEY) for many in (2_000, 8_000)}
-    monkeypatch.setattr(fingerprint, "LOOKED_AT", 512)
+    monkeypatch.setattr(fingerprint, "MAX_HASHES", 512)
     about = HashedRows.of(numbered(0, 8_000), KEY)
     assert len(about.smallest) == 512
     # A share of 1 / sqrt(512) is one deviation: this key is within four of them.

@@ -21,7 +21,7 @@ import discreet
 from discreet import InputError, MisuseError
 from discreet.errors import BudgetError
 from discreet.privacy.budget import Neighbours, epsilon_for, rho_for
-from discreet.privacy.ledger.account import charged
+from discreet.privacy.ledger.account import round_charge
 from discreet.privacy.ledger.ledger import Ledger, Spend
 
 ZERO = Fraction(0)
@@ -148,7 +148,7 @@ class TestZcdp:
         spend(ledger, "0.5", delta=MILLIONTH, rho=quarter)
         spend(ledger, "0.5", delta=MILLIONTH, rho=quarter)
         state = ledger.state()
-        assert state.spent == 2 * charged(quarter)
+        assert state.spent == 2 * round_charge(quarter)
         assert state.epsilon_spent == epsilon_for(state.spent, self.HALF)
         assert state.remaining == rho_for(Fraction(1), self.HALF) - state.spent
         assert state.epsilon_spent < 1 < 2 * state.epsilon_spent
@@ -292,8 +292,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule(epsilon=st.sampled_from(EPSILONS), share=st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(1, 100)]))
     def pay(self, epsilon, share):
-        epsilon = charged(epsilon * share)
-        rho = charged(epsilon**2 / 8)
+        epsilon = round_charge(epsilon * share)
+        rho = round_charge(epsilon**2 / 8)
         if self.affordable(epsilon, rho):
             after = self.ledger.check(**cost(epsilon, rho=rho), baskets=None)
             self.spends.append(spend(self.ledger, epsilon, rho=rho))
@@ -352,7 +352,9 @@ class TestData:
         others = discreet.read([{"nails"}, {"screws"}])
         told = (
             f"{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. Use the "
-            "ledger of these data. If they are the same data, much changed, say so with same_data=True."
+            "ledger of these data. A part of the same people's data looks like other data too: one month, one shop, "
+            "some of the products. So do data that have much changed. Say so with same_data=True: the same people have "
+            "one budget, and a part of their data costs as much as all of it."
         )
         assert refused(ledger, 1, baskets=others) == told
         with pytest.raises(MisuseError, match="is the ledger of other data"):
@@ -360,6 +362,17 @@ class TestData:
         assert spend(ledger, 1, baskets=others, same_data=True).changed
         assert not spend(ledger, 1, baskets=others).changed
         assert refused(ledger, 1, baskets=discreet.read(rows)) == told
+
+    def test_parts_of_the_same_data(self, ledger):
+        """Some of the people are known again; a part of what each of them holds is not, and says that it may be one."""
+        year = [{"milk", "tea", f"gift {person}"} for person in range(40)]
+        spend(ledger, 1, baskets=discreet.read(year))
+        assert spend(ledger, 1, baskets=discreet.read(year[:5])).changed
+        assert spend(ledger, 1, baskets=discreet.read(year)).changed
+        month = discreet.read([basket - {"tea"} for basket in year])
+        assert "A part of the same people's data looks like other data too" in refused(ledger, 1, baskets=month)
+        spend(ledger, 1, baskets=month, same_data=True)
+        assert ledger.state().spent == 4  # each at its full price
 
     def test_nobody_keeps_the_ledger_but_does_not_open_it_to_everyone(self, ledger):
         nobody = discreet.read([])
@@ -494,7 +507,7 @@ class TestCreating:
         keys = set()
         for name in ("a.db", "b.db"):
             Ledger.create(tmp_path / name, epsilon=1)
-            with storage.opened(tmp_path / name, FORM) as file:
+            with storage.open_ledger(tmp_path / name, FORM) as file:
                 keys.add(load(file).account.key)
         assert {len(key) for key in keys} == {32}
         assert len(keys) == 2
@@ -590,3 +603,57 @@ def test_opening_what_is_not_there(tmp_path):
         "--epsilon 1`."
     )
     assert not (tmp_path / "none.db").exists()
+
+
+class TestElsewhere:
+    """What something else than discreet has spent on the same data."""
+
+    def test_one_account_holds_all(self, path):
+        ledger = Ledger.create(path, epsilon=1, most="0.2")
+        entered = ledger.spend_elsewhere(epsilon="0.3", what="histogram of ages", who="ana")
+        assert entered == ledger.spends()[0]
+        assert (entered.epsilon, entered.delta, entered.what, entered.who) == (
+            Fraction(3, 10),
+            0,
+            "histogram of ages",
+            "ana",
+        )
+        assert entered.elsewhere
+        spend(ledger, "0.2")
+        state = ledger.state()
+        assert (state.spent, state.remaining, state.unrecorded) == (Fraction(1, 2), Fraction(1, 2), 1)
+        assert not ledger.spends()[1].elsewhere
+
+    @given(epsilon=st.fractions(Fraction(1, 10**15), 3), delta=st.fractions(0, Fraction(1, 10**7)))
+    @settings(max_examples=20)
+    def test_amounts_are_exact_or_rounded_up(self, epsilon, delta):
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = Ledger.create(f"{folder}/budget.db", epsilon=100, delta="1e-6", really=True)
+            entered = ledger.spend_elsewhere(epsilon=epsilon, delta=delta, what="means")
+            # (epsilon, delta) promises epsilon**2 / 2 by zCDP, but for a probability of delta (ledger.md).
+            assert entered.epsilon == round_charge(epsilon)
+            assert entered.rho == round_charge(epsilon**2 / 2)
+            assert delta <= entered.delta == entered.discovery_delta <= delta + Fraction(1, 10**60)
+
+    def test_what_does_not_fit_is_said(self, path):
+        ledger = Ledger.create(path, epsilon=1)
+        spend(ledger, "0.9")
+        with pytest.raises(BudgetError) as raised:
+            ledger.spend_elsewhere(epsilon="0.3", what="histogram")
+        assert str(raised.value) == (
+            "The budget does not allow it: epsilon 0.3 requested, 0.9 of 1 spent, 0.1 remaining, 0.2 missing. Ask for "
+            "epsilon 0.1 or less. It was not entered. If it was released already, release nothing more from these "
+            "data: what holds for them is the sum of both."
+        )
+        assert raised.value.remaining == Fraction(1, 10)
+        assert ledger.state().spends == 1
+
+    def test_what_is_of_another_kind_is_refused(self, path):
+        ledger = Ledger.create(path, epsilon=1)
+        with pytest.raises(MisuseError, match="kept in pure epsilon"):
+            ledger.spend_elsewhere(epsilon=1, delta="1e-9", what="means")
+        with pytest.raises(MisuseError, match="never added up"):
+            ledger.spend_elsewhere(epsilon=1, neighbours="replace", what="means")
+        with pytest.raises(MisuseError, match="1 to 200 letters"):
+            ledger.spend_elsewhere(epsilon=1, what="")
+        assert ledger.state().spends == 0

@@ -229,7 +229,7 @@ def test_an_interrupt_within_the_transaction_spends_nothing(path, monkeypatch):
         raise KeyboardInterrupt
 
     before = contents(path)
-    monkeypatch.setattr(entries, "keep", interrupted)
+    monkeypatch.setattr(entries, "store_fingerprint", interrupted)
     with pytest.raises(KeyboardInterrupt):
         spend(path, baskets=discreet.read([{1}, {2, 3}]))
     assert contents(path) == before

@@ -12,7 +12,7 @@ from scipy import stats
 
 from discreet import MisuseError
 from discreet.privacy.sampling import samplers
-from discreet.privacy.sampling.samplers import coin, discrete_gaussian, discrete_laplace, short
+from discreet.privacy.sampling.samplers import coin, discrete_gaussian, discrete_laplace, shorten_fraction
 from discreet.privacy.sampling.sources import SimulationSource, Source, SystemSource
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
@@ -83,8 +83,8 @@ class Apart(SimulationSource):
 def test_floating_point_decides_as_exact_arithmetic_does(monkeypatch, variance):
     """With a margin of 1 every proposal is looked at exactly; the same words give the same draws."""
     exactly = []
-    decays = samplers._decays
-    monkeypatch.setattr(samplers, "_decays", lambda *given: exactly.append(1) or decays(*given))
+    decays = samplers._is_below_exponential
+    monkeypatch.setattr(samplers, "_is_below_exponential", lambda *given: exactly.append(1) or decays(*given))
     quickly = discrete_gaussian(Apart(6), variance, 400)
     assert len(exactly) == 0  # it happens twice in a thousand million proposals
     monkeypatch.setattr(samplers, "_MARGIN", 1.0)
@@ -137,7 +137,7 @@ def test_numbers_at_the_edge_are_looked_at_closely(variance):
     for bit in (0, 1):
         for step, kept in ((-1, True), (0, bit == 0), (1, False)):
             words = [word + step if use else 2**63 for word, use in zip(edge, inside, strict=True)]
-            seen = samplers._kept(Given(words, bit), proposals, variance, scale)
+            seen = samplers._accept_proposals(Given(words, bit), proposals, variance, scale)
             assert (seen == kept)[inside].all()
 
 
@@ -145,7 +145,7 @@ def test_numbers_at_the_edge_are_looked_at_closely(variance):
 def test_floating_point_errs_by_less_than_the_proof_says(monkeypatch, variance):
     """A margin a thousand times narrower would do: words 2e-12 beside the probability are told apart without help."""
     monkeypatch.setattr(samplers, "_MARGIN", 1e-12)
-    monkeypatch.setattr(samplers, "_decays", lambda *given: pytest.fail("it should not be close"))
+    monkeypatch.setattr(samplers, "_is_below_exponential", lambda *given: pytest.fail("it should not be close"))
     scale = isqrt(int(variance)) + 1
     generator = np.random.default_rng(8)
     proposals = np.floor(generator.standard_exponential(1003) * generator.choice([0.5, 2, 6], 1003) * scale)
@@ -155,7 +155,7 @@ def test_floating_point_errs_by_less_than_the_proof_says(monkeypatch, variance):
         beside = [(y, word) for y, word in beside if 0 < word < 2**64]
         assert beside
         some, words = map(list, zip(*beside, strict=True))
-        kept = samplers._kept(Given(words, 0), np.array(some, np.int64), variance, scale)
+        kept = samplers._accept_proposals(Given(words, 0), np.array(some, np.int64), variance, scale)
         assert kept.all() if side < 0 else not kept.any()
 
 
@@ -197,25 +197,25 @@ def test_no_noise_and_no_draws():
 
 def test_long_scales_are_rounded_up():
     long = Fraction(10**30 + 1, 10**29)
-    assert short(long) >= long
-    assert short(long) - long < Fraction(1, 2**19)
-    assert short(Fraction(7, 3)) == Fraction(7, 3)
+    assert shorten_fraction(long) >= long
+    assert shorten_fraction(long) - long < Fraction(1, 2**19)
+    assert shorten_fraction(Fraction(7, 3)) == Fraction(7, 3)
     huge = Fraction(10**40 + 1, 10**25)
-    assert short(huge) >= huge
+    assert shorten_fraction(huge) >= huge
     with pytest.raises(MisuseError, match="epsilon is too small"):
-        short(Fraction(2**60))
+        shorten_fraction(Fraction(2**60))
 
 
 def test_long_variances_are_rounded_up():
     for long in (Fraction(10**60 + 1, 10**59), Fraction(10**40 + 1, 10**33 + 7), Fraction(10**60 + 1, 10**30)):
-        rounded = short(long, samplers._LONGEST_VARIANCE)
+        rounded = shorten_fraction(long, samplers._LONGEST_VARIANCE)
         assert rounded >= long
         assert rounded - long < 1 if long > 2**80 else rounded - long <= Fraction(1, 2**20)
         assert max(rounded.numerator, rounded.denominator) < 2**106
     exact = Fraction(10**30 + 1, 10**29)
-    assert short(exact, samplers._LONGEST_VARIANCE) == exact
+    assert shorten_fraction(exact, samplers._LONGEST_VARIANCE) == exact
     # What would round to no noise at all rounds to hardly any.
-    assert short(Fraction(1, 10**60), samplers._LONGEST_VARIANCE) == Fraction(1, 2**20)
+    assert shorten_fraction(Fraction(1, 10**60), samplers._LONGEST_VARIANCE) == Fraction(1, 2**20)
     with pytest.raises(MisuseError) as told:
         discrete_gaussian(SystemSource(), Fraction(2**106), 1)
     assert str(told.value) == ("The noise asked for is larger than any count: epsilon is too small for these baskets.")

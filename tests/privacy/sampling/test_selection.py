@@ -16,7 +16,7 @@ from scipy import stats
 from discreet import MisuseError
 from discreet.privacy.sampling import float_filter, intervals, selection
 from discreet.privacy.sampling.race import Gumbel, LaplaceRace, Member
-from discreet.privacy.sampling.selection import Tallies, exponential, gumbel, members, noisy_top, permute_and_flip
+from discreet.privacy.sampling.selection import Tallies, draw_members, exponential, gumbel, noisy_top, permute_and_flip
 from discreet.privacy.sampling.sources import SimulationSource, SystemSource
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
@@ -27,7 +27,7 @@ RATE = Fraction(1, 3)
 
 def candidates(tallies: Tallies) -> list[int]:
     """The place of each single candidate among the tallies."""
-    return [place for place, many in enumerate(tallies.many) for _ in range(many)]
+    return [place for place, many in enumerate(tallies.counts) for _ in range(many)]
 
 
 def peeled(tallies: Tallies, rate: Fraction, picks: int) -> dict[tuple[int, ...], float]:
@@ -142,7 +142,7 @@ class TestMembers:
     def test_names_are_of_the_tally_and_differ(self):
         tallies = Tallies.of(self.SCORES, (0, 4))
         assert tallies == Tallies((5, 3, 0), (1, 2, 6))
-        chosen = members(SystemSource(), tallies, [1, 0, 1, 2, 2, 2, 2, 2, 2], self.SCORES, (0, 4))
+        chosen = draw_members(SystemSource(), tallies, [1, 0, 1, 2, 2, 2, 2, 2, 2], self.SCORES, (0, 4))
         assert set(chosen.candidates[:3]) == {0, 2, 3}
         assert chosen.candidates[1] == 2
         assert sorted(chosen.candidates[3:]) == [-1, -1, -1, -1, 1, 4]
@@ -152,7 +152,7 @@ class TestMembers:
     def test_members_are_equally_likely(self):
         source = SimulationSource(7)
         tallies = Tallies.of(self.SCORES, (0, 2))
-        seen = Counter(members(source, tallies, [2], self.SCORES, (0, 2)).candidates[0] for _ in range(4_000))
+        seen = Counter(draw_members(source, tallies, [2], self.SCORES, (0, 2)).candidates[0] for _ in range(4_000))
         assert stats.chisquare([seen[1], seen[4], seen[-1]], [1_000, 1_000, 2_000]).pvalue > ALARM
 
 
@@ -204,7 +204,7 @@ def test_floating_point_never_changes_a_pick(scores, unlisted, rate, seed):
     picks = min(len(scores), 12)
     quick = exponential(SimulationSource(seed), tallies, rate, picks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(float_filter, "WIDER", 1e30)
+        patch.setattr(float_filter, "BORDER_FACTOR", 1e30)
         slow = exponential(SimulationSource(seed), tallies, rate, picks)
     assert quick == slow
 
@@ -229,7 +229,7 @@ def test_bounds_never_change_a_pick(routine, scores, unlisted, rate, seed):
     given_rate = 1 / rate if routine is noisy_top else rate
     quick = routine(Steady(seed), tallies, given_rate, picks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(float_filter, "ENDS", 2**63)  # no word says enough: all is decided by intervals
+        patch.setattr(float_filter, "MIN_WORD", 2**63)  # no word says enough: all is decided by intervals
         slow = routine(Steady(seed), tallies, given_rate, picks)
     assert quick == slow
 
@@ -285,11 +285,11 @@ def test_scores_and_rates_at_the_edges(routine):
 @pytest.mark.statistical
 def test_levels_make_no_difference(monkeypatch):
     # A level that is often not reached, and one a tally: both ways of a pick are taken.
-    monkeypatch.setattr(float_filter, "_FEW", 3)
-    monkeypatch.setattr(float_filter, "_RIVALS", 2)
+    monkeypatch.setattr(float_filter, "_MIN_TALLIES", 3)
+    monkeypatch.setattr(float_filter, "_EXPECTED_RIVALS", 2)
     law: Counter[tuple[int, ...]] = Counter()
     for (one,), chance in flipped(SMALL, RATE).items():
-        left = [many - (place == one) for place, many in enumerate(SMALL.many)]
+        left = [many - (place == one) for place, many in enumerate(SMALL.counts)]
         kept = [place for place, many in enumerate(left) if many]
         rest = Tallies(tuple(SMALL.scores[place] for place in kept), tuple(left[place] for place in kept))
         for (two,), after in flipped(rest, RATE).items():
@@ -307,8 +307,8 @@ class TestBounds:
     @settings(max_examples=200)
     @given(word=WORDS)
     def test_of_waits(self, word):
-        low, high = float_filter.waits(np.array([word], np.uint64))
-        least, most = intervals.negative(intervals.ln(intervals.Uniform(Steady(1), word, 64).within(64), 40))
+        low, high = float_filter.bound_waits(np.array([word], np.uint64))
+        least, most = intervals.negate(intervals.ln(intervals.Uniform(Steady(1), word, 64).narrow_to(64), 40))
         assert Fraction(float(low[0])) <= Fraction(max(least, 0))
         assert np.isinf(high[0]) or Fraction(float(high[0])) >= Fraction(most)
         assert np.isinf(high[0]) == (word < 2**24 or word >= 2**64 - 2**24)
@@ -322,10 +322,12 @@ class TestBounds:
     )
     def test_of_gumbel_keys(self, word, many, score, rate, more):
         race = Gumbel(Steady(1), (0, score - 1), (1, many), rate)
-        member = Member(race, 1, word, tuple(float(end[0]) for end in float_filter.waits(np.array([word], np.uint64))))
+        member = Member(
+            race, 1, word, tuple(float(end[0]) for end in float_filter.bound_waits(np.array([word], np.uint64)))
+        )
         for _ in range(min(more, many - 1)):
-            member.next()
-        low, high = member.exact().interval
+            member.advance()
+        low, high = member.exact_key().interval
         # The largest key is the one of the smallest time.
         assert member._low <= -low
         assert member._high >= -high
@@ -340,15 +342,17 @@ class TestBounds:
     )
     def test_of_noisy_scores(self, word, many, score, scale, more):
         race = LaplaceRace(Steady(1), (0, score - 1), (1, many), scale)
-        member = Member(race, 1, word, tuple(float(end[0]) for end in float_filter.waits(np.array([word], np.uint64))))
+        member = Member(
+            race, 1, word, tuple(float(end[0]) for end in float_filter.bound_waits(np.array([word], np.uint64)))
+        )
         for _ in range(min(more, many - 1)):
-            member.next()
-        assert member._low <= member.exact().value <= member._high
+            member.advance()
+        assert member._low <= member.exact_key().value <= member._high
 
     @given(word=WORDS, many=MANY, behind=st.integers(1, 2**62), rate=st.fractions(Fraction(1, 10**6), 10**3))
     def test_of_flips(self, word, many, behind, rate):
         flips = float_filter.Flips((0, -behind), (1, many), rate)
-        low, high = flips._keys(np.array([1]), np.array([word], np.uint64))
+        low, high = flips._bound_keys(np.array([1]), np.array([word], np.uint64))
         key = selection._largest_exponential(intervals.Uniform(Steady(1), word, 64), many, -rate * behind)
         least, most = key(96)
         assert low[0] <= most
@@ -361,10 +365,10 @@ class TestBounds:
         counts = [1, *rng.integers(1, 50, 28).tolist(), many]
         flips = float_filter.Flips(tuple(range(30, 0, -1)), counts, rate)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(float_filter, "_FEW", 2)
-            flips._raise(np.full(30, level))
+            patch.setattr(float_filter, "_MIN_TALLIES", 2)
+            flips._set_level(np.full(30, level))
         for place in range(30):
-            word = 2**64 - 2 - int(flips._limits[place])
+            word = 2**64 - 2 - int(flips._word_limits[place])
             if word > 0:
                 key = selection._largest_exponential(
                     intervals.Uniform(Steady(1), word, 64), counts[place], -rate * place

@@ -2,8 +2,9 @@
  * Taking part on a page of the service: a visitor ticks what they hold, their own browser makes the report, and shows the
  * very bytes that were sent and what they do and do not reveal.
  *
- * The page has a section `take-part` with the name of the study (`data-study`) and who may take part (`data-who`). Nothing
- * but the report leaves the browser. The ticks are not remembered either, as others may use the same browser.
+ * The page has a section `take-part` with the name of the study (`data-study`), who may take part (`data-who`) and whether
+ * the study is over (`data-over`). Nothing but the report leaves the browser. The ticks are not remembered either, as
+ * others may use the same browser.
  */
 
 import { Participant, Refused, Unreached, type Standing, type StudyText, indexedStore, localStore } from "../index.js";
@@ -12,15 +13,23 @@ import { becomes } from "../becoming.js";
 import { type Report } from "../client.js";
 import { type Known } from "../memory.js";
 import { askedInWords, mostRatio, namedBy, near, othersOf, timesAs, valueInWords } from "../telling.js";
+import { limit } from "../trust.js";
 import { element, table } from "./elements.js";
 
 const MOST_SHOWN = 12; // names, before the rest is counted
 const MOST_TICKS = 30; // items, before there is a box to look for one
 
+const TOKEN = /^[0-9a-f]{32}$/;
+const TOKEN_LATER = " A token is looked at only when your report is sent: one that is wrong is refused then.";
+const NO_TOKEN = "The link to this page has no valid token: a token has 32 digits from 0 to 9 and a to f. Type yours below.";
+const NO_EPSILON = "The most epsilon you give away is a number over 0, such as 1 or 0.5. Nothing was sent.";
+const OVER = "Nothing was sent from this browser.";
+
 const STANDINGS: Record<Standing, string> = {
   counted: "Thank you: your report was counted.",
   "already-counted": "Your report was counted. Nobody is asked twice, so there is nothing more to do.",
-  waiting: "You have joined. The round that asks you has not begun: come back to this page later, with the same browser.",
+  waiting:
+    "Nothing was sent: the round that asks your browser has not begun. Come back to this page later, with the same browser.",
   "not-asked": "The study is over, and none of its rounds asked you. Nothing was sent.",
   refused: "The service did not take your report, and your browser will make no other.",
 };
@@ -35,11 +44,15 @@ export async function takePartIn(section: HTMLElement): Promise<void> {
     const options = new Map(new URLSearchParams(location.hash.slice(1)));
     const name = section.dataset["study"] ?? "";
     const store = typeof indexedDB === "undefined" ? localStore() : indexedStore();
-    const joining = { store, token: options.get("token"), key: options.get("key") };
+    const given = options.get("token");
+    const token = given !== undefined && TOKEN.test(given) ? given : undefined;
+    const joining = { store, token, key: options.get("key") };
     // What is looked at here may ask for any epsilon; what is answered, only for what the visitor allows.
     const study = await participantOf(name, { ...joining, maxEpsilon: 64 }).study();
     const before = await participantOf(name, { ...joining, maxEpsilon: 64 }).known();
     say("");
+    if (before.report === undefined && section.dataset["over"] === "true") return say(OVER);
+    if (given !== undefined && token === undefined) say(NO_TOKEN);
     if (before.report === undefined) place.append(form(section, study, joining, say, place));
     else if (before.outcome === undefined) place.append(again(section, study, joining, before, say, place));
     else shown(place, study, before, say);
@@ -98,18 +111,30 @@ function form(
   const submit = async (): Promise<void> => {
     const basket = ticks.flatMap(({ box }, at) => (box.checked ? [at] : []));
     const given = asksToken ? token.value.trim() : joining.token;
+    const maxEpsilon = epsilon.value.trim();
+    const allowed = limit(maxEpsilon);
+    if (allowed === undefined || allowed[0] <= 0n) {
+      epsilon.focus();
+      return say(NO_EPSILON);
+    }
     button.disabled = true;
     say("Making your report …");
-    const participant = participantOf(study.name, { ...joining, token: given, maxEpsilon: epsilon.value.trim() });
+    const participant = participantOf(study.name, { ...joining, token: given, maxEpsilon });
     try {
       const texts = written.value.split("\n").map((text) => text.trim()).filter((text) => text !== "");
       const standing = await participant.takePart(basket, listed === null ? { texts } : {});
       const known = await participant.known();
-      say(STANDINGS[standing] + (standing === "refused" ? ` It says: ${known.reason ?? ""}.` : ""));
+      const later = standing === "waiting" && given !== undefined ? TOKEN_LATER : "";
+      say(STANDINGS[standing] + later + (standing === "refused" ? ` It says: ${known.reason ?? ""}.` : ""));
+      if (standing === "not-asked") return place.replaceChildren();
       const answered = study.become === undefined ? basket : becomes(basket, study.become);
       if (known.report !== undefined) shown(place, study, known, say, answered);
     } catch (error) {
-      say(why(error));
+      const known = await participant.known();
+      // A report that was made is the only one: what is left to do is to send it, with another token where need be.
+      if (known.report === undefined) return say(why(error));
+      place.replaceChildren(again(section, study, joining, known, say, place));
+      say(error instanceof Refused ? error.message : why(error));
     } finally {
       button.disabled = false;
     }
@@ -150,7 +175,8 @@ function again(
   place: HTMLElement,
 ): HTMLElement {
   const token = tokenBox();
-  const asksToken = before.reason !== undefined && section.dataset["who"] === "tokens" && joining.token === undefined;
+  // The service did not know the token, so that the one in the link is of no use either.
+  const asksToken = before.reason !== undefined && section.dataset["who"] === "tokens";
   token.required = asksToken;
   const button = element("button", { type: "submit" }, "Send my report again");
   const submit = async (): Promise<void> => {
@@ -162,7 +188,7 @@ function again(
       await participant.takePart([]);
       shown(place, study, await participant.known(), say);
     } catch (error) {
-      say(why(error));
+      say(error instanceof Refused ? error.message : why(error));
     } finally {
       button.disabled = false;
     }

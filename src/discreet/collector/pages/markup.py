@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from hashlib import sha384
 from html import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +29,7 @@ from ...results.show import liars_of, promises
 from ...wording import number_of
 from ..study_file import StudyPlan
 
+STATIC = Path(__file__).parents[1] / "static"
 _ITEMS = 200  # that are listed, before the rest is counted
 _ROWS = 100  # of a table of results
 STATES = {
@@ -32,6 +37,7 @@ STATES = {
     "waiting": "Between two rounds: the next question is worked out.",
     "released": "Over: the result is below.",
 }
+_LISTED_STATES = {**STATES, "released": "Over: there is a result."}
 _ROUND_STATES = {
     "drafted": "not begun",
     "open": "open",
@@ -46,10 +52,23 @@ _WHO = {
 }
 
 
+@lru_cache(maxsize=16)
+def _integrity(script: str) -> str:
+    """Return the attribute that binds the page to this very script, so that no cache in between can change it.
+
+    W3C, Subresource Integrity, 2016. It does not bind whoever serves the page: `docs/threats.md` says so.
+    """
+    place = STATIC / script
+    if not place.is_file():
+        return ""
+    digest = b64encode(sha384(place.read_bytes()).digest()).decode()
+    return f' integrity="sha384-{digest}"'
+
+
 def frame(title: str, body: str, *, script: str = "", up: tuple[str, str] | None = ("/", "All studies")) -> str:
     """Return a whole page: the same head and the same few links on each."""
     trail = f'<nav aria-label="Where you are"><a href="{escape(up[0])}">{escape(up[1])}</a></nav>\n' if up else ""
-    loaded = f'<script type="module" src="/static/{escape(script)}"></script>\n' if script else ""
+    loaded = f'<script type="module" src="/static/{escape(script)}"{_integrity(script)}></script>\n' if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -68,7 +87,7 @@ def listed(studies: Sequence[tuple[StudyPlan, str]]) -> str:
     """Return the page with all studies, each with its state."""
     rows = "".join(
         f'<li><a href="/studies/{escape(plan.name)}">{_text(plan.title)}</a>'
-        f'<p class="quiet">{_text(plan.asks)} {STATES.get(state, "")}</p></li>\n'
+        f'<p class="quiet">{_text(plan.asks)} {_LISTED_STATES.get(state, "")}</p></li>\n'
         for plan, state in studies
     )
     told = f'<ul class="studies">\n{rows}</ul>\n' if rows else "<p>There are no studies yet.</p>\n"
@@ -88,43 +107,56 @@ def told_of(plan: StudyPlan, key: str, progress: Mapping[str, Any], result: Patt
     return frame(plan.title, body, script="" if progress["state"] == "released" else "watch.js")
 
 
-def taking_part(plan: StudyPlan, *, ready: bool) -> str:
-    """Return the page on which a visitor takes part; `ready` says whether its script was made."""
+def taking_part(plan: StudyPlan, *, ready: bool, over: bool = False) -> str:
+    """Return the page on which a visitor takes part.
+
+    Parameters
+    ----------
+    plan
+        The study.
+    ready
+        Whether the script of the page was made.
+    over
+        Whether the study is over: then nobody is asked to take part, and who did sees what their browser sent.
+    """
     without = "<noscript><p>Your browser makes the report, and needs JavaScript for it.</p></noscript>"
     unmade = "<p>Taking part on this page is not set up: whoever runs the service types <code>make clients</code>.</p>"
+    place = f"/studies/{escape(plan.name)}"
+    ended = f'<p class="lead">This study is over. <a href="{place}">Its result is on its page.</a></p>\n'
+    inside = "" if over else without if ready else unmade
     body = (
+        f"{ended if over else ''}"
         f'<section id="take-part" data-study="{escape(plan.name)}" data-who="{escape(plan.who)}" '
-        f'aria-label="Take part">{without if ready else unmade}</section>\n'
-        f'<section aria-labelledby="promise"><h2 id="promise">What is promised</h2>\n{_limits(plan)}</section>\n'
+        f'data-over="{str(over).lower()}" aria-label="Take part">{inside}</section>\n'
+        f'<section aria-labelledby="promise"><h2 id="promise">What {"was" if over else "is"} promised</h2>\n'
+        f"{_limits(plan)}</section>\n"
     )
     up = (f"/studies/{plan.name}", plan.title)
     return frame(f"Take part: {plan.title}", body, script="take-part.js" if ready else "", up=up)
 
 
-def operating(plan: StudyPlan, *, ready: bool) -> str:
+def operating(plan: StudyPlan) -> str:
     """Return the page for operators, which asks for their token and shows what that is for."""
-    unmade = "<p>This page is not set up: type <code>make clients</code>.</p>"
     without = (
         "<noscript><p>This page needs JavaScript; <code>discreet study status</code> says the same.</p></noscript>"
     )
-    body = f'<section id="operate" data-study="{escape(plan.name)}">{without if ready else unmade}</section>\n'
-    return frame(
-        f"Operators: {plan.title}", body, script="operate.js" if ready else "", up=(f"/studies/{plan.name}", plan.title)
-    )
+    body = f'<section id="operate" data-study="{escape(plan.name)}">{without}</section>\n'
+    return frame(f"Operators: {plan.title}", body, script="operate.js", up=(f"/studies/{plan.name}", plan.title))
 
 
 def report(plan: StudyPlan, outcome: Outcome) -> str:
     """Return what was found as a report to send on: one file, complete in itself."""
     led = type(plan.led)
-    found = replace(outcome.found, about=outcome.to_dict())
+    found = replace(outcome.found, provenance=outcome.provenance)
     told = contents_of(found, plan.title, summary=led.summary, citations=[led.citation])
     words = {"Asked in words": plan.asks, **told.asked}
     return page(replace(told, asked=words))
 
 
-def missing(told: str) -> str:
-    """Return the page of what is not there."""
-    return frame("Not here", f"<p>{_text(told)}</p>\n")
+def refusal(status: int, sentence: str) -> str:
+    """Return the page that a browser is shown where there is nothing to show, or not now."""
+    title = "Not here" if status == 404 else "This cannot be shown"
+    return frame(title, f"<p>{_text(sentence)}</p>\n")
 
 
 def _promise(plan: StudyPlan, key: str) -> str:
@@ -166,7 +198,8 @@ def _round(one: Mapping[str, Any]) -> str:
     share = "–"
     if quota is not None:
         label = f"{people:,} of {quota:,}"
-        share = f'<progress max="{quota}" value="{min(people, quota)}" aria-label="{label}"></progress> of {quota:,}'
+        bar = f'<progress max="{quota}" value="{min(people, quota)}" aria-label="{label}"></progress>'
+        share = f"{bar} of&nbsp;{quota:,}"
     return (
         f'<tr><th scope="row">{one["round"] + 1}: {_text(one["name"])}</th><td>{_ROUND_STATES[one["state"]]}</td>'
         f'<td class="number">{people:,}</td><td>{share}</td></tr>\n'
@@ -183,7 +216,8 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
     files = ", ".join(
         f'<a href="/studies/{escape(name)}/{form}{asked}" download>{word}</a>' for form, word in forms.items()
     )
-    said = "".join(f"<p>{_text(sentence[:1].upper() + sentence[1:], 2000)}.</p>\n" for sentence in promises(result))
+    sentences = (sentence[:1].upper() + sentence[1:].removesuffix(".") for sentence in promises(result))
+    said = "".join(f"<p>{_text(sentence, 2000)}.</p>\n" for sentence in sentences)
     return (
         '<section aria-labelledby="found"><h2 id="found">What was found</h2>\n'
         f"{said}{shown}<p>Take it with you: {files}.</p>\n{_liars(name, share)}</section>\n"
@@ -214,7 +248,7 @@ def _patterns(result: Patterns) -> str:
     told = figure(chart(result, 30), "patterns", bars)
     if picture.items:
         told += figure(graph(picture), "graph", joined, narrow=graph(picture, NARROW))
-    return told + _wide(pattern_table(result[:_ROWS]))
+    return told + pattern_table(result[:_ROWS])
 
 
 def _relations(result: Rules) -> str:
@@ -225,11 +259,7 @@ def _relations(result: Rules) -> str:
         "those who have the first have the second too."
     )
     table = rule_table(result[:_ROWS], "The relations found, the most reliable first.")
-    return figure(confidences(result), "matrix", told) + _wide(table)
-
-
-def _wide(drawn: str) -> str:
-    return f'<div class="wide" tabindex="0" role="group" aria-label="Wide: scroll sideways">{drawn}</div>\n'
+    return figure(confidences(result), "matrix", told) + table
 
 
 def _items(plan: StudyPlan) -> str:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...report.colours import night
+from ...report.style import drawn_style
 from ...results.files import load_rows, write
 from ...results.patterns import Patterns
 from ...results.rules import Rules
-from ..reasons import REFUSALS, Reason, RefusedRequest
+from ..reasons import Reason, RefusedRequest
 from ..routes import ASSUMED, NOBODY, STUDY_NAME
+from ..study_file import StudyPlan
 from . import markup
 
 if TYPE_CHECKING:
     from ..service import Service
 
-STATIC = Path(__file__).parents[1] / "static"
+STATIC = markup.STATIC
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -33,6 +39,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+NAMED = re.compile("[a-z0-9][a-z0-9-]{0,62}")  # what STUDY_NAME says of the names of studies
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REPORTS = 16  # that are kept, by study and part of liars
 _FORMS = {"csv": "text/csv", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
@@ -40,6 +47,7 @@ _FORMS = {"csv": "text/csv", "json": "application/json", "parquet": "application
 
 def add_pages(app: FastAPI, service: Service) -> None:
     """Add the pages to a service. They are not part of its API, which says the same."""
+    app.add_middleware(RefusalPages)
     collector = service.collector
     found: dict[str, Patterns | Rules] = {}  # a result is stored once, and never changes
     reports: dict[tuple[str, str], str] = {}
@@ -56,28 +64,27 @@ def add_pages(app: FastAPI, service: Service) -> None:
         names = [record.name for record in collector.store.studies()]
         return _page(markup.listed([(collector.plan(name), collector.questions(name).state) for name in names]))
 
+    def plan_of(name: str) -> StudyPlan:
+        """Return the plan of a study; a name that no study can have is the name of none."""
+        if not NAMED.fullmatch(name):
+            raise RefusedRequest(Reason.UNKNOWN_STUDY)
+        return collector.plan(name)
+
     @app.get("/studies/{name}", include_in_schema=False)
-    def study(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
-        try:
-            progress = collector.progress(name)
-            over = result(name, assume_malicious) if progress["state"] == "released" else None
-            return _page(markup.told_of(collector.plan(name), collector.record(name).key, progress, over))
-        except RefusedRequest as error:
-            return _missing(error)
+    def study(name: str, assume_malicious: ASSUMED = NOBODY) -> Response:
+        plan = plan_of(name)
+        progress = collector.progress(name)
+        over = result(name, assume_malicious) if progress["state"] == "released" else None
+        return _page(markup.told_of(plan, collector.record(name).key, progress, over))
 
     @app.get("/studies/{name}/take-part", include_in_schema=False)
-    def take_part(name: STUDY_NAME) -> Response:
-        try:
-            return _page(markup.taking_part(collector.plan(name), ready=(STATIC / "take-part.js").is_file()))
-        except RefusedRequest as error:
-            return _missing(error)
+    def take_part(name: str) -> Response:
+        plan, ready = plan_of(name), (STATIC / "take-part.js").is_file()
+        return _page(markup.taking_part(plan, ready=ready, over=collector.questions(name).state == "released"))
 
     @app.get("/studies/{name}/operate", include_in_schema=False)
-    def operate(name: STUDY_NAME) -> Response:
-        try:
-            return _page(markup.operating(collector.plan(name), ready=(STATIC / "operate.js").is_file()))
-        except RefusedRequest as error:
-            return _missing(error)
+    def operate(name: str) -> Response:
+        return _page(markup.operating(plan_of(name)))
 
     @app.get("/studies/{name}/results.{form}", include_in_schema=False)
     def results(
@@ -105,18 +112,57 @@ def add_pages(app: FastAPI, service: Service) -> None:
         place = STATIC / file
         if place.suffix not in _KINDS or place.parent != STATIC or not place.is_file():
             raise RefusedRequest(Reason.UNKNOWN_PLACE)
-        # Pictures are drawn by day; by night the rules that all pages have for them are added.
-        more = night() if file == "pages.css" else ""
+        # Tables and figures are drawn as in reports, and look like those by the same rules.
+        more = drawn_style() if file == "pages.css" else ""
         return Response(place.read_bytes() + more.encode(), media_type=_KINDS[place.suffix], headers=HEADERS)
+
+
+class RefusalPages:
+    """Middleware that shows refusals to browsers as pages; programs get problem documents (RFC 9457) as ever."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, with a page in the place of a problem document where a browser reads it."""
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or "text/html" not in Headers(scope=scope).get("accept", "")
+        ):
+            await self.app(scope, receive, send)
+            return
+        begun: Message | None = None
+        document = bytearray()
+
+        async def send_page(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start" and _is_problem(message):
+                begun = message
+            elif begun is None:
+                await send(message)
+            else:
+                document.extend(message.get("body", b""))
+                if not message.get("more_body", False):
+                    await _refusal(begun, json.loads(document))(scope, receive, send)
+
+        await self.app(scope, receive, send_page)
+
+
+def _is_problem(message: Message) -> bool:
+    return Headers(raw=message["headers"]).get("content-type", "").startswith("application/problem+json")
+
+
+def _refusal(begun: Message, problem: Mapping[str, Any]) -> Response:
+    """Return the page of a problem document, with the headers that came with the document."""
+    answer = _page(markup.refusal(begun["status"], problem.get("detail") or f"{problem['title']}."), begun["status"])
+    for name, value in Headers(raw=begun["headers"]).items():
+        answer.headers.setdefault(name, value)
+    return answer
 
 
 def _page(text: str, status: int = 200) -> Response:
     return HTMLResponse(text, status, headers=HEADERS)
-
-
-def _missing(error: RefusedRequest) -> Response:
-    refusal = REFUSALS[error.reason]
-    return _page(markup.missing(error.detail or f"{refusal.title}."), refusal.status)
 
 
 def _read(text: str) -> Patterns | Rules:

@@ -21,7 +21,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import errors
 
-from ...local.oracle_steps.packing import Words
+from ...local.oracle_steps.codec import Words
 from ..reasons import COUNTED
 from ..uploads import Upload
 from .schema import TABLES, VERSION
@@ -117,6 +117,11 @@ class PostgreSQLStore(SQLStore):
             connection.cursor(binary=True) as cursor,
         ):
             yield cursor
+
+    def now(self) -> float:
+        """Return the time of the database."""
+        ((seconds,),) = self._rows("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(seconds)
 
     def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
         """Spend tokens and store reports."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ...local.oracle_steps.packing import Words
+from ...local.oracle_steps.codec import Words
 from ..core import StoredRound
 from ..states import RoundEvent, RoundState, after, before
 from .store import UNSPENT, Enrolled, OperatorRecord, StudyRecord, StudyStore, words_of
@@ -57,8 +57,9 @@ class SQLStore(StudyStore):
             return cursor.fetchall()
 
     def check(self) -> None:
-        """Read something."""
-        self._rows("SELECT version FROM about")
+        """Write what is there already."""
+        with self.writing() as cursor:
+            cursor.execute("UPDATE about SET version = version")
 
     def blocks(self, name: str, number: int, wide: int) -> Iterator[Words]:
         """Yield the reports of a round."""
@@ -183,6 +184,10 @@ class SQLStore(StudyStore):
                 (name, result),
             )
             return cursor.rowcount == 1
+
+    def has_result(self, name: str) -> bool:
+        """Return whether a study has ended."""
+        return bool(self._rows("SELECT 1 FROM results WHERE study = ?", name))
 
     def result(self, name: str) -> str | None:
         """Return what a study ended with."""

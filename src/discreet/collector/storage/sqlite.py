@@ -13,12 +13,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from time import time
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...local.oracle_steps.packing import Words
+from ...local.oracle_steps.codec import Words
 from ..reasons import COUNTED
 from ..uploads import Upload
 from .schema import TABLES, VERSION
@@ -26,6 +27,15 @@ from .sql import SQLStore
 from .store import BLOCK, UNSPENT, StoreError, decide, packed_bytes, random_place, shuffled, spent_with, words_of
 
 _WAIT = 30  # seconds for another transaction
+# KiB of pages that a thread keeps. Any of 40 threads may read, and one takes reports: tokens lie all over the file.
+_READING_CACHE, _TAKING_CACHE = 4 << 10, 64 << 10
+
+
+class _ThreadConnection(NamedTuple):
+    """The connection of a thread, and the lock under which it is used: SQLite crashes if it is closed meanwhile."""
+
+    connection: sqlite3.Connection
+    lock: threading.RLock
 
 
 class SQLiteStore(SQLStore):
@@ -37,13 +47,13 @@ class SQLiteStore(SQLStore):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[_ThreadConnection] = []
+        self._closed = False
         self._tails: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
         self._log = path.with_name(f"{path.name}-wal")
         _keep_private(path)
-        with self._told():
-            connection = self._connection()
+        with self._told(), self._lent() as connection:
             script = TABLES.format(bytes="BLOB", long="INTEGER", clustered=" WITHOUT ROWID")
             connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
         with self.writing() as cursor:
@@ -56,29 +66,47 @@ class SQLiteStore(SQLStore):
                     f"{path} was made by another version of discreet (tables {found[0][0]}, not {VERSION})."
                 )
 
-    def _connection(self) -> sqlite3.Connection:
-        known: sqlite3.Connection | None = getattr(self._local, "connection", None)
+    @contextlib.contextmanager
+    def _lent(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection of this thread; the store is not closed before it is given back."""
+        connection, lock = self._connection()
+        with lock:
+            self._check_open()
+            yield connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"The store {self.path} is closed.")
+
+    def _connection(self) -> _ThreadConnection:
+        known: _ThreadConnection | None = getattr(self._local, "connection", None)
         if known is not None:
             return known
         made = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         # An acknowledged report is on the disk; what is scrubbed is overwritten.
         for setting in (
-            "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "cache_size = -65536",
+            "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", f"cache_size = -{_READING_CACHE}",
             "journal_size_limit = 67108864", "temp_store = MEMORY",
         ):  # fmt: skip
             made.execute(f"PRAGMA {setting}").close()
+        new = _ThreadConnection(made, threading.RLock())
         with self._lock:
-            self._connections.append(made)
-        self._local.connection = made
-        return made
+            if self._closed:
+                made.close()
+            self._check_open()
+            self._connections.append(new)
+        self._local.connection = new
+        return new
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, after the transaction it is in."""
         with self._lock:
-            for connection in self._connections:
-                connection.close()
+            self._closed = True
+            connections = list(self._connections)
             self._connections.clear()
-        self._local = threading.local()
+        for connection, lock in connections:
+            with lock:
+                connection.close()
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -90,13 +118,13 @@ class SQLiteStore(SQLStore):
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
         """Give a cursor to read with."""
-        with self._told(), contextlib.closing(self._connection().cursor()) as cursor:
+        with self._told(), self._lent() as connection, contextlib.closing(connection.cursor()) as cursor:
             yield cursor
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Any]:
         """Give a cursor of a transaction, which waits for those before it."""
-        with self._told(), contextlib.closing(self._connection().cursor()) as cursor:
+        with self._told(), self._lent() as connection, contextlib.closing(connection.cursor()) as cursor:
             cursor.execute("BEGIN IMMEDIATE")
             try:
                 yield cursor
@@ -106,8 +134,13 @@ class SQLiteStore(SQLStore):
                     cursor.execute("ROLLBACK")
                 raise
 
+    def now(self) -> float:
+        """Return the time of this machine, which is the file's as well."""
+        return time()
+
     def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
         """Spend tokens and store reports. Mostly all of them are new, which is tried first."""
+        self._keep_more_pages()
         with self.writing() as cursor:
             cursor.execute("SELECT state, people FROM rounds WHERE study = ? AND number = ?", (name, upload.round))
             found = cursor.fetchall()
@@ -128,6 +161,13 @@ class SQLiteStore(SQLStore):
                     "UPDATE rounds SET people = ? WHERE study = ? AND number = ?", (people, name, upload.round)
                 )
         return codes, people
+
+    def _keep_more_pages(self) -> None:
+        """Give this thread, which takes reports, the larger cache."""
+        if not getattr(self._local, "takes_reports", False):
+            with self._told(), self._lent() as connection:
+                connection.execute(f"PRAGMA cache_size = -{_TAKING_CACHE}").close()
+            self._local.takes_reports = True
 
     def after_taking(self) -> None:
         """Empty the log, which has what was taken together."""
@@ -180,13 +220,13 @@ class SQLiteStore(SQLStore):
         try:
             if not self._log.stat().st_size:
                 return True
-            connection = self._connection()
-            connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}").close()
-            try:
-                with contextlib.closing(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")) as found:
-                    ((busy, *_),) = found.fetchall()
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT}").close()
+            with self._lent() as connection:
+                connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}").close()
+                try:
+                    with contextlib.closing(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")) as found:
+                        ((busy, *_),) = found.fetchall()
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT}").close()
         except FileNotFoundError:
             return True
         except (OSError, sqlite3.Error):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DiscreetError
-from ...local.oracle_steps.packing import Words
+from ...local.oracle_steps.codec import Words
 from ..core import StoredRound
 from ..reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
 from ..states import RoundEvent
@@ -70,7 +70,11 @@ class StudyStore(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise a `StoreError` where the store cannot be read."""
+        """Raise a `StoreError` where the store cannot be read or written to."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """Return the time by the store's clock, in seconds: the one clock of all services that share the store."""
 
     @abstractmethod
     def add_study(self, record: StudyRecord) -> bool:
@@ -146,6 +150,10 @@ class StudyStore(ABC):
     @abstractmethod
     def conclude(self, name: str, result: str) -> bool:
         """Store what a study ends with, once, and return whether nothing was stored before."""
+
+    @abstractmethod
+    def has_result(self, name: str) -> bool:
+        """Return whether a study has ended."""
 
     @abstractmethod
     def result(self, name: str) -> str | None:

@@ -1,4 +1,5 @@
-"""One mechanism per file, with its proof page beside it. The registry finds them by scanning this folder.
+"""One mechanism per file, with its proof page beside it. The registry finds the mechanisms by scanning this folder.
 
-To add one, add a file and a page: CONTRIBUTING has an example. What two of them share belongs to `curator.steps`.
+A new mechanism is a new file and a new page; CONTRIBUTING has an example. Code that two mechanisms share belongs to
+`curator.steps`.
 """

@@ -1,9 +1,9 @@
-"""Choosing a mechanism: by public facts where they suffice, and by small measurements that are paid for.
+"""Choose a mechanism by public facts where they suffice, and by small paid measurements otherwise.
 
-What is compared is a spread: how far apart two counts have to be before a way of finding patterns tells them apart. For
-picks it follows from how many there are; for clipped counts, from how many items people hold; and how much of it can be
-borne, from the count of the last pattern and from how fast counts fall about it. These are measured with noise, and
-used by the mechanism that is chosen as well. The proof is in `auto.md`.
+The choice compares pick errors and counting errors: the difference that two counts must have before a mechanism
+separates them. For picks, the error follows from the number of picks; for clipped counts, from the loads of people. The
+tolerable error follows from the count of the last pattern and from the slope of counts about it. All measurements are
+noisy and paid for, and the chosen mechanism uses them too. The proof is in `auto.md`.
 """
 
 from __future__ import annotations
@@ -14,68 +14,69 @@ from math import inf, log2, sqrt
 from typing import ClassVar
 
 from ...exact.query import PARTS, BasketCount, Clipped, Kth, KthClipped
-from ...exact.universe import MOST_BITS
+from ...exact.universe import MAX_NUMBER_BITS
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.basis_selection import RANK, RANK_SHARE, fewest_items
-from ..steps.clipped_counting import LAST, LOOKING, Histogram, choose_total, held_histogram
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
+from ..steps.basis_selection import RANK_SHARE, RANK_STEP, min_item_count
+from ..steps.clipped_counting import HISTOGRAM_SHARE, LAST_COUNT_STEP, Histogram, choose_total, measure_histogram
 from ..steps.itemset_choice import check_top, slack
-from .bases import CROWDED, SEVERAL, Bases
-from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting, KnownCounts, count_items
+from .bases import CROWDED_PART, SEVERAL_BASES_SHARE, Bases
+from .clipped import ITEM_SHARE, LAST_COUNT_SHARE, LOWERED_STDS, ClippedCounting, KnownCounts, count_all_items
 from .exponential import Exponential
-from .peeling import MOST, Peeling, way
+from .peeling import MAX_PATTERNS, Peeling, choose_pick_method
 
-# Fitted on the data sets that `docs/flagships.md` names; `auto.md` has the measurements.
-# Data are dense where so large a part of the people hold the last pattern.
-DENSE = Fraction(1, 10)
-# Items are few where they are so large a part of the patterns that are looked for, or less.
-FEW = Fraction(3, 10)
-# Where items are few, most patterns lie within their bases: the spread may be the last count over this.
-CLEAR = 7
-# Picks may have so large a part of the spread that clipped counting has for single items: it counts again later.
-SHARPER = 0.35
-# Single items alone are counted once, with all that is left.
-SHARPER_ALONE = 0.6
-# Or any spread by which about so large a part of the patterns is missed: their counts come out better.
-MISSES = 0.045
-# Counts go with the rank to a power about the last pattern. The share of what is left that measures it, what is usual
-# where it is not measured, and its bounds.
-SLOPING = Fraction(1, 50)
-USUAL, FLATTEST, STEEPEST = 0.7, 0.15, 1.5
-# Of so many patterns or fewer it does not pay to measure how many items they are made of.
-SHORT = 30
-# Where bases take so large a part of the picks that the patterns do, patterns are picked one by one.
-SAME = 0.9
-# In dense data counts lie close together: short tops are picked one by one where people are so many times the spread.
-APART = 1_500
-# Longer patterns alone are picked out of all there are where so large a part of what a pick may miss by, or more, is
-# less than the last count.
-MISSED = Fraction(2, 3)
-# Where the spread is so large a part of the mark, and items so large a part of the patterns, only items are counted.
-DOUBTED, MOSTLY = 0.35, 0.5
-# But not where a longer pattern counts so many times as much as the last one.
-STANDING = 2.0
-# That is measured where picking one of several numbers tells counts apart by so large a part of the mark.
-TOLD = 0.15
-# Of the items that patterns are made of so large a part of what is usual is to be left by clipping. It is told apart
-# by so many deviations, where so many times the share that measures a slope suffice for it.
-HIDDEN, SURE, TELLING = 0.6, 2.5, 6
-# The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
-SURELY = Fraction(1, 10)
-# The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
-ROUGHLY = Fraction(1, 50)
+# The constants below were fitted on the data sets that `docs/flagships.md` names; `auto.md` has the measurements. Data
+# are dense where this part of the people hold the last pattern.
+DENSE_PART = Fraction(1, 10)
+# Items are few where their number is at most this part of the number of patterns.
+FEW_ITEMS_PART = Fraction(3, 10)
+# With few items, most patterns lie within their bases: the pick error may be the last count over BASIS_PRECISION.
+BASIS_PRECISION = 7
+# Picks may have this part of the error of clipped counts of single items, as clipped counting counts again later.
+PICK_ERROR_PART = 0.35
+# The part for single items alone, which are counted once with the whole budget.
+PICK_ERROR_PART_ITEMS = 0.6
+# Or an error that misses about this part of the patterns, as the counts of picks are more precise.
+MISSED_PATTERN_PART = 0.045
+# Counts follow rank^-slope about the last pattern. The share that measures the slope; the default slope ; and its
+# bounds.
+SLOPE_SHARE = Fraction(1, 50)
+DEFAULT_SLOPE, MIN_SLOPE, MAX_SLOPE = 0.7, 0.15, 1.5
+# Up to this number of patterns, measuring the number of items does not pay.
+SHORT_TOP = 30
+# Where bases need this part of the picks of peeling, or more, patterns are picked one by one.
+EQUAL_PICKS_PART = 0.9
+# In dense data counts are close together: short tops are picked one by one where people / pick error reaches this.
+PEOPLE_PER_ERROR = 1_500
+# Longer patterns alone are picked from the whole universe where this part of the slack is at most the last count.
+SLACK_PART = Fraction(2, 3)
+# Only items are counted where the clipped error exceeds DOUBTED_PART of the mark and items are ITEM_PATTERN_PART of the
+# patterns;
+DOUBTED_PART, ITEM_PATTERN_PART = 0.35, 0.5
+# but not where a longer pattern has this multiple of the count of the last pattern.
+LONGER_COUNT_FACTOR = 2.0
+# The number of items is measured where the choice separates counts by this part of the mark.
+ITEM_COUNT_PRECISION = 0.15
+# Clipping hides items where less than HIDDEN_PART of the expected sum remains. The test needs HIDDEN_STDS deviations,
+# and is made where at most MAX_HIDDEN_SHARES slope shares suffice.
+HIDDEN_PART, HIDDEN_STDS, MAX_HIDDEN_SHARES = 0.6, 2.5, 6
+# The share that chooses the number of items for the top of dense data, as their counts are close together.
+DENSE_ITEM_COUNT_SHARE = Fraction(1, 10)
+# The share that estimates the number of patterns over a threshold in sparse data; `bases` needs a more precise one.
+SPARSE_RANK_SHARE = Fraction(1, 50)
 
-# The share that counts those who hold the items that every pattern has, where nobody else asked for that number.
-WHOM = Fraction(1, 50)
+# The share that counts the people with the required items, where this number is not yet known.
+AMONG_SHARE = Fraction(1, 50)
 
-AMONG = "counting the people with the given items"
-SEEN = "measuring what clipping leaves of the last item"
-SLOPE = "measuring how fast counts fall"
-_FIND = "finding the patterns"
-LONGER = "measuring the count of the most frequent longer pattern"
+AMONG_STEP = "counting the people with the given items"
+HIDDEN_STEP = "measuring what clipping leaves of the last item"
+SLOPE_STEP = "measuring how fast counts fall"
+_FIND_STEP = "finding the patterns"
+LONGER_STEP = "measuring the count of the most frequent longer pattern"
 ITEMS_ONLY = (
     "Half of the patterns or more are single items, about, and hard to tell from others: longer ones were left out."
 )
@@ -83,225 +84,293 @@ ITEMS_ONLY = (
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Mechanism):
-    """`auto` has no settings: those of the mechanism it chooses are at their defaults."""
+    """`auto` has no settings; the chosen mechanism has its default settings."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "Chooses the mechanism by public facts and small measurements, and says which and why."
     citation: ClassVar[str] = "The choice among mechanisms is discreet's own; cite the one that was chosen as well."
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse more patterns than there are, and longer ones over a threshold than any mechanism finds."""
-        super().check(task, budget)
-        if task.top is not None:
-            check_top(task)
-        known = _by_facts(task)
-        if known is not None:
-            known[0].check(task, budget)
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse a top beyond the number of patterns, and a threshold for patterns longer than any mechanism finds."""
+        super().check(problem, budget)
+        if problem.top is not None:
+            check_top(problem)
+        public_choice = _choose_by_facts(problem)
+        if public_choice is not None:
+            public_choice[0].check(problem, budget)
 
-    def plan(self, task: Task) -> Plan:
-        """Measure with a small share, and find the patterns with the rest, as the mechanism that is chosen plans it."""
-        known = _by_facts(task)
-        if known is not None:
-            return known[0].plan(task)
-        steps = [] if task.counted else [(AMONG, WHOM)]
-        left = 1 - sum((share for _, share in steps), Fraction(0))
-        share = left * (MEASURING if task.top is not None else _ranking(task))
-        return [*steps, (LAST if task.top is not None else RANK, share), (_FIND, left - share)]
+    def plan(self, problem: Problem) -> Plan:
+        """Measure with a small share; the chosen mechanism plans the remainder."""
+        public_choice = _choose_by_facts(problem)
+        if public_choice is not None:
+            return public_choice[0].plan(problem)
+        steps = [] if problem.people_known_to_engine else [(AMONG_STEP, AMONG_SHARE)]
+        remaining_share = 1 - sum((share for _, share in steps), Fraction(0))
+        share = remaining_share * (LAST_COUNT_SHARE if problem.top is not None else _rank_share(problem))
+        return [
+            *steps,
+            (LAST_COUNT_STEP if problem.top is not None else RANK_STEP, share),
+            (_FIND_STEP, remaining_share - share),
+        ]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Choose, run what was chosen with all that is left, and tell."""
-        known = _by_facts(task)
-        if known is not None:
-            how, why = known
-            return _told(how.run(engine, task, meter), how, why, {})
-        share = dict(self.plan(task))[RANK if task.top is None else LAST]
-        if not task.counted:
-            among = meter.count(AMONG, engine, BasketCount(), WHOM)
-            people = max(0, int(among.values[0]))
-            task = replace(task, people=people, people_margin=among.margin(), counted=True)
-        if task.top is not None:
-            top = task.top
-            last = meter.count(LAST, engine, Kth(top, task.least, task.longest), share)
-            mark = max(1, int(last.values[0]))
-            low = max(1.0, mark - LOWERED * last.deviation)
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Choose a mechanism, run it with the whole remaining budget, and explain the choice."""
+        public_choice = _choose_by_facts(problem)
+        if public_choice is not None:
+            mechanism, reason = public_choice
+            return _explain_choice(mechanism.run(engine, problem, meter), mechanism, reason, {})
+        share = dict(self.plan(problem))[RANK_STEP if problem.top is None else LAST_COUNT_STEP]
+        if not problem.people_known_to_engine:
+            noisy_people = meter.count(AMONG_STEP, engine, BasketCount(), AMONG_SHARE)
+            people = max(0, int(noisy_people.values[0]))
+            problem = replace(problem, people=people, people_margin=noisy_people.margin(), people_known_to_engine=True)
+        if problem.top is not None:
+            top = problem.top
+            last_count = meter.count(LAST_COUNT_STEP, engine, Kth(top, problem.min_length, problem.max_length), share)
+            mark = max(1, int(last_count.values[0]))
+            low = max(1.0, mark - LOWERED_STDS * last_count.deviation)
             facts = {"count of the last pattern, about": mark}
         else:
-            top = Bases().choose_rank(engine, task, meter, share)
-            mark = max(1, task.count or 1)
+            top = Bases().choose_rank(engine, problem, meter, share)
+            mark = max(1, problem.threshold or 1)
             low = float(mark)
             facts = {"patterns expected": top}
-        # Single items are one family however many people hold them: what people hold of it is looked at.
-        dense = _dense(task, mark) and task.longest > 1
-        if task.top is not None and not dense and _worth_picking(task, mark, meter):
-            why = (
-                f"patterns of {task.least} items or more that about {mark:,} {task.unit} hold can be picked one by one"
+        # Single items are one family at any density: the histogram of loads decides on them.
+        is_dense = _is_dense(problem, mark) and problem.max_length > 1
+        if problem.top is not None and not is_dense and _can_pick_longer(problem, mark, meter):
+            reason = (
+                f"patterns of {problem.min_length} items or more that about {mark:,} {problem.unit} hold can be "
+                "picked one by one"
             )
-            return _told(Exponential().run(engine, task, meter.part(meter.left)), Exponential(), why, facts)
-        if dense:
-            return _dense_data(engine, task, meter, top, mark, facts)
-        return _sparse_data(engine, task, meter, top, mark, low, facts)
+            return _explain_choice(
+                Exponential().run(engine, problem, meter.part(meter.left)), Exponential(), reason, facts
+            )
+        if is_dense:
+            return _find_in_dense_data(engine, problem, meter, top, mark, facts)
+        return _find_in_sparse_data(engine, problem, meter, top, mark, low, facts)
 
 
-def _sparse_data(
-    engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, low: float, facts: dict[str, int]
+def _find_in_sparse_data(
+    engine: SealedEngine, problem: Problem, meter: Meter, top: int, mark: int, low: float, facts: dict[str, int]
 ) -> Found:
-    """Find patterns that few people hold: in the way that tells their counts apart best."""
-    bases, singles, many = Bases(), Itemsets.singles(task.items), None
-    slope = _slope(engine, task, meter, mark)
-    holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
-    spread = _spread_of_all(task, singles, holding, meter, mark)
-    if spread > DOUBTED * mark and _worth_counting_items(task, top, mark, meter):
-        many = facts["items expected"] = _many(engine, task, top, meter)
-        longer = meter.count(LONGER, engine, Kth(1, 2, task.longest), meter.left * SLOPING)
-        if many >= MOSTLY * top and float(longer.values[0]) < STANDING * mark:
-            task = replace(task, longest=1)
-            spread = _spread_of_all(task, singles, holding, meter, mark)
-    left_out = (ITEMS_ONLY,) if many is not None and task.longest == 1 else ()
-    borne = max((SHARPER if task.longest > 1 else SHARPER_ALONE) * spread, MISSES * slope * mark)
-    picked = f"patterns that about {mark:,} {task.unit} hold can be picked one by one"
-    one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
-    if one_by_one and (top <= SHORT or task.longest == 1):
-        return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts, left_out)
-    if task.top is None and task.longest == 1 and _spread_of_items(task, top, bases.wanted(task, top), meter) <= borne:
-        why = f"about {top:,} items that {mark:,} {task.unit} or more hold can be picked"
-        return _told(bases.from_items(engine, task, top, top, meter), bases, why, facts)
-    why = f"picks could hardly tell counts of about {mark:,} {task.unit} from smaller ones"
-    few = round(FEW * bases.wanted(task, top))
-    if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
-        many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
-        if one_by_one and _picks(task, top, many) >= SAME * top:
-            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
-        if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
-            why = f"about {many:,} items make most of the patterns, and can be picked"
-            return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
-        why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
-    if _hidden(engine, task, meter, top, low, holding):
-        if task.longest > 1:
-            many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
-        why = f"clipping would hide items that {mark:,} {task.unit} hold: those who hold them hold many more"
-        return _told(bases.from_items(engine, task, top, many or top, meter), bases, why, facts)
-    known = KnownCounts(mark=float(mark), low=low, expected=top)
-    # Where all is counted at once, people have to be known by how much they hold more surely than for this choice.
-    if task.longest > 1:
-        known = replace(known, items=count_items(engine, task, meter, float(mark), holding))
-    return _told(ClippedCounting().find(engine, task, meter, known), ClippedCounting(), why, facts, left_out)
+    """Find patterns that few people hold, with the mechanism of the smallest error.
 
-
-def _many(engine: SealedEngine, task: Task, top: int, meter: Meter) -> int:
-    """Choose how many items make the patterns, as `bases` does, with the share that it takes."""
-    return Bases().choose_many(engine, task, top, meter, meter.left * Bases().many_share)
-
-
-def _worth_counting_items(task: Task, top: int, mark: int, meter: Meter) -> bool:
-    """Say whether a top may be answered with items alone, and how many items it has can be told."""
-    if task.top is None or not task.least == 1 < task.longest or top > task.items:
-        return False
-    return float(1 / meter.rate(1, meter.left * Bases().many_share, Bases().way(meter))) <= TOLD * mark
-
-
-def _spread_of_all(task: Task, singles: Itemsets, holding: Histogram, meter: Meter, mark: int) -> float:
-    """Return how far off clipped counts of all items are, with their share; with all that is left for items alone."""
-    return choose_total(singles, holding, meter, meter.left * _counting_items(task), mark)[1]
-
-
-def _counting_items(task: Task) -> Fraction:
-    """Return the share that counts all items once the histogram is known."""
-    return ITEMS if task.longest > 1 else 1 - LOOKING
-
-
-def _hidden(engine: SealedEngine, task: Task, meter: Meter, top: int, low: float, holding: Histogram) -> bool:
-    """Say whether clipping takes much more from frequent items than from all: those who hold them hold many others.
-
-    So many patterns are made of a certain number of items at least, each of which counts as much as the last pattern.
+    1. Measure the slope and the histogram of loads; restrict to items where longer patterns do not pay.
+    2. Pick one by one, or by bases, where the pick error is tolerable.
+    3. Otherwise count with clipping, unless clipping would hide the frequent items.
     """
-    if task.top is None and task.longest == 1:
-        # How many items lie over a threshold is known too roughly; longer patterns are made of few of them.
+    bases, singles, item_count = Bases(), Itemsets.singles(problem.item_count), None
+    slope = _measure_slope(engine, problem, meter, mark)
+    histogram = measure_histogram(engine, meter, singles, meter.left * ITEM_SHARE * HISTOGRAM_SHARE)
+    clipped_error = _clipped_error(problem, singles, histogram, meter, mark)
+    if clipped_error > DOUBTED_PART * mark and _can_afford_item_count(problem, top, mark, meter):
+        item_count = facts["items expected"] = _choose_item_count(engine, problem, top, meter)
+        longer_count = meter.count(LONGER_STEP, engine, Kth(1, 2, problem.max_length), meter.left * SLOPE_SHARE)
+        if item_count >= ITEM_PATTERN_PART * top and float(longer_count.values[0]) < LONGER_COUNT_FACTOR * mark:
+            problem = replace(problem, max_length=1)
+            clipped_error = _clipped_error(problem, singles, histogram, meter, mark)
+    extra_notes = (ITEMS_ONLY,) if item_count is not None and problem.max_length == 1 else ()
+    max_pick_error = max(
+        (PICK_ERROR_PART if problem.max_length > 1 else PICK_ERROR_PART_ITEMS) * clipped_error,
+        MISSED_PATTERN_PART * slope * mark,
+    )
+    pick_reason = f"patterns that about {mark:,} {problem.unit} hold can be picked one by one"
+    can_peel = problem.top is not None and problem.min_length == 1 and _pattern_pick_error(top, meter) <= max_pick_error
+    if can_peel and (top <= SHORT_TOP or problem.max_length == 1):
+        return _explain_choice(
+            Peeling().find(engine, problem, meter, float(mark)), Peeling(), pick_reason, facts, extra_notes
+        )
+    if (
+        problem.top is None
+        and problem.max_length == 1
+        and _item_pick_error(problem, top, bases.count_wanted_patterns(problem, top), meter) <= max_pick_error
+    ):
+        reason = f"about {top:,} items that {mark:,} {problem.unit} or more hold can be picked"
+        return _explain_choice(bases.from_items(engine, problem, top, top, meter), bases, reason, facts)
+    reason = f"picks could hardly tell counts of about {mark:,} {problem.unit} from smaller ones"
+    few_items = round(FEW_ITEMS_PART * bases.count_wanted_patterns(problem, top))
+    if problem.max_length > 1 and _item_pick_error(problem, top, few_items, meter) <= max(
+        max_pick_error, mark / BASIS_PRECISION
+    ):
+        item_count = facts["items expected"] = (
+            _choose_item_count(engine, problem, top, meter) if item_count is None else item_count
+        )
+        if can_peel and _count_picks(problem, top, item_count) >= EQUAL_PICKS_PART * top:
+            return _explain_choice(Peeling().find(engine, problem, meter, float(mark)), Peeling(), pick_reason, facts)
+        if _item_pick_error(problem, top, item_count, meter) <= max(
+            max_pick_error, mark / BASIS_PRECISION if item_count <= few_items else 0.0
+        ):
+            reason = f"about {item_count:,} items make most of the patterns, and can be picked"
+            return _explain_choice(bases.from_items(engine, problem, top, item_count, meter), bases, reason, facts)
+        reason = f"about {item_count:,} items make too many patterns by themselves to pick them one by one"
+    if _clipping_hides_items(engine, problem, meter, top, low, histogram):
+        if problem.max_length > 1:
+            item_count = facts["items expected"] = (
+                _choose_item_count(engine, problem, top, meter) if item_count is None else item_count
+            )
+        reason = f"clipping would hide items that {mark:,} {problem.unit} hold: those who hold them hold many more"
+        return _explain_choice(bases.from_items(engine, problem, top, item_count or top, meter), bases, reason, facts)
+    known_counts = KnownCounts(mark=float(mark), low=low, expected=top)
+    # Clipped counting of all lengths needs the histogram more precise than this choice does.
+    if problem.max_length > 1:
+        known_counts = replace(known_counts, items=count_all_items(engine, problem, meter, float(mark), histogram))
+    return _explain_choice(
+        ClippedCounting().find(engine, problem, meter, known_counts), ClippedCounting(), reason, facts, extra_notes
+    )
+
+
+def _choose_item_count(engine: SealedEngine, problem: Problem, top: int, meter: Meter) -> int:
+    """Choose the number of items within the patterns, with the share that `bases` takes for it."""
+    return Bases().choose_item_count(engine, problem, top, meter, meter.left * Bases().item_count_share)
+
+
+def _can_afford_item_count(problem: Problem, top: int, mark: int, meter: Meter) -> bool:
+    """Return whether the remaining budget suffices to count the items of the top-k patterns."""
+    if problem.top is None or not problem.min_length == 1 < problem.max_length or top > problem.item_count:
         return False
-    singles, rank = Itemsets.singles(task.items), fewest_items(task.least, task.longest, top, task.items)
-    total = choose_total(singles, holding, meter, meter.left * _counting_items(task), low)[0]
+    return (
+        float(1 / meter.rate(1, meter.left * Bases().item_count_share, Bases().selection_method(meter)))
+        <= ITEM_COUNT_PRECISION * mark
+    )
+
+
+def _clipped_error(problem: Problem, singles: Itemsets, histogram: Histogram, meter: Meter, mark: int) -> float:
+    """Return the error of clipped counts of all items at the mark, with the item share of the budget."""
+    return choose_total(singles, histogram, meter, meter.left * _item_share(problem), mark)[1]
+
+
+def _item_share(problem: Problem) -> Fraction:
+    """Return the share that counts all items after the histogram is known."""
+    return ITEM_SHARE if problem.max_length > 1 else 1 - HISTOGRAM_SHARE
+
+
+def _clipping_hides_items(
+    engine: SealedEngine, problem: Problem, meter: Meter, top: int, low: float, histogram: Histogram
+) -> bool:
+    """Return whether clipping takes much more from frequent items than from all items.
+
+    Holders of frequent items may hold many other items. The top patterns consist of at least `min_item_count` items,
+    each with at least the count of the last pattern; the clipped sum at this rank is measured.
+    """
+    if problem.top is None and problem.max_length == 1:
+        # The number of items over a threshold is too imprecise; longer patterns consist of few items.
+        return False
+    singles, rank = (
+        Itemsets.singles(problem.item_count),
+        min_item_count(problem.min_length, problem.max_length, top, problem.item_count),
+    )
+    total = choose_total(singles, histogram, meter, meter.left * _item_share(problem), low)[0]
     query = KthClipped(Clipped(singles, total, not meter.pure), rank)
-    expected = low * PARTS * holding.keep(total, meter.pure)
-    shares = (meter.left * times * SLOPING for times in range(1, TELLING + 1))
-    enough = (share for share in shares if SURE * sqrt(meter.scale(query, share)[1]) <= (1 - HIDDEN) * expected)
-    share = next(enough, None)
-    return share is not None and bool(meter.count(SEEN, engine, query, share).values[0] < HIDDEN * expected)
+    expected_sum = low * PARTS * histogram.kept_share(total, meter.pure)
+    shares = (meter.left * times * SLOPE_SHARE for times in range(1, MAX_HIDDEN_SHARES + 1))
+    sufficient_shares = (
+        share
+        for share in shares
+        if HIDDEN_STDS * sqrt(meter.scale(query, share)[1]) <= (1 - HIDDEN_PART) * expected_sum
+    )
+    share = next(sufficient_shares, None)
+    return share is not None and bool(
+        meter.count(HIDDEN_STEP, engine, query, share).values[0] < HIDDEN_PART * expected_sum
+    )
 
 
-def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]) -> Found:
-    """Find patterns that a large part of the people hold: from bases, or one by one where that tells them apart."""
-    bases, why = Bases(), f"many patterns are held by {mark:,} {task.unit} or more, at least {DENSE} of all"
-    if task.top is not None and task.least == 1 and top <= MOST:
-        apart = top <= SHORT and task.people >= APART * _spread_of_patterns(top, meter)
-        if apart or (not meter.pure and mark < CROWDED * task.people):
-            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
-    surely = SURELY if task.top is not None else bases.many_share
-    many = bases.choose_many(engine, task, top, meter, meter.left * surely)
-    facts["items expected"] = many
-    return _told(bases.from_items(engine, task, top, many, meter, float(mark)), bases, why, facts)
+def _find_in_dense_data(
+    engine: SealedEngine, problem: Problem, meter: Meter, top: int, mark: int, facts: dict[str, int]
+) -> Found:
+    """Find patterns that many people hold: from bases, or one by one where picks separate the counts."""
+    bases, reason = Bases(), f"many patterns are held by {mark:,} {problem.unit} or more, at least {DENSE_PART} of all"
+    if problem.top is not None and problem.min_length == 1 and top <= MAX_PATTERNS:
+        is_separable = top <= SHORT_TOP and problem.people >= PEOPLE_PER_ERROR * _pattern_pick_error(top, meter)
+        if is_separable or (not meter.pure and mark < CROWDED_PART * problem.people):
+            return _explain_choice(Peeling().find(engine, problem, meter, float(mark)), Peeling(), reason, facts)
+    item_count_share = DENSE_ITEM_COUNT_SHARE if problem.top is not None else bases.item_count_share
+    item_count = bases.choose_item_count(engine, problem, top, meter, meter.left * item_count_share)
+    facts["items expected"] = item_count
+    return _explain_choice(bases.from_items(engine, problem, top, item_count, meter, float(mark)), bases, reason, facts)
 
 
-def _slope(engine: SealedEngine, task: Task, meter: Meter, mark: int) -> float:
-    """Return how fast counts fall about the last pattern: the power of the rank that they go with."""
-    if task.top is None:
-        return USUAL
-    rank = task.universe().up_to(2 * task.top)
-    after = meter.count(SLOPE, engine, Kth(rank, task.least, task.longest), meter.left * SLOPING)
-    return min(max(log2(mark / max(float(after.values[0]), 1.0)), FLATTEST), STEEPEST)
+def _measure_slope(engine: SealedEngine, problem: Problem, meter: Meter, mark: int) -> float:
+    """Return the slope of counts about the last pattern: s where count ~ rank^-s."""
+    if problem.top is None:
+        return DEFAULT_SLOPE
+    rank = problem.universe().up_to(2 * problem.top)
+    later_count = meter.count(
+        SLOPE_STEP, engine, Kth(rank, problem.min_length, problem.max_length), meter.left * SLOPE_SHARE
+    )
+    return min(max(log2(mark / max(float(later_count.values[0]), 1.0)), MIN_SLOPE), MAX_SLOPE)
 
 
-def _by_facts(task: Task) -> tuple[Mechanism, str] | None:
-    """Return the mechanism that public facts decide on, and why; None where the data have a say."""
-    if task.least > Bases().largest:
-        why = f"patterns of {task.least} items or more were asked for"
-        return (Exponential(), why) if task.top is not None else (_truncated(), why)
+def _choose_by_facts(problem: Problem) -> tuple[Mechanism, str] | None:
+    """Return the mechanism that public facts decide, and the reason; None where the data decide."""
+    if problem.min_length > Bases().largest:
+        reason = f"patterns of {problem.min_length} items or more were asked for"
+        return (Exponential(), reason) if problem.top is not None else (_truncated(), reason)
     return None
 
 
-def _dense(task: Task, mark: int) -> bool:
-    """Say whether so many people are a large part of all."""
-    return mark >= DENSE * task.people
+def _is_dense(problem: Problem, mark: int) -> bool:
+    """Return whether `mark` people are a large part of all people."""
+    return mark >= DENSE_PART * problem.people
 
 
-def _ranking(task: Task) -> Fraction:
-    """Return the share that says how many patterns lie over a threshold, judged by the people known beforehand."""
-    return RANK_SHARE if _dense(task, task.count or 1) else ROUGHLY
+def _rank_share(problem: Problem) -> Fraction:
+    """Return the share that estimates the number of patterns over a threshold, by the public number of people."""
+    return RANK_SHARE if _is_dense(problem, problem.threshold or 1) else SPARSE_RANK_SHARE
 
 
-def _worth_picking(task: Task, mark: int, meter: Meter) -> bool:
-    """Say whether picking longer patterns alone, one by one out of all there are, would find most of them."""
-    universe = task.universe()
-    if task.least == 1 or universe.bits > MOST_BITS:
+def _can_pick_longer(problem: Problem, mark: int, meter: Meter) -> bool:
+    """Return whether picking longer patterns from the whole universe would find most top patterns."""
+    universe = problem.universe()
+    if problem.min_length == 1 or universe.bits > MAX_NUMBER_BITS:
         return False
-    how, top = Exponential(), task.top or 1
-    share = meter.left * (how.selecting if task.counts else 1)
-    missed = slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way))
-    return MISSED * missed <= mark
+    mechanism, top = Exponential(), problem.top or 1
+    share = meter.left * (mechanism.selecting if problem.with_counts else 1)
+    rate = meter.rate(top, share, mechanism.way)
+    pick_slack = slack(mechanism.way, top, universe.itemset_count, mechanism.doubt, rate)
+    return SLACK_PART * pick_slack <= mark
 
 
-def _picks(task: Task, top: int, many: int) -> int:
-    """Return how many picks of items and pairs bases of so many items take."""
+def _count_picks(problem: Problem, top: int, item_count: int) -> int:
+    """Return the number of picks (items and pairs) that bases of `item_count` items take."""
     bases = Bases()
-    return max(1, many + (bases.pairs(task, top, many) if many > bases.largest else 0))
+    return max(1, item_count + (bases.count_pairs(problem, top, item_count) if item_count > bases.largest else 0))
 
 
-def _spread_of_items(task: Task, top: int, many: int, meter: Meter) -> float:
-    """Return how far apart counts have to be for picks of so many items, and of pairs as these need."""
-    return float(1 / meter.rate(_picks(task, top, many), meter.left * SEVERAL, Bases().way(meter)))
+def _item_pick_error(problem: Problem, top: int, item_count: int, meter: Meter) -> float:
+    """Return the difference of counts that picks of items and their pairs separate."""
+    return float(
+        1
+        / meter.rate(
+            _count_picks(problem, top, item_count), meter.left * SEVERAL_BASES_SHARE, Bases().selection_method(meter)
+        )
+    )
 
 
-def _spread_of_patterns(top: int, meter: Meter) -> float:
-    """Return how far apart counts have to be for picks of patterns one by one."""
-    return float(1 / meter.rate(top, meter.left * Peeling().selecting, way(meter))) if top <= MOST else inf
+def _pattern_pick_error(top: int, meter: Meter) -> float:
+    """Return the difference of counts that picks of patterns one by one separate."""
+    return (
+        float(1 / meter.rate(top, meter.left * Peeling().selecting, choose_pick_method(meter)))
+        if top <= MAX_PATTERNS
+        else inf
+    )
 
 
-def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int], more: tuple[str, ...] = ()) -> Found:
-    """Say what was chosen and why, beside what it says itself."""
-    told = {"mechanism chosen": how.name, **facts, **found.facts}
-    return replace(found, facts=told, notes=(f"{how.name} was chosen: {why}.", *more, *found.notes), chosen=how)
+def _explain_choice(
+    result: Found, mechanism: Mechanism, reason: str, facts: dict[str, int], extra_notes: tuple[str, ...] = ()
+) -> Found:
+    """Return the result with the chosen mechanism and the reason added to facts and notes."""
+    all_facts = {"mechanism chosen": mechanism.name, **facts, **result.facts}
+    return replace(
+        result,
+        facts=all_facts,
+        notes=(f"{mechanism.name} was chosen: {reason}.", *extra_notes, *result.notes),
+        chosen=mechanism,
+    )
 
 
 def _truncated() -> Mechanism:
+    """Return the mechanism `truncated`."""
     from .truncated import Truncated
 
     return Truncated()

@@ -1,6 +1,6 @@
-"""Patterns from the cells of a few bases, repaired: fewer picks wasted, cells that agree, and a better order.
+"""Patterns from the cells of a few bases, improved: fewer wasted picks, consistent cells, and a better order.
 
-What it shares with `privbasis` is in `steps.basis_selection`. The proof is in `bases.md`.
+The part shared with `privbasis` is in `steps.basis_selection`. The proof is in `bases.md`.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from typing import ClassVar
 
 from ...exact.query import LARGEST_BASIS, Cells
 from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Plan, Task
-from ..steps.basis_cover import Basis, blocks
-from ..steps.basis_selection import MANY, RANK, RANK_SHARE, Basing, Split
-from ..steps.cell_estimates import Sums, fit_up
+from ..mechanism import Plan
+from ..problem import Problem
+from ..steps.basis_cover import Basis, cover_all_pairs
+from ..steps.basis_selection import ITEM_COUNT_STEP, RANK_SHARE, RANK_STEP, BasisMechanism, BudgetSplit
+from ..steps.cell_estimates import Sums, fit_cells
 
-# Fitted on the data sets that `docs/flagships.md` names; `bases.md` has the measurements.
-# Fewer items than this are picked one more than chosen: an item too many costs little there, one too few a lot.
-SMALL = 10
-# Where so many times more patterns than items are looked for, people hold most items together. If picks tell pairs
-# apart only where their counts differ by a fiftieth of the people, one basis of as many items as can be counted is
-# better than several of fewer. Not where the last pattern is known to be held by less than this part of the people:
-# many cells have much noise.
-TOGETHER = 5
-TELLING = 50
-CROWDED = Fraction(3, 4)
-# Noise on a count is much where its deviation is more than one in so many people.
-MUCH = 1_000
-# Where so large a part of all pairs was picked, and nothing longer is wanted, all of them are covered.
-NEARLY = Fraction(3, 5)
-# What is left once the number of items is known: for picking the items of one basis; items and pairs of several; where
-# single items are no patterns, items, how many pairs, and pairs.
-ONE = Fraction(2, 5)
-SEVERAL = Fraction(3, 5)
-ALONE = Split(items=Fraction(1, 5), choosing=Fraction(1, 20), pairs=Fraction(2, 5))
+# The constants below were fitted on the data sets that `docs/flagships.md` names; `bases.md` has the measurements.
+# Below FEW_ITEMS items, one more item than chosen is picked: an extra item costs little there, a missing one a lot.
+FEW_ITEMS = 10
+# With PATTERNS_PER_ITEM times more patterns than items, people hold most items together. If picks separate pairs only
+# where counts differ by 1 / PICK_PRECISION of the people, one basis of as many items as possible beats several smaller
+# bases; but not where fewer than CROWDED_PART of the people hold the last pattern, as many cells add much noise.
+PATTERNS_PER_ITEM = 5
+PICK_PRECISION = 50
+CROWDED_PART = Fraction(3, 4)
+# Noise is large where the deviation of a count exceeds 1 / NOISE_PRECISION of the people.
+NOISE_PRECISION = 1_000
+# From this part of all possible pairs on, and for pairs only, blocks that cover all pairs are used.
+PAIR_PART_FOR_BLOCKS = Fraction(3, 5)
+# Shares of the budget after the number of items is chosen: picking the items of one basis; picking items and pairs of
+# several bases; and, where single items are no patterns, items, number of pairs, and pairs.
+SINGLE_BASIS_SHARE = Fraction(2, 5)
+SEVERAL_BASES_SHARE = Fraction(3, 5)
+LONGER_PAIRS_SPLIT = BudgetSplit(items=Fraction(1, 5), pair_count_share=Fraction(1, 20), pairs=Fraction(2, 5))
 
-_FIND = "picking items and pairs and counting cells"
+_FIND_STEP = "picking items and pairs and counting cells"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bases(Basing):
+class Bases(BasisMechanism):
     """Settings of `bases`.
 
     Parameters
     ----------
     spare
-        Items and pairs are picked for so many times the patterns asked for.
+        The factor between the number of requested patterns and the number that picks aim at.
     largest
-        How many items a pattern has at most, and one of several bases.
+        The largest number of items of a pattern, and of each basis where several bases are used.
     """
 
     spare: Fraction = Fraction(21, 20)
@@ -64,62 +64,68 @@ class Bases(Basing):
         "privacy. Proceedings of the VLDB Endowment 5, 2012; and R. McKenna, D. Sheldon. Permute-and-flip: a new "
         "mechanism for differentially private selection. NeurIPS 2020."
     )
-    mends: ClassVar[bool] = True
-    many_share: ClassVar[Fraction] = Fraction(1, 20)
+    repairs_results: ClassVar[bool] = True
+    item_count_share: ClassVar[Fraction] = Fraction(1, 20)
 
-    def plan(self, task: Task) -> Plan:
-        """Choose how many patterns and items with a twentieth each, and find them with the rest.
+    def plan(self, problem: Problem) -> Plan:
+        """Choose the number of patterns and of items with 1/20 each, and find the patterns with the remainder.
 
-        How that is split between picking and counting depends on how many items there are.
+        The division between picking and counting depends on the number of items.
         """
-        steps = [(RANK, RANK_SHARE)] if task.top is None else []
-        left = 1 - sum((share for _, share in steps), Fraction(0))
-        if task.longest > 1:
-            steps.append((MANY, left * self.many_share))
-            left -= steps[-1][1]
-        return [*steps, (_FIND, left)]
+        steps = [(RANK_STEP, RANK_SHARE)] if problem.top is None else []
+        remaining_share = 1 - sum((share for _, share in steps), Fraction(0))
+        if problem.max_length > 1:
+            steps.append((ITEM_COUNT_STEP, remaining_share * self.item_count_share))
+            remaining_share -= steps[-1][1]
+        return [*steps, (_FIND_STEP, remaining_share)]
 
-    def way(self, meter: Meter) -> Way:
-        """Choose by permute-and-flip, which errs less; not under zCDP, where it would cost four times as much."""
+    def selection_method(self, meter: Meter) -> Way:
+        """Return permute-and-flip, which errs less; under zCDP it costs four times as much, so exponential there."""
         return "permute-and-flip" if meter.pure else "exponential"
 
-    def widened(self, many: int) -> int:
-        """Pick one more where there are few."""
-        return many + (many < SMALL)
+    def widen_item_count(self, item_count: int) -> int:
+        """Return one item more than chosen where the number is small."""
+        return item_count + (item_count < FEW_ITEMS)
 
-    def split(self, task: Task, top: int, many: int, meter: Meter, mark: float = inf) -> Split:
-        """Spend more on picking where there are pairs to pick; on how many, where nothing else tells."""
-        others = self.pairs(task, top, many)
-        picks = meter.rate(many + others, meter.left * SEVERAL, self.way(meter))
-        together = self.wanted(task, top) >= TOGETHER * many and mark >= CROWDED * task.people
-        dense = together and task.people * picks < TELLING
+    def split_budget(self, problem: Problem, top: int, item_count: int, meter: Meter, mark: float = inf) -> BudgetSplit:
+        """Return a larger picking share where pairs are picked, and a share for an unknown number of pairs."""
+        pair_count = self.count_pairs(problem, top, item_count)
+        pick_rate = meter.rate(item_count + pair_count, meter.left * SEVERAL_BASES_SHARE, self.selection_method(meter))
+        items_are_common = (
+            self.count_wanted_patterns(problem, top) >= PATTERNS_PER_ITEM * item_count
+            and mark >= CROWDED_PART * problem.people
+        )
+        is_dense = items_are_common and problem.people * pick_rate < PICK_PRECISION
         # Where single items are all that is expected, their basis is split if small ones have less noise.
-        apart = not dense and not others and _noisy_in_one(task, many, meter)
-        if not apart and many <= (max(self.largest, LARGEST_BASIS) if dense else self.largest):
-            return Split(items=ONE, single=True)
-        if task.least > 1 and task.longest > 2:
-            return ALONE
-        each = SEVERAL / (many + others)
-        return Split(items=many * each, pairs=others * each, many=others)
+        split_items = not is_dense and not pair_count and _is_noisy_in_one_basis(problem, item_count, meter)
+        if not split_items and item_count <= (max(self.largest, LARGEST_BASIS) if is_dense else self.largest):
+            return BudgetSplit(items=SINGLE_BASIS_SHARE, single_basis=True)
+        if problem.min_length > 1 and problem.max_length > 2:
+            return LONGER_PAIRS_SPLIT
+        share_per_pick = SEVERAL_BASES_SHARE / (item_count + pair_count)
+        return BudgetSplit(items=item_count * share_per_pick, pairs=pair_count * share_per_pick, pair_count=pair_count)
 
-    def covered(self, task: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
-        """Cover in blocks where most pairs were picked; not for longer patterns, many of which lie in no block."""
-        if self.longest(task) == 2 and len(pairs) >= NEARLY * comb(items, 2):
-            return blocks(items, pairs, self.largest, power)
-        return super().covered(task, items, pairs, power)
+    def cover_pairs(self, problem: Problem, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+        """Return blocks where most pairs were picked; not for longer patterns, many of which lie in no block."""
+        if self.longest_length(problem) == 2 and len(pairs) >= PAIR_PART_FOR_BLOCKS * comb(items, 2):
+            return cover_all_pairs(items, pairs, self.largest, power)
+        return super().cover_pairs(problem, items, pairs, power)
 
-    def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
-        """Fit the cells to each other and to the number of people, where it is that of the people in the cells."""
-        return fit_up(bases, noisy, task.least, self.longest(task), task.known_people)
+    def estimate_counts(self, bases: list[Basis], noisy: Noisy, problem: Problem) -> Sums:
+        """Fit all cells together, and to the number of people, where this number counts the people in the cells."""
+        return fit_cells(bases, noisy, problem.min_length, self.longest_length(problem), problem.engine_people)
 
 
-def _noisy_in_one(task: Task, many: int, meter: Meter) -> bool:
-    """Say whether items have much noise in one basis of all of them, and less in small ones, of about three each.
+def _is_noisy_in_one_basis(problem: Problem, item_count: int, meter: Meter) -> bool:
+    """Return whether items have much noise in one basis of all items, and less in small bases of three items.
 
-    An item is a sum over half of the cells of its basis. Noise goes with the number of bases and with one over the
-    share of the budget; its square does under zCDP.
+    An item is a sum over half of the cells of its basis. The deviation is proportional to (number of bases) / (share of
+    the budget); under zCDP the variance is.
     """
-    variance = (1 << many - 1) * meter.scale(Cells(((0,),)), meter.left * (1 - ONE))[1]
+    variance = (1 << item_count - 1) * meter.scale(Cells(((0,),)), meter.left * (1 - SINGLE_BASIS_SHARE))[1]
     power = 2 if meter.pure else 1
-    one = Fraction(1 << many - 1) / (1 - ONE) ** power
-    return variance * MUCH**2 > task.people**2 and one > 4 * (ceil(many / 3) / (1 - SEVERAL)) ** power
+    single_variance = Fraction(1 << item_count - 1) / (1 - SINGLE_BASIS_SHARE) ** power
+    return (
+        variance * NOISE_PRECISION**2 > problem.people**2
+        and single_variance > 4 * (ceil(item_count / 3) / (1 - SEVERAL_BASES_SHARE)) ** power
+    )

@@ -1,8 +1,10 @@
-"""Patterns one length after the other by clipped counting, and then once more those that are in doubt.
+"""Find patterns length by length with clipped counting, then count the doubtful candidates again.
 
-A whole family of candidates is counted at once, at the price of the few that a basket is allowed to add to, instead of
-paying for each pattern. First all items, then the likeliest pairs of those that may be frequent, and so on. Then those
-of all lengths are counted again that noise and clipping leave near the end of the list, and at last all that is shown.
+1. Count a whole family of candidates at once, at the noise of the few members that one person may add to: all items,
+then the likeliest pairs of the hopeful items, and so on.
+2. Count again the candidates of all lengths that noise and clipping leave near the end of the list.
+3. Count the shown patterns.
+
 The proof is in `clipped.md`.
 """
 
@@ -22,76 +24,78 @@ from ...privacy.budget import Budget
 from ...privacy.meter import CONFIDENCE, Meter
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.candidate_join import joined, rows
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
+from ..steps.candidate_join import join_candidates, rows
 from ..steps.clipped_counting import (
-    HOLDING,
+    HISTOGRAM_SHARE,
+    HISTOGRAM_STEP,
     I64,
-    LAST,
-    LOOKING,
+    LAST_COUNT_STEP,
     ClippedCount,
     Histogram,
     Tally,
     choose_total,
     count_clipped,
-    end_to_end,
-    held_histogram,
+    join_tallies,
+    measure_histogram,
 )
 from ..steps.itemset_choice import check_top
-from ..steps.winners import CLIPPED, SHOWN, recount
+from ..steps.winners import CLIPPED_NOTE, SHOWN_STEP, recount
 
-FIND = "counting the candidates"
-AGAIN = "counting again what is in doubt"
-LENGTHENED = "The items were chosen by the same noisy counts that are shown, and intervals are longer for it."
+FIND_STEP = "counting the candidates"
+DOUBT_STEP = "counting again what is in doubt"
+WIDENED_NOTE = "The items were chosen by the same noisy counts that are shown, and intervals are longer for it."
 
-# The numbers below were fitted to five data sets; `clipped.md` says to which, and what others give.
-# The share that measures the count of the last pattern; of what is left then, those of single items, of
-# pairs, and of all longer candidates. The rest counts again.
-MEASURING = Fraction(3, 100)
-ITEMS = Fraction(1, 5)
-PAIRS = Fraction(11, 50)
-LONGER = Fraction(3, 25)
-# Each longer length takes so much of what is left for them, unless shorter ones than are wanted have to share it.
-EACH = Fraction(3, 5)
-# By how many deviations the measured count is lowered, so that an unlucky draw does not prune too much; and by how many
-# a candidate may lie below that and still be in the running.
-LOWERED, HOPE = 1.5, 1.0
-# Within how many deviations of the last pattern a candidate is in doubt.
-DOUBT = 2.0
-# Of each length so many times the patterns that there can be are kept to be counted again, and that many of all lengths
-# are counted again at most.
-SPARE = 2
-# Over a threshold nobody knows how many patterns there are: of each length as many as the estimates say, and so many at
-# least.
-KEPT = 400
-# Pairs are counted for so many items at least, and so many candidates of one length at most.
-FEW_ITEMS, CANDIDATES = 10, 100_000
-# Where noise is small there is room for more: for each deviation of the noise on the count of one pair that is in the
-# mark, one itemset of each length is kept, and so many pairs are counted.
-ROOM = 40
-# Longer patterns are not looked for: their share of the budget would be nothing.
-LONGEST = 12
-# The part of what is left at last that counts all that is shown, where counts are wanted.
-LASTLY = Fraction(2, 5)
-# Single items alone are counted once; or with so much of the budget those that are shown once more, where that is
-# predicted to leave less than so large a part of the error.
-RECOUNTING, SURER = Fraction(1, 2), 0.4
+# The constants below were fitted to five data sets; `clipped.md` names the data sets and gives the results of other
+# values. The share that measures the count of the last pattern; and of the remaining budget, the shares of single
+# items, of pairs, and of all longer candidates. The remainder counts again.
+LAST_COUNT_SHARE = Fraction(3, 100)
+ITEM_SHARE = Fraction(1, 5)
+PAIR_SHARE = Fraction(11, 50)
+LONGER_SHARE = Fraction(3, 25)
+# Each longer length takes this part of the remaining share for longer candidates; lengths below the minimum length
+# divide their share equally.
+LENGTH_SHARE = Fraction(3, 5)
+# The measured count is lowered by LOWERED_STDS deviations, so that an unlucky draw prunes little; a candidate may lie
+# HOPE_STDS deviations below the lowered count and stay.
+LOWERED_STDS, HOPE_STDS = 1.5, 1.0
+# A candidate is in doubt within DOUBT_STDS deviations of the last pattern.
+DOUBT_STDS = 2.0
+# The number of kept itemsets per length, and of recounted itemsets of all lengths, in multiples of the possible
+# patterns.
+SPARE_FACTOR = 2
+# Over a threshold, the number of patterns is unknown: the estimates decide the number of kept itemsets, at least
+# MIN_KEPT.
+MIN_KEPT = 400
+# Pairs are counted for at least MIN_ITEMS items; a length has at most MAX_CANDIDATES candidates.
+MIN_ITEMS, MAX_CANDIDATES = 10, 100_000
+# Small noise leaves room: for each noise deviation (of a pair count) within the mark, one more itemset per length is
+# kept and ITEMSETS_PER_STD more pairs are counted.
+ITEMSETS_PER_STD = 40
+# Longer patterns are not searched: their share of the budget would be negligible.
+MAX_LENGTH = 12
+# The part of the last budget that counts the shown patterns, where counts are wanted.
+SHOWN_SHARE = Fraction(2, 5)
+# Single items alone are counted once; or the shown ones a second time with RECOUNT_SHARE of the budget, where the
+# predicted error is below RECOUNT_GAIN times the clipped error.
+RECOUNT_SHARE, RECOUNT_GAIN = Fraction(1, 2), 0.4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KnownCounts:
-    """What is public or was released before candidates are counted.
+    """Public and released values from before the candidates are counted.
 
     Parameters
     ----------
     mark
-        The threshold, or about what the last of the top patterns counts.
+        The threshold, or the approximate count of the last of the top patterns.
     low
-        A count that it surely does not lie below.
+        A lower bound on this count, with an allowance for noise.
     expected
-        About how many patterns there are, where that is known.
+        The approximate number of patterns, or None.
     items
-        All items, counted already with their share of what was left.
+        The counts of all items, already charged with their share, or None.
     """
 
     mark: float
@@ -102,14 +106,14 @@ class KnownCounts:
 
 @dataclass(frozen=True, eq=False)
 class ClippedLevels:
-    """The best candidates of each length, counted; the most that a basket added to each family; which were cut short.
+    """The best candidates of each length with their counts, the contribution bound of each family, and the cut lengths.
 
-    A length is cut where there were more candidates than are counted.
+    A length is cut where more candidates exist than are counted.
     """
 
     tallies: list[Tally]
     totals: list[float]
-    cut: list[int]
+    cut_lengths: list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +123,8 @@ class ClippedCounting(Mechanism):
     Parameters
     ----------
     pairs
-        For each pattern that is asked for, so many pairs of items are counted, those that would be the most frequent if
-        people chose items independently; over a threshold, for each item that may be frequent. Of longer candidates, a
-        tenth of that.
+        The number of counted pairs per requested pattern (over a threshold: per hopeful item). The pairs with the
+        largest expected counts under independence are counted. Longer lengths have a tenth of this number.
     """
 
     pairs: int = 30
@@ -139,250 +142,290 @@ class ClippedCounting(Mechanism):
         if not is_whole(self.pairs) or not 1 <= self.pairs <= 1_000:
             raise MisuseError(f"pairs is a whole number from 1 to 1,000; {self.pairs!r} was given.")
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse longer patterns than are looked for, and more of them than there are."""
-        super().check(task, budget)
-        if task.least > LONGEST:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse patterns beyond the largest length, and a top beyond the number of possible patterns."""
+        super().check(problem, budget)
+        if problem.min_length > MAX_LENGTH:
             raise MisuseError(
                 told(
                     "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
                     "for "
                     "shorter ones, or another mechanism.",
-                    longest=LONGEST,
-                    asked=task.least,
+                    longest=MAX_LENGTH,
+                    asked=problem.min_length,
                 )
             )
-        if task.top is not None:
-            check_top(task)
+        if problem.top is not None:
+            check_top(problem)
 
-    def plan(self, task: Task) -> Plan:
-        """Measure the count of the last pattern, count candidates, again those in doubt, and at last what is shown.
+    def plan(self, problem: Problem) -> Plan:
+        """Measure the last count, count candidates, count doubtful ones again, and count the shown patterns.
 
-        What a length does not use, as it has no candidates, goes to the last step. Of single items alone, a part may go
-        to counting what is shown.
+        The share of a length without candidates goes to the last step. For single items alone, a part may count the
+        shown items.
         """
-        measuring = MEASURING if task.top is not None else Fraction(0)
-        if _items_alone(task):
-            steps = [(LAST, measuring)] if measuring else []
-            looking = (1 - measuring) * LOOKING if _several_held(task) else Fraction(0)
-            steps += [(HOLDING, looking)] if looking else []
-            return [*steps, (FIND, 1 - measuring - looking)]
-        finding = (1 - measuring) * (ITEMS + PAIRS + LONGER)
-        steps = [(LAST, measuring)] if measuring else []
-        counted = 1 - LOOKING
-        again = 1 - measuring - finding
-        last = again * LASTLY if task.counts else Fraction(0)
-        again -= last
-        steps += [(HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
-        return [*steps, (SHOWN, last)] if last else steps
+        last_count_share = LAST_COUNT_SHARE if problem.top is not None else Fraction(0)
+        if _asks_items_only(problem):
+            steps = [(LAST_COUNT_STEP, last_count_share)] if last_count_share else []
+            histogram_share = (1 - last_count_share) * HISTOGRAM_SHARE if _may_hold_several(problem) else Fraction(0)
+            steps += [(HISTOGRAM_STEP, histogram_share)] if histogram_share else []
+            return [*steps, (FIND_STEP, 1 - last_count_share - histogram_share)]
+        finding_share = (1 - last_count_share) * (ITEM_SHARE + PAIR_SHARE + LONGER_SHARE)
+        steps = [(LAST_COUNT_STEP, last_count_share)] if last_count_share else []
+        counting_part = 1 - HISTOGRAM_SHARE
+        doubt_share = 1 - last_count_share - finding_share
+        shown_share = doubt_share * SHOWN_SHARE if problem.with_counts else Fraction(0)
+        doubt_share -= shown_share
+        steps += [
+            (HISTOGRAM_STEP, (finding_share + doubt_share) * HISTOGRAM_SHARE),
+            (FIND_STEP, finding_share * counting_part),
+            (DOUBT_STEP, doubt_share * counting_part),
+        ]
+        return [*steps, (SHOWN_STEP, shown_share)] if shown_share else steps
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Measure what the last pattern counts, where that is not the question, and find those above it."""
-        if task.top is None:
-            return self.find(engine, task, meter, KnownCounts(mark=float(task.count or 1), low=float(task.count or 1)))
-        last = meter.count(LAST, engine, Kth(task.top, task.least, task.longest), MEASURING)
-        mark = max(1.0, float(last.values[0]))
-        return self.find(engine, task, meter, KnownCounts(mark=mark, low=max(1.0, mark - LOWERED * last.deviation)))
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Measure the count of the last pattern, unless a threshold is given, and find the patterns above it."""
+        if problem.top is None:
+            threshold = float(problem.threshold or 1)
+            return self.find(engine, problem, meter, KnownCounts(mark=threshold, low=threshold))
+        last_count = meter.count(
+            LAST_COUNT_STEP, engine, Kth(problem.top, problem.min_length, problem.max_length), LAST_COUNT_SHARE
+        )
+        mark = max(1.0, float(last_count.values[0]))
+        return self.find(
+            engine, problem, meter, KnownCounts(mark=mark, low=max(1.0, mark - LOWERED_STDS * last_count.deviation))
+        )
 
-    def find(self, engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> Found:
-        """Find patterns with all that a meter has left."""
-        if _items_alone(task):
-            return _all_items(engine, task, meter, known)
-        mark, low = known.mark, known.low
-        levels = self._levels(engine, task, meter, known)
-        pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= task.least])
-        if task.top is not None:
-            pool = _filled(_hopeful(pool, low, task.top), task, meter, mark)
+    def find(self, engine: SealedEngine, problem: Problem, meter: Meter, known_counts: KnownCounts) -> Found:
+        """Find the patterns with the whole remaining budget of the meter."""
+        if _asks_items_only(problem):
+            return _find_items(engine, problem, meter, known_counts)
+        mark, low = known_counts.mark, known_counts.low
+        levels = self._count_levels(engine, problem, meter, known_counts)
+        pool = join_tallies([tally for size, tally in enumerate(levels.tallies, 1) if size >= problem.min_length])
+        if problem.top is not None:
+            pool = _fill_pool(_select_hopeful(pool, low, problem.top), problem, meter, mark)
         facts = {
-            "candidates counted": [len(level) for level in levels.tallies],
+            "candidates counted": [len(tally) for tally in levels.tallies],
             "most that a person added": [round(total, 2) for total in levels.totals],
         }
-        # Over a threshold nothing of the lengths that were asked for may be left to count.
-        spare = pool if len(pool) else levels.tallies[-1]
-        doubtful = _doubtful(task, spare, mark)
-        last = meter.left * LASTLY if task.counts else Fraction(0)
-        again = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left - last, mark)
+        # The pool may be empty over a threshold; the spent budget must not reveal it, so the last level is counted
+        # instead.
+        spare_pool = pool if len(pool) else levels.tallies[-1]
+        doubtful_positions = _find_doubtful(problem, spare_pool, mark)
+        shown_share = meter.left * SHOWN_SHARE if problem.with_counts else Fraction(0)
+        second_count = count_clipped(
+            DOUBT_STEP, engine, meter, spare_pool.itemsets.take(doubtful_positions), meter.left - shown_share, mark
+        )
         if len(pool):
-            pool = pool.merged(doubtful, again.tally).lowered(task.crowd)
-        facts |= {"counted again": len(doubtful), "most that a person added then": again.total}
-        winners = pool.take(_order(task, pool))
-        notes = _cut_short(levels.cut) if task.top is None else ()
-        if not last:
+            pool = pool.merge_counts(doubtful_positions, second_count.tally).lower_to_parts(problem.max_people)
+        facts |= {"counted again": len(doubtful_positions), "most that a person added then": second_count.total}
+        winners = pool.take(_rank_patterns(problem, pool))
+        notes = _note_cut_levels(levels.cut_lengths) if problem.top is None else ()
+        if not shown_share:
             return Found(itemsets=winners.itemsets, estimates=None, facts=facts, notes=notes)
-        found = recount(engine, task, meter, winners, spare.itemsets.take(doubtful))
-        return replace(found, facts=facts, notes=(*found.notes, *notes))
+        recounted = recount(engine, problem, meter, winners, spare_pool.itemsets.take(doubtful_positions))
+        return replace(recounted, facts=facts, notes=(*recounted.notes, *notes))
 
-    def _levels(self, engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> ClippedLevels:
-        """Count candidates, one length after the other."""
-        mark, low = known.mark, known.low
-        longest = min(task.longest, task.items, LONGEST)
-        budget = meter.left if known.items is None else meter.left / (1 - ITEMS)
-        longer = LONGER * budget
-        clear = mark / sqrt(meter.scale(BasketCount(), PAIRS * budget)[1])
-        sets = rows(np.arange(task.items, dtype=np.int32)[:, None])
-        items = 0
+    def _count_levels(
+        self, engine: SealedEngine, problem: Problem, meter: Meter, known_counts: KnownCounts
+    ) -> ClippedLevels:
+        """Count the candidates of each length, in rising order."""
+        mark, low = known_counts.mark, known_counts.low
+        longest = min(problem.max_length, problem.item_count, MAX_LENGTH)
+        budget = meter.left if known_counts.items is None else meter.left / (1 - ITEM_SHARE)
+        longer = LONGER_SHARE * budget
+        # mark / deviation of the count of one pair: the number of noise deviations within the mark.
+        precise_room = mark / sqrt(meter.scale(BasketCount(), PAIR_SHARE * budget)[1])
+        sets = rows(np.arange(problem.item_count, dtype=np.int32)[:, None])
+        hopeful_items = 0
         levels = ClippedLevels([], [], [])
         for size in range(1, longest + 1):
             if size == 1:
-                share = budget * ITEMS
+                share = budget * ITEM_SHARE
             elif size == 2:
-                share = budget * (PAIRS if longest > 2 else PAIRS + LONGER)
+                share = budget * (PAIR_SHARE if longest > 2 else PAIR_SHARE + LONGER_SHARE)
             else:
-                share = longer * (EACH if size >= task.least else Fraction(1, task.least - size + 1))
+                share = longer * (
+                    LENGTH_SHARE if size >= problem.min_length else Fraction(1, problem.min_length - size + 1)
+                )
                 longer -= share
-            tallied = known.items if size == 1 else None
-            if tallied is None:
-                tallied = count_clipped(FIND, engine, meter, sets, share, mark)
-            level, total = tallied.tally, tallied.total
-            most = int(min(max(_kept(task, size, level, low), clear), CANDIDATES))
-            # All items were counted: over a threshold none of them has to be left out.
-            levels.tallies.append(level if size == 1 and task.top is None else level.best(SPARE * most))
+            counted_family = known_counts.items if size == 1 else None
+            if counted_family is None:
+                counted_family = count_clipped(FIND_STEP, engine, meter, sets, share, mark)
+            tally, total = counted_family.tally, counted_family.total
+            max_kept = int(min(max(_count_possible(problem, size, tally, low), precise_room), MAX_CANDIDATES))
+            # Over a threshold no counted item has to be left out.
+            levels.tallies.append(
+                tally if size == 1 and problem.top is None else tally.take_largest(SPARE_FACTOR * max_kept)
+            )
             levels.totals.append(total)
-            hopeful = _hopeful(level.best(most), low)
-            items = len(hopeful) if size == 1 else items
+            hopeful = _select_hopeful(tally.take_largest(max_kept), low)
+            hopeful_items = len(hopeful) if size == 1 else hopeful_items
             if size == longest:
                 break
-            counted = self._most(task, hopeful, items, clear)
+            max_candidates = self._max_candidates(problem, hopeful, hopeful_items, precise_room)
             scores = np.rint(1024 * np.log2(np.maximum(hopeful.estimates, 1.0))).astype(np.int64)
-            # The likeliest by the product of the counts of their parts.
-            sets = joined(hopeful.itemsets, scores, counted, task.lineage)[0]
+            # Candidates are ordered by the product of the counts of their subsets: a sum of logarithms in units of
+            # 1/1024.
+            sets = join_candidates(hopeful.itemsets, scores, max_candidates, problem.lineage)[0]
             if not len(sets):
                 break
-            if len(sets) == counted:
-                levels.cut.append(size + 1)
+            if len(sets) == max_candidates:
+                levels.cut_lengths.append(size + 1)
         return levels
 
-    def _most(self, task: Task, level: Tally, items: int, clear: float) -> int:
-        """Return how many itemsets of one item more than a level has are counted at most."""
-        wanted = max(items, len(level), FEW_ITEMS)
-        if task.top is not None:
-            wanted = task.top * comb(max(task.least, 2), 2)
-        most = int(min(max(self.pairs * wanted, ROOM * clear), CANDIDATES))
-        if len(level) and level.itemsets.sizes[0] > 1:
-            most = -(-most // 10)
-        return most
+    def _max_candidates(self, problem: Problem, tally: Tally, item_count: int, precise_room: float) -> int:
+        """Return the largest number of candidates of the next length."""
+        family_size = max(item_count, len(tally), MIN_ITEMS)
+        if problem.top is not None:
+            family_size = problem.top * comb(max(problem.min_length, 2), 2)
+        max_candidates = int(min(max(self.pairs * family_size, ITEMSETS_PER_STD * precise_room), MAX_CANDIDATES))
+        # Longer candidates: a tenth, as the setting `pairs` states.
+        if len(tally) and tally.itemsets.sizes[0] > 1:
+            max_candidates = -(-max_candidates // 10)
+        return max_candidates
 
 
-def _several_held(task: Task) -> bool:
-    """Say whether a person may hold more than one candidate, of single items: in one basket not of one item."""
-    return task.items > 1 or task.unit == "baskets"
+def _may_hold_several(problem: Problem) -> bool:
+    """Return whether one person may hold several single items: not with one basket of one possible item."""
+    return problem.item_count > 1 or problem.unit == "baskets"
 
 
-def _items_alone(task: Task) -> bool:
-    """Say whether patterns are single items: then all of them are counted once."""
-    return min(task.longest, task.items) == 1
+def _asks_items_only(problem: Problem) -> bool:
+    """Return whether all patterns are single items; all items are then counted once."""
+    return min(problem.max_length, problem.item_count) == 1
 
 
-def count_items(engine: SealedEngine, task: Task, meter: Meter, mark: float, holding: Histogram) -> ClippedCount:
-    """Count all items with their share of what is left and of what the histogram took of it."""
-    share = meter.left * ITEMS * (1 - LOOKING) / (1 - ITEMS * LOOKING)
-    return count_clipped(FIND, engine, meter, Itemsets.singles(task.items), share, mark, holding)
+def count_all_items(
+    engine: SealedEngine, problem: Problem, meter: Meter, mark: float, histogram: Histogram
+) -> ClippedCount:
+    """Count all items with the item share of the remaining budget (net of the histogram)."""
+    share = meter.left * ITEM_SHARE * (1 - HISTOGRAM_SHARE) / (1 - ITEM_SHARE * HISTOGRAM_SHARE)
+    return count_clipped(FIND_STEP, engine, meter, Itemsets.singles(problem.item_count), share, mark, histogram)
 
 
-def _all_items(engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> Found:
-    """Count all items, and show those that were asked for: by the same counts, or by fresh ones where they are surer.
+def _find_items(engine: SealedEngine, problem: Problem, meter: Meter, known_counts: KnownCounts) -> Found:
+    """Count all items and show the requested ones, by one set of counts or by fresh, more precise counts.
 
-    Those of the same noise are chosen by what is shown. So of M items, R of which are shown, intervals are those of a
-    confidence of 1 - 5 % R / M: no more than 5 % of those shown miss on average (Benjamini, Yekutieli 2005).
+    With one set of counts, the noise also selects. Of M items R are shown, so intervals have confidence 1 - 0.05 R / M;
+    then at most 5 % of the shown intervals miss on average (Benjamini, Yekutieli 2005).
     """
-    singles = Itemsets.singles(task.items)
-    looking = meter.left * LOOKING if _several_held(task) else Fraction(0)
-    holding = held_histogram(engine, meter, singles, looking)
-    expected = task.top or known.expected
-    mark, usual = known.mark, None if expected is None else holding.usual(known.mark, expected, task.items)
-    fresh = task.counts and expected is not None and _fresher(meter, singles, holding, expected, usual or mark)
-    share = meter.left * (1 - RECOUNTING) if fresh else meter.left
-    total, _ = choose_total(singles, holding, meter, share, mark, usual)
-    counted = count_clipped(FIND, engine, meter, singles, share, mark, holding, total)
+    singles = Itemsets.singles(problem.item_count)
+    histogram_share = meter.left * HISTOGRAM_SHARE if _may_hold_several(problem) else Fraction(0)
+    histogram = measure_histogram(engine, meter, singles, histogram_share)
+    expected_count = problem.top or known_counts.expected
+    mark, typical_count = (
+        known_counts.mark,
+        None
+        if expected_count is None
+        else histogram.typical_count(known_counts.mark, expected_count, problem.item_count),
+    )
+    is_recounted = (
+        problem.with_counts
+        and expected_count is not None
+        and _recount_pays(meter, singles, histogram, expected_count, typical_count or mark)
+    )
+    share = meter.left * (1 - RECOUNT_SHARE) if is_recounted else meter.left
+    total, _ = choose_total(singles, histogram, meter, share, mark, typical_count)
+    item_counts = count_clipped(FIND_STEP, engine, meter, singles, share, mark, histogram, total)
     facts: dict[str, object] = {
-        "candidates counted": [task.items],
-        "most that a person added": [round(counted.total, 2)],
+        "candidates counted": [problem.item_count],
+        "most that a person added": [round(item_counts.total, 2)],
     }
-    tally = counted.tally.lowered(task.crowd)
-    places = _order(task, tally)
-    shown = tally.take(places)
-    if not task.counts:
-        return Found(itemsets=shown.itemsets, estimates=None, facts=facts)
-    if fresh:
-        return replace(recount(engine, task, meter, shown, singles), facts=facts)
-    low, high = counted.bounds(1 - (1 - CONFIDENCE) * max(len(places), 1) / task.items)
+    tally = item_counts.tally.lower_to_parts(problem.max_people)
+    positions = _rank_patterns(problem, tally)
+    shown_tally = tally.take(positions)
+    if not problem.with_counts:
+        return Found(itemsets=shown_tally.itemsets, estimates=None, facts=facts)
+    if is_recounted:
+        return replace(recount(engine, problem, meter, shown_tally, singles), facts=facts)
+    low, high = item_counts.bounds(1 - (1 - CONFIDENCE) * max(len(positions), 1) / problem.item_count)
+    low = problem.lower_ends(item_counts.tally.estimates[positions], low[positions])
     return Found(
-        itemsets=shown.itemsets,
-        estimates=shown.estimates,
-        low=np.minimum(np.floor(low[places]), shown.estimates),
-        high=np.maximum(np.ceil(high[places]), shown.estimates),
+        itemsets=shown_tally.itemsets,
+        estimates=shown_tally.estimates,
+        low=np.minimum(np.floor(low), shown_tally.estimates),
+        high=np.maximum(np.ceil(high[positions]), shown_tally.estimates),
         facts=facts,
-        notes=(CLIPPED, LENGTHENED),
+        notes=(CLIPPED_NOTE, WIDENED_NOTE),
     )
 
 
-def _fresher(meter: Meter, singles: Itemsets, holding: Histogram, expected: int, mark: float) -> bool:
-    """Say whether so many items, counted by themselves, come out much surer than all of them clipped."""
-    each = Supports(singles.take(np.arange(min(expected, len(singles)))))
-    deviation = sqrt(meter.scale(each, meter.left * RECOUNTING)[1])
-    return deviation < SURER * choose_total(singles, holding, meter, meter.left, mark)[1]
+def _recount_pays(meter: Meter, singles: Itemsets, histogram: Histogram, expected_count: int, mark: float) -> bool:
+    """Return whether fresh counts of the expected items have a much smaller error than clipped counts of all items."""
+    query = Supports(singles.take(np.arange(min(expected_count, len(singles)))))
+    deviation = sqrt(meter.scale(query, meter.left * RECOUNT_SHARE)[1])
+    return deviation < RECOUNT_GAIN * choose_total(singles, histogram, meter, meter.left, mark)[1]
 
 
-def _cut_short(lengths: list[int]) -> tuple[str, ...]:
-    """Say of which lengths candidates were left out, where some were."""
+def _note_cut_levels(lengths: list[int]) -> tuple[str, ...]:
+    """Return a note that names the lengths with omitted candidates; none without a cut length."""
     if not lengths:
         return ()
-    named = " and ".join(filter(None, (", ".join(map(str, lengths[:-1])), str(lengths[-1]))))
+    length_list = " and ".join(filter(None, (", ".join(map(str, lengths[:-1])), str(lengths[-1]))))
     return (
-        f"Of the candidates with {named} items only the likeliest were counted: patterns over the threshold may be "
-        "missing.",
+        f"Of the candidates with {length_list} items only the likeliest were counted: patterns over the threshold may "
+        "be missing.",
     )
 
 
-def _kept(task: Task, size: int, level: Tally, low: float) -> int:
-    """Return how many itemsets of a size can be among the top patterns, or within one of them.
+def _count_possible(problem: Problem, size: int, tally: Tally, low: float) -> int:
+    """Return the number of itemsets of a size that can be top patterns, or subsets of top patterns.
 
-    As many as are asked for; of shorter ones than that, as many as their subsets. Over a threshold as many as have an
-    estimate over it, less those that noise lifted there: about as many as it pushed as far below 0.
+    For a top this is the requested number, times the number of subsets for shorter sizes. Over a threshold it is the
+    number of estimates over the threshold, less the number that noise lifted there; the latter is estimated by the
+    estimates below -threshold, as noise is symmetric.
     """
-    if task.top is None:
-        lifted = np.count_nonzero(level.estimates <= -low)
-        return max(KEPT, int(np.count_nonzero(level.estimates >= low) - lifted))
-    return min(task.top * (comb(task.least, size) if size < task.least else 1), CANDIDATES)
+    if problem.top is None:
+        lifted_count = np.count_nonzero(tally.estimates <= -low)
+        return max(MIN_KEPT, int(np.count_nonzero(tally.estimates >= low) - lifted_count))
+    return min(problem.top * (comb(problem.min_length, size) if size < problem.min_length else 1), MAX_CANDIDATES)
 
 
-def _hopeful(tally: Tally, low: float, least: int = 0) -> Tally:
-    """Return those that may count so much, and others with the largest estimates where they are too few."""
-    doomed = tally.estimates + HOPE * tally.deviations < low
-    order = np.lexsort((-tally.estimates, doomed))
-    return tally.take(order[: max(least, int(np.count_nonzero(~doomed)))])
+def _select_hopeful(tally: Tally, low: float, min_kept: int = 0) -> Tally:
+    """Return the itemsets with a count that may reach `low`, filled up to `min_kept` with the largest estimates."""
+    is_hopeless = tally.estimates + HOPE_STDS * tally.deviations < low
+    order = np.lexsort((-tally.estimates, is_hopeless))
+    return tally.take(order[: max(min_kept, int(np.count_nonzero(~is_hopeless)))])
 
 
-def _filled(pool: Tally, task: Task, meter: Meter, mark: float) -> Tally:
-    """Return as many candidates as patterns are asked for: where fewer were counted, others are drawn.
+def _fill_pool(pool: Tally, problem: Problem, meter: Meter, mark: float) -> Tally:
+    """Return a pool with at least the requested number of patterns: missing candidates are drawn at random.
 
-    How many were counted is a result; so the length of the list must not tell it. They are taken to count nothing, give
-    or take as much as the last pattern.
+    The number of counted candidates depends on the data, so the length of the list must not reveal it. A drawn
+    candidate has the estimate 0 and a deviation of `mark`.
     """
-    universe = task.universe(min(task.longest, LONGEST))
-    missing = universe.up_to(task.top or 0) - len(pool)
-    if missing <= 0:
+    universe = problem.universe(min(problem.max_length, MAX_LENGTH))
+    missing_count = universe.up_to(problem.top or 0) - len(pool)
+    if missing_count <= 0:
         return pool
-    others = Itemsets.of(universe.others(pool.itemsets.tuples(), missing, meter.below))
-    return end_to_end([pool, Tally(others, np.zeros(missing), np.full(missing, mark))])
+    drawn_itemsets = Itemsets.of(universe.others(pool.itemsets.tuples(), missing_count, meter.below))
+    return join_tallies([pool, Tally(drawn_itemsets, np.zeros(missing_count), np.full(missing_count, mark))])
 
 
-def _doubtful(task: Task, pool: Tally, mark: float) -> I64:
-    """Return which candidates may or may not be patterns; where there are none, those that are; or all of them."""
-    edge, most = mark, len(pool)
-    if task.top is not None:
-        edge, most = float(np.sort(pool.estimates)[-min(task.top, len(pool))]), SPARE * task.top
-    away = np.abs(pool.estimates - edge)
-    for places in (np.flatnonzero(away <= DOUBT * pool.deviations), np.flatnonzero(pool.estimates >= edge)):
-        if len(places):
-            return np.sort(places[np.argsort(away[places], kind="stable")[:most]])
+def _find_doubtful(problem: Problem, pool: Tally, mark: float) -> I64:
+    """Return the positions of candidates near the edge; else of candidates above the edge; else of all."""
+    edge_count, max_doubtful = mark, len(pool)
+    if problem.top is not None:
+        edge_count, max_doubtful = (
+            float(np.sort(pool.estimates)[-min(problem.top, len(pool))]),
+            SPARE_FACTOR * problem.top,
+        )
+    distances = np.abs(pool.estimates - edge_count)
+    for positions in (
+        np.flatnonzero(distances <= DOUBT_STDS * pool.deviations),
+        np.flatnonzero(pool.estimates >= edge_count),
+    ):
+        if len(positions):
+            return np.sort(positions[np.argsort(distances[positions], kind="stable")[:max_doubtful]])
     return np.arange(len(pool))
 
 
-def _order(task: Task, pool: Tally) -> I64:
-    """Return the places of the patterns that were asked for, the largest first."""
+def _rank_patterns(problem: Problem, pool: Tally) -> I64:
+    """Return the positions of the requested patterns, in falling order of estimates."""
     order = np.lexsort((pool.itemsets.sizes, -pool.estimates))
-    if task.top is None:
-        # Shown are whole people.
-        order = order[np.rint(pool.estimates[order]) >= (task.count or 1)]
-    return order[: task.top]
+    if problem.top is None:
+        # Shown counts are rounded to whole people, so the threshold applies to the rounded estimate.
+        order = order[np.rint(pool.estimates[order]) >= (problem.threshold or 1)]
+    return order[: problem.top]

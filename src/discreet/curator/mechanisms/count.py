@@ -1,4 +1,4 @@
-"""Private counts of given itemsets: noise for as many people as one basket can be in."""
+"""Noisy counts of given itemsets: the noise scale is the largest number of given itemsets within one basket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ...exact.query import Supports
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,28 +29,28 @@ class Count(Mechanism):
     )
     answers: ClassVar[tuple[Answers, ...]] = ("itemsets",)
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse an empty list, and questions that name no itemsets."""
-        if task.itemsets is None:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse an empty list, and questions without itemsets."""
+        if problem.itemsets is None:
             raise MisuseError(
                 told(
                     "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
                     "`discreet count FILE --itemsets WANTED`; or leave {mechanism} out."
                 )
             )
-        super().check(task, budget)
-        if not len(task.itemsets):
+        super().check(problem, budget)
+        if not len(problem.itemsets):
             raise MisuseError("There is no itemset to count: give at least one.")
 
-    def plan(self, task: Task) -> Plan:
-        """All of the budget counts."""
+    def plan(self, problem: Problem) -> Plan:
+        """Spend the whole budget on counting."""
         return [("counting the itemsets", Fraction(1))]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Count with noise."""
-        if task.itemsets is None:
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Count the itemsets with noise."""
+        if problem.itemsets is None:
             raise AssertionError("checked before")
-        noisy = meter.count("counting the itemsets", engine, Supports(task.itemsets), Fraction(1))
+        noisy = meter.count("counting the itemsets", engine, Supports(problem.itemsets), Fraction(1))
         values = noisy.values.astype(np.float64)
         margin = noisy.margin()
-        return Found(itemsets=task.itemsets, estimates=values, low=values - margin, high=values + margin)
+        return Found(itemsets=problem.itemsets, estimates=values, low=values - margin, high=values + margin)

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...privacy.meter import Way
-from ..steps.itemset_choice import Choosing
+from ..steps.itemset_choice import ItemsetChoice
 
-_WAYS = ("exponential", "gumbel", "permute-and-flip")
+_METHODS = ("exponential", "gumbel", "permute-and-flip")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(Choosing):
-    """Settings of `exponential`: those of `Choosing`, and the way.
+class Exponential(ItemsetChoice):
+    """Settings of `exponential`: the settings of `ItemsetChoice`, and the selection method.
 
     Parameters
     ----------
     way
-        ``"exponential"`` peels off one pattern after the other; ``"gumbel"`` is the same law in one shot;
-        ``"permute-and-flip"`` never does worse in expectation for one pick.
+        ``"exponential"`` picks pattern after pattern; ``"gumbel"`` has an equal distribution in one shot;
+        ``"permute-and-flip"`` never has a larger expected error for one pick.
     """
 
     way: Literal["exponential", "gumbel", "permute-and-flip"] = "exponential"
@@ -31,5 +31,5 @@ class Exponential(Choosing):
     )
 
     def choice(self) -> Way:
-        """Pick in the way that was set."""
+        """Return the selection method of the settings."""
         return self.way

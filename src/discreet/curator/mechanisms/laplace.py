@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...privacy.meter import Way
-from ..steps.itemset_choice import Choosing
+from ..steps.itemset_choice import ItemsetChoice
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(Choosing):
-    """Settings of `laplace`: those of `Choosing`."""
+class Laplace(ItemsetChoice):
+    """Settings of `laplace`: the settings of `ItemsetChoice`."""
 
     name: ClassVar[str] = "laplace"
     summary: ClassVar[str] = (
@@ -19,5 +19,5 @@ class Laplace(Choosing):
     )
 
     def choice(self) -> Way:
-        """Take the largest noisy counts."""
+        """Return the choice of the largest noisy counts."""
         return "laplace"

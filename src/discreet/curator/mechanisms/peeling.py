@@ -1,7 +1,7 @@
-"""Patterns picked one by one, out of what the picks so far allow: an itemset joins once all its parts were picked.
+"""Pick patterns one by one from a growing set: an itemset joins the set after all its subsets were picked.
 
-The top patterns hold all their parts: a pattern is held by no more people than its parts are. So nobody has to choose
-among all itemsets there are, only among the items and among what they have made possible. The proof is in `peeling.md`.
+A pattern is held by no more people than its subsets, so the top patterns include all their subsets. Each pick chooses
+among the items and the itemsets made possible by earlier picks, not among all itemsets. The proof is in `peeling.md`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from ...privacy.budget import Budget, shown
 from ...privacy.meter import Meter, Way
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.clipped_counting import LAST, falling
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
+from ..steps.clipped_counting import LAST_COUNT_STEP, average_monotone
 from ..steps.itemset_choice import check_top
-from ..steps.winners import FRESH, count_winners
+from ..steps.winners import FRESH_NOISE_NOTE, count_shown
 
-# More patterns than this are not picked: there may be half the square of it to choose from each time.
-MOST = 1_000
+# At most MAX_PATTERNS patterns are picked: each pick has up to half the square of this number to choose from.
+MAX_PATTERNS = 1_000
 
-# The share of counting that measures about how large the counts are.
-SIZING = Fraction(1, 20)
+# The part of the counting share that measures the size of the counts.
+SIZE_SHARE = Fraction(1, 20)
 
-PICK = "picking the patterns"
-COUNT = "counting the patterns"
+PICK_STEP = "picking the patterns"
+COUNT_STEP = "counting the patterns"
 
 ItemTuple = tuple[int, ...]
 
@@ -44,7 +45,7 @@ class Peeling(Mechanism):
     Parameters
     ----------
     selecting
-        The share of the budget that picks the patterns; the rest counts them.
+        The share of the budget that picks the patterns; the remainder counts them.
     """
 
     selecting: Fraction = Fraction(3, 5)
@@ -65,120 +66,137 @@ class Peeling(Mechanism):
         if not 0 < self.selecting < 1:
             raise MisuseError(f"selecting lies between 0 and 1; {shown(self.selecting)} was given.")
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse longer patterns without their parts, and more patterns than there are or can be picked."""
-        super().check(task, budget)
-        check_top(task)
-        if task.least > 1:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse longer patterns without their subsets, and a top beyond the possible or allowed number."""
+        super().check(problem, budget)
+        check_top(problem)
+        if problem.min_length > 1:
             raise MisuseError(
                 told(
                     "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
                     "mechanism."
                 )
             )
-        if task.top is not None and task.top > MOST:
+        if problem.top is not None and problem.top > MAX_PATTERNS:
             raise MisuseError(
                 told(
                     "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
-                    allowed=MOST,
-                    given=task.top,
+                    allowed=MAX_PATTERNS,
+                    given=problem.top,
                 )
             )
 
-    def plan(self, task: Task) -> Plan:
-        """Pick with one share, count with the other; for the patterns alone all of it picks."""
-        if not task.counts:
-            return [(PICK, Fraction(1))]
+    def plan(self, problem: Problem) -> Plan:
+        """Pick with one share and count with the other; without counts, picking takes the whole budget."""
+        if not problem.with_counts:
+            return [(PICK_STEP, Fraction(1))]
         counting = 1 - self.selecting
-        return [(PICK, self.selecting), (LAST, SIZING * counting), (COUNT, (1 - SIZING) * counting)]
+        return [
+            (PICK_STEP, self.selecting),
+            (LAST_COUNT_STEP, SIZE_SHARE * counting),
+            (COUNT_STEP, (1 - SIZE_SHARE) * counting),
+        ]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Pick, and count what was picked."""
-        return self.find(engine, task, meter)
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Pick the patterns, and count them."""
+        return self.find(engine, problem, meter)
 
-    def find(self, engine: SealedEngine, task: Task, meter: Meter, mark: float | None = None) -> Found:
-        """Find patterns with all that a meter has left.
+    def find(self, engine: SealedEngine, problem: Problem, meter: Meter, mark: float | None = None) -> Found:
+        """Find patterns with the whole remaining budget of the meter.
 
         Parameters
         ----------
-        engine, task, meter
-            As for every mechanism.
+        engine, problem, meter
+            The arguments of `run`.
         mark
-            About what the last of the top patterns counts, a released number; without it, it is measured.
+            The approximate count of the last of the top patterns, a released number; None to measure it.
         """
-        share = meter.left * dict(self.plan(task))[PICK]
-        itemsets = Itemsets.of(picked(engine, task, meter, share))
-        if not task.counts:
+        share = meter.left * dict(self.plan(problem))[PICK_STEP]
+        itemsets = Itemsets.of(pick_patterns(engine, problem, meter, share))
+        if not problem.with_counts:
             return Found(itemsets=itemsets, estimates=None)
         if mark is None:
-            # How much clipping may take away goes with what the last pattern counts.
-            last = meter.count(LAST, engine, Kth(len(itemsets), 1, task.longest), meter.left * SIZING)
-            mark = max(1.0, float(last.values[0]))
-        counted = count_winners(COUNT, engine, meter, task, itemsets, meter.left, mark)
-        estimates = falling(itemsets, counted.estimates, task.crowd)
+            # The contribution bound of clipped counting depends on the count of the last pattern.
+            last_count = meter.count(
+                LAST_COUNT_STEP, engine, Kth(len(itemsets), 1, problem.max_length), meter.left * SIZE_SHARE
+            )
+            mark = max(1.0, float(last_count.values[0]))
+        fresh_counts = count_shown(COUNT_STEP, engine, meter, problem, itemsets, meter.left, mark)
+        estimates = average_monotone(itemsets, fresh_counts.estimates, problem.max_people)
         return Found(
             itemsets=itemsets,
             estimates=estimates,
-            low=np.minimum(counted.low, estimates),
-            high=np.maximum(counted.high, estimates),
-            notes=(counted.how, FRESH),
+            low=np.minimum(fresh_counts.low, estimates),
+            high=np.maximum(fresh_counts.high, estimates),
+            notes=(fresh_counts.method_note, FRESH_NOISE_NOTE),
         )
 
 
-def way(meter: Meter) -> Way:
-    """Return how patterns are picked: by permute-and-flip, which errs less but costs four times as much under zCDP."""
+def choose_pick_method(meter: Meter) -> Way:
+    """Return permute-and-flip, which errs less; under zCDP it costs four times as much, so exponential there."""
     return "permute-and-flip" if meter.pure else "exponential"
 
 
-def picked(engine: SealedEngine, task: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
-    """Return the patterns in the order of the picks, all of which together cost the share."""
-    growing = Growing(engine, task)
-    many = task.top or 0
-    for _ in range(many):
-        growing.take(meter.choose(PICK, growing.counts, 1, share / many, way(meter))[0])
-    return growing.picked
+def pick_patterns(engine: SealedEngine, problem: Problem, meter: Meter, share: Fraction) -> list[ItemTuple]:
+    """Return the patterns in the order of the picks; all picks together cost the share."""
+    pickable_itemsets = PickableItemsets(engine, problem)
+    pattern_count = problem.top or 0
+    for _ in range(pattern_count):
+        pickable_itemsets.take(
+            meter.choose(PICK_STEP, pickable_itemsets.counts, 1, share / pattern_count, choose_pick_method(meter))[0]
+        )
+    return pickable_itemsets.picked
 
 
-class Growing:
-    """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
+class PickableItemsets:
+    """The itemsets to pick from: items, and longer itemsets with all subsets of one item less picked."""
 
-    def __init__(self, engine: SealedEngine, task: Task) -> None:
-        self._engine, self._task = engine, task
-        self._codes, self._sizes = np.arange(task.items, dtype=np.int32), np.ones(task.items, np.int64)
-        # How many people hold each of what there is to pick from.
-        self.counts = engine.answer(Supports(Itemsets.singles(task.items)))
+    def __init__(self, engine: SealedEngine, problem: Problem) -> None:
+        self._engine, self._problem = engine, problem
+        self._codes, self._sizes = np.arange(problem.item_count, dtype=np.int32), np.ones(problem.item_count, np.int64)
+        # The sealed number of holders of each pickable itemset.
+        self.counts = engine.answer(Supports(Itemsets.singles(problem.item_count)))
         self.picked: list[ItemTuple] = []
-        # For each picked pattern, and for nothing at all, the items with which it is a picked pattern too.
-        self._beside: dict[ItemTuple, set[int]] = {(): set()}
+        # For each picked pattern, and for the empty set, the items that extend it to a picked pattern: the subset test
+        # of a new candidate is then an intersection of sets.
+        self._extensions: dict[ItemTuple, set[int]] = {(): set()}
 
     def candidates(self) -> Itemsets:
-        """Return all that can be picked now."""
+        """Return the itemsets that can be picked now."""
         return Itemsets(starts(self._sizes), self._codes)
 
-    def take(self, place: int) -> None:
-        """Pick one of them, and let in what it makes possible."""
-        first = int(self._sizes[:place].sum())
-        last = first + int(self._sizes[place])
-        pattern = tuple(self._codes[first:last].tolist())
+    def take(self, position: int) -> None:
+        """Pick the itemset at a position, and add the candidates that the pick makes possible."""
+        code_start = int(self._sizes[:position].sum())
+        code_end = code_start + int(self._sizes[position])
+        pattern = tuple(self._codes[code_start:code_end].tolist())
         self.picked.append(pattern)
-        self._beside[pattern] = set()
-        for part, item in _parts(pattern):
-            self._beside[part].add(item)
-        fresh = Itemsets.of(self._made_possible(pattern) if len(pattern) < self._task.longest else [])
-        self._codes = np.concatenate((self._codes[:first], self._codes[last:], fresh.codes))
-        self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))
-        self.counts = self.counts.take(np.delete(np.arange(len(self.counts)), place))
-        if len(fresh):
-            self.counts = self.counts.joined(self._engine.answer(Supports(fresh)))
+        self._extensions[pattern] = set()
+        for part, item in _list_parts(pattern):
+            self._extensions[part].add(item)
+        new_candidates = Itemsets.of(
+            self._list_new_candidates(pattern) if len(pattern) < self._problem.max_length else []
+        )
+        self._codes = np.concatenate((self._codes[:code_start], self._codes[code_end:], new_candidates.codes))
+        self._sizes = np.concatenate((self._sizes[:position], self._sizes[position + 1 :], new_candidates.sizes))
+        self.counts = self.counts.take(np.delete(np.arange(len(self.counts)), position))
+        if len(new_candidates):
+            self.counts = self.counts.joined(self._engine.answer(Supports(new_candidates)))
 
-    def _made_possible(self, pattern: ItemTuple) -> list[ItemTuple]:
-        """Return the itemsets of one item more all of whose parts are picked, this pattern being the last of them."""
-        beside = sorted((self._beside[part] for part, _ in _parts(pattern)), key=len)
-        shared = set.intersection(*beside) - set(pattern)
-        wider = [tuple(sorted((*pattern, item))) for item in sorted(shared)]
-        return [one for one, good in zip(wider, self._task.antichains(Itemsets.of(wider)), strict=True) if good]
+    def _list_new_candidates(self, pattern: ItemTuple) -> list[ItemTuple]:
+        """Return the itemsets of one item more with all subsets picked, this pattern the last."""
+        extensions = sorted((self._extensions[part] for part, _ in _list_parts(pattern)), key=len)
+        shared = set.intersection(*extensions) - set(pattern)
+        candidates = [tuple(sorted((*pattern, item))) for item in sorted(shared)]
+        return [
+            candidate
+            for candidate, possible in zip(
+                candidates, self._problem.mark_antichains(Itemsets.of(candidates)), strict=True
+            )
+            if possible
+        ]
 
 
-def _parts(pattern: ItemTuple) -> Sequence[tuple[ItemTuple, int]]:
-    """Return each part with one item less, and that item."""
-    return [(pattern[:place] + pattern[place + 1 :], item) for place, item in enumerate(pattern)]
+def _list_parts(pattern: ItemTuple) -> Sequence[tuple[ItemTuple, int]]:
+    """Return each subset with one item less, and the removed item."""
+    return [(pattern[:position] + pattern[position + 1 :], item) for position, item in enumerate(pattern)]

@@ -1,6 +1,7 @@
-"""Patterns from the cells of a few bases, as the article has them (Li, Qardaji, Su, Cao 2012).
+"""Patterns from the cells of a few bases, as in the article (Li, Qardaji, Su, Cao 2012).
 
-What it does is in `steps.basis_selection`; here is what `bases` does otherwise. The proof is in `privbasis.md`.
+The computation is in `steps.basis_selection`; this module has the parts in which `bases` differs. The proof is in
+`privbasis.md`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,24 @@ from math import inf
 from typing import ClassVar
 
 from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Plan, Task
+from ..mechanism import Plan
+from ..problem import Problem
 from ..steps.basis_cover import Basis
-from ..steps.basis_selection import COUNT, MANY, PICK, RANK, RANK_SHARE, Basing, Split
-from ..steps.cell_estimates import Sums, add_up
+from ..steps.basis_selection import (
+    CELL_STEP,
+    ITEM_COUNT_STEP,
+    PICK_STEP,
+    RANK_SHARE,
+    RANK_STEP,
+    BasisMechanism,
+    BudgetSplit,
+)
+from ..steps.cell_estimates import Sums, add_cells
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivBasis(Basing):
-    """Settings of `privbasis`: those of :class:`~discreet.curator.steps.basis_selection.Basing`."""
+class PrivBasis(BasisMechanism):
+    """Settings of `privbasis`: the settings of :class:`~discreet.curator.steps.basis_selection.BasisMechanism`."""
 
     name: ClassVar[str] = "privbasis"
     summary: ClassVar[str] = (
@@ -30,37 +40,42 @@ class PrivBasis(Basing):
         "N. Li, W. Qardaji, D. Su, J. Cao. PrivBasis: frequent itemset mining with differential privacy. "
         "Proceedings of the VLDB Endowment 5, 2012."
     )
-    many_share: ClassVar[Fraction] = Fraction(1, 10)
+    item_count_share: ClassVar[Fraction] = Fraction(1, 10)
 
-    def plan(self, task: Task) -> Plan:
-        """Split as the article does: one tenth for the number of items, four for picking, five for counting.
+    def plan(self, problem: Problem) -> Plan:
+        """Split as in the article: 1/10 for the number of items, 4/10 for picking, 5/10 for counting.
 
-        Where patterns are single items there is no such number to find, and without counts picking them is all.
+        Where patterns are single items, no number of items is chosen; without counts, picking takes the whole budget.
         """
-        steps = [(MANY, Fraction(1, 10)), (PICK, Fraction(4, 10)), (COUNT, Fraction(5, 10))]
-        if task.longest == 1:
-            steps = [(PICK, Fraction(4, 9)), (COUNT, Fraction(5, 9))]
-        if task.top is None:
-            return [(RANK, RANK_SHARE), *((name, share * (1 - RANK_SHARE)) for name, share in steps)]
-        if task.longest == 1 and not task.counts:
-            return [(PICK, Fraction(1))]
+        steps = [(ITEM_COUNT_STEP, Fraction(1, 10)), (PICK_STEP, Fraction(4, 10)), (CELL_STEP, Fraction(5, 10))]
+        if problem.max_length == 1:
+            steps = [(PICK_STEP, Fraction(4, 9)), (CELL_STEP, Fraction(5, 9))]
+        if problem.top is None:
+            return [(RANK_STEP, RANK_SHARE), *((name, share * (1 - RANK_SHARE)) for name, share in steps)]
+        if problem.max_length == 1 and not problem.with_counts:
+            return [(PICK_STEP, Fraction(1))]
         return steps
 
-    def way(self, meter: Meter) -> Way:
-        """Choose by the exponential mechanism."""
+    def selection_method(self, meter: Meter) -> Way:
+        """Return the exponential mechanism."""
         return "exponential"
 
-    def widened(self, many: int) -> int:
-        """Pick as many items as were chosen."""
-        return many
+    def widen_item_count(self, item_count: int) -> int:
+        """Return the chosen number of items unchanged."""
+        return item_count
 
-    def split(self, task: Task, top: int, many: int, meter: Meter, mark: float = inf) -> Split:
-        """Spend four ninths of what is left on picking, the same on each pick; few items are one basis."""
-        single = many <= self.largest
-        others = 0 if single else self.pairs(task, top, many)
-        each = Fraction(4, 9) / (many + others)
-        return Split(items=many * each, pairs=others * each, many=others, single=single)
+    def split_budget(self, problem: Problem, top: int, item_count: int, meter: Meter, mark: float = inf) -> BudgetSplit:
+        """Return 4/9 of the remaining budget for picking, equal for each pick; few items form one basis."""
+        single_basis = item_count <= self.largest
+        pair_count = 0 if single_basis else self.count_pairs(problem, top, item_count)
+        share_per_pick = Fraction(4, 9) / (item_count + pair_count)
+        return BudgetSplit(
+            items=item_count * share_per_pick,
+            pairs=pair_count * share_per_pick,
+            pair_count=pair_count,
+            single_basis=single_basis,
+        )
 
-    def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
-        """Average over the bases; what is shown is decided by the estimates."""
-        return add_up(bases, noisy, task.least, self.longest(task))
+    def estimate_counts(self, bases: list[Basis], noisy: Noisy, problem: Problem) -> Sums:
+        """Return averages over the bases; the estimates decide the shown patterns."""
+        return add_cells(bases, noisy, problem.min_length, self.longest_length(problem))

@@ -1,8 +1,8 @@
-"""Noisy counts over a threshold (Korolova et al. 2009; Götz et al. 2012): needs no list of items.
+"""Noisy counts over a threshold (Korolova et al. 2009; Götz et al. 2012), without a public list of items.
 
-Only what occurs is counted, so nothing has to be listed beforehand; what few people hold hardly ever passes the
-threshold, and the small chance that it does is the delta. The same code finds the items for other mechanisms where no
-list of them is public. The proof is in `threshold.md`.
+Only occurring itemsets are counted. An itemset of few people hardly ever passes the threshold, and the small
+probability that it does is the delta. The code also selects the items for other mechanisms where no list of items is
+public. The proof is in `threshold.md`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ import numpy as np
 from ...errors import MisuseError, told
 from ...exact.query import Truncation
 from ...privacy.budget import Budget
-from ...privacy.meter import Meter, Things
+from ...privacy.meter import Meter, SelectedItemsets
 from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
 
-# About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
-LISTED = 4_000_000
-# How many items a pattern has at most where that was not said.
-LONGEST = 2
+# About MAX_LISTED itemsets are listed at most: beyond, the floor of listed counts rises.
+MAX_LISTED = 4_000_000
+# The largest number of items of a pattern where the question states none.
+DEFAULT_LENGTH = 2
 
-_FIND = "finding the patterns"
+_FIND_STEP = "finding the patterns"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class Threshold(Mechanism):
     Parameters
     ----------
     kept
-        How many items of each basket take part, drawn at random where it holds more.
+        The number of items of each basket that take part, drawn at random from larger baskets.
     """
 
     kept: int = 5
@@ -60,81 +61,89 @@ class Threshold(Mechanism):
         if not 1 <= self.kept <= 1_000:
             raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse baskets with more subsets than can be looked at: the floor would rise over every count."""
-        super().check(task, budget)
-        kept, longest = self._sizes(task)
-        if subsets(kept, longest) > LISTED:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse baskets with too many subsets to list: the floor would exceed each count."""
+        super().check(problem, budget)
+        kept_items, max_length = self._sizes(problem)
+        if count_subsets(kept_items, max_length) > MAX_LISTED:
             raise MisuseError(
                 told(
                     "A basket cut to {kept:,} items has more than {listed:,} subsets of up to {longest:,} items, too "
                     "many to look at: ask for shorter patterns ({lengths=}), or set kept lower.",
-                    kept=kept,
-                    listed=LISTED,
-                    longest=longest,
+                    kept=kept_items,
+                    listed=MAX_LISTED,
+                    longest=max_length,
                 )
             )
 
-    def _sizes(self, task: Task) -> tuple[int, int]:
-        """Return to how many items baskets are cut, and how many a pattern has at most."""
-        kept = max(min(self.kept, task.items), task.least)
-        return kept, min(task.longest if task.bounded else max(task.least, LONGEST), kept)
+    def _sizes(self, problem: Problem) -> tuple[int, int]:
+        """Return the cut length of baskets, and the largest number of items of a pattern."""
+        kept_items = max(min(self.kept, problem.item_count), problem.min_length)
+        return kept_items, min(
+            problem.max_length if problem.max_length_given else max(problem.min_length, DEFAULT_LENGTH), kept_items
+        )
 
-    def plan(self, task: Task) -> Plan:
-        """Spend everything on one step."""
-        return [(_FIND, Fraction(1))]
+    def plan(self, problem: Problem) -> Plan:
+        """Spend the whole budget on one step."""
+        return [(_FIND_STEP, Fraction(1))]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Count what occurs in the cut baskets, and keep what lies over the threshold."""
-        kept, longest = self._sizes(task)
-        people = task.people + task.people_margin
-        things = find(
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Count the occurring itemsets in the cut baskets, and keep itemsets over the threshold."""
+        kept_items, max_length = self._sizes(problem)
+        people = problem.people + problem.people_margin
+        itemset_counts = find(
             engine,
             meter,
-            _FIND,
+            _FIND_STEP,
             meter.left,
-            kept=kept,
-            least=task.least,
-            longest=longest,
+            kept=kept_items,
+            least=problem.min_length,
+            longest=max_length,
             people=people,
-            over=task.count or 0,
+            over=problem.threshold or 0,
         )
-        many = len(things.values) if task.top is None else min(task.top, len(things.values))
-        itemsets = things.itemsets.take(np.arange(many))
-        values = things.values[:many].astype(np.float64)
-        facts = {"threshold": things.threshold, "items kept of a basket": kept, "longest pattern": longest}
+        pattern_count = (
+            len(itemset_counts.values) if problem.top is None else min(problem.top, len(itemset_counts.values))
+        )
+        itemsets = itemset_counts.itemsets.take(np.arange(pattern_count))
+        values = itemset_counts.values[:pattern_count].astype(np.float64)
+        facts = {
+            "threshold": itemset_counts.threshold,
+            "items kept of a basket": kept_items,
+            "longest pattern": max_length,
+        }
         notes = [
-            f"Patterns of up to {longest} items were looked for in baskets cut to {kept} items, drawn at random. Those "
-            f"with a noisy count of {things.threshold:,} or more are shown."
+            f"Patterns of up to {max_length} items were looked for in baskets cut to {kept_items} items, drawn at "
+            f"random. Those with a noisy count of {itemset_counts.threshold:,} or more are shown."
         ]
-        if task.count is not None and things.threshold > task.count:
+        if problem.threshold is not None and itemset_counts.threshold > problem.threshold:
             notes.append(
-                f"Below {things.threshold:,} {task.unit}, patterns that few people hold could not be told from noise: "
-                f"those with {task.count:,} {task.unit} up to that are missing."
+                f"Below {itemset_counts.threshold:,} {problem.unit}, patterns that few people hold could not be told "
+                f"from noise: those with {problem.threshold:,} {problem.unit} up to that are missing."
             )
-        if not task.counts:
+        if not problem.with_counts:
             return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
-        # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
+        # No released value bounds the loss by cutting: each person with a cut basket may hold the pattern.
         notes.append(
-            f"Counts are of the cut baskets: in whole baskets a pattern is held by more {task.unit}, how many is not "
-            "known. So an interval reaches up to all of them."
+            f"Counts are of the cut baskets: in whole baskets a pattern is held by more {problem.unit}, how many is "
+            "not known. So an interval reaches up to all of them."
         )
         return Found(
             itemsets=itemsets,
             estimates=values,
-            low=values - things.margin,
-            high=np.maximum(values + things.margin, people),
+            low=values - itemset_counts.margin,
+            high=np.maximum(values + itemset_counts.margin, people),
             facts=facts,
             notes=tuple(notes),
         )
 
 
-def subsets(many: int, longest: int) -> int:
-    """Return how many subsets of 1 to `longest` items so many items have; beyond `LISTED`, that it is more."""
+def count_subsets(item_count: int, max_length: int) -> int:
+    """Return the number of subsets of 1 to `max_length` items; any number above `MAX_LISTED` means too many."""
     total = 0
-    for size in range(1, min(longest, many) + 1):
-        total += comb(many, size)
-        if total > LISTED:
+    for size in range(1, min(max_length, item_count) + 1):
+        total += comb(item_count, size)
+        if total > MAX_LISTED:
             break
     return total
 
@@ -150,26 +159,26 @@ def find(
     longest: int,
     people: int,
     over: int = 0,
-) -> Things:
-    """Find the itemsets that enough people hold, without a list of those there could be.
+) -> SelectedItemsets:
+    """Find the itemsets that enough people hold, without a public list of itemsets.
 
     Parameters
     ----------
     engine, meter, what, share
-        Who counts, who pays, for what, and how much of the budget.
+        The sealed engine, the meter that pays, the name of the step, and the share of the budget.
     kept
-        How many items of each basket take part.
+        The number of items of each basket that take part.
     least, longest
-        How many items an itemset has.
+        The smallest and largest number of items of an itemset.
     people
-        How many people there are at most, as far as public and released numbers say.
+        The largest number of people, by public and released numbers.
     over
-        The count that is asked for. Where the threshold has to be higher, that one holds.
+        The requested threshold; the noise threshold applies if higher.
     """
-    most = max(1, subsets(kept, longest) - subsets(kept, least - 1))
-    needed = meter.threshold(most, share)
-    # Taking a public floor off every count, down to 0, moves no count by more than before. Itemsets at the floor need
-    # not be listed, and about LISTED lie above it at most, with the shorter ones that are met on the way to them.
-    floor = max(over - needed, max(people, 1) * subsets(kept, longest) // LISTED)
-    cut = engine.cut(Truncation(kept, meter.secret()))
-    return meter.find(what, cut.above(floor, least, longest), share)
+    max_subsets = max(1, count_subsets(kept, longest) - count_subsets(kept, least - 1))
+    noise_threshold = meter.threshold(max_subsets, share)
+    # A public floor subtracted from each count, down to 0, moves no count by more than before. Itemsets at the floor
+    # need not be listed; about MAX_LISTED lie above it at most, with the shorter itemsets on the way to them.
+    floor = max(over - noise_threshold, max(people, 1) * count_subsets(kept, longest) // MAX_LISTED)
+    cut_engine = engine.cut(Truncation(kept, meter.secret()))
+    return meter.find(what, cut_engine.above(floor, least, longest), share)

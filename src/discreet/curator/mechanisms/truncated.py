@@ -12,40 +12,39 @@ import numpy as np
 from ...exact.query import BasketCount, Truncation
 from ...privacy.budget import Neighbours
 from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, Situation, ThresholdLevels
+from ..steps.threshold_levels import Level, MiningRun, ThresholdLevels
 from ..steps.truncation import (
     F64,
     I64,
     Keep,
-    Spread,
-    bounds,
+    SizeHistogram,
+    bound_basket_supports,
+    bound_count_before_cut,
     check_choice,
     check_shares,
-    cut_at,
-    most_before,
-    posterior,
+    choose_cut_length,
+    posterior_means,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Truncated(ThresholdLevels):
-    """Settings of `truncated`, besides those of mining level by level.
+    """Settings of `truncated`, besides the settings of mining level by level.
 
     Parameters
     ----------
     smart
-        Whether baskets keep the items of the candidates that promise most; otherwise they keep any.
+        Whether baskets keep the items of the most promising candidates; otherwise they keep random items.
     double_standards
-        Whether counts are corrected for what cutting loses, on average where patterns are found and at most where
-        candidates are; otherwise they are taken as they are.
+        Whether counts are corrected for the loss by cutting: on average for patterns, at most for candidates.
     keep
-        What cutting is taken to leave of those who hold a longer pattern: all (``"none"``: nothing is corrected, as
-        smart truncating keeps what is counted), or what a random cut would leave if their baskets were like everyone's
-        (``"uniform"``, the paper's), longer (``"size-biased"``), or the square root of that (``"root"``).
+        The model of the share of holders of a longer pattern that a cut leaves. ``"none"``: all (no correction, as
+        smart truncating keeps the counted itemsets); ``"uniform"``: a random cut of baskets with the sizes of all
+        people (the paper's model); ``"size-biased"``: of larger baskets; ``"root"``: the square root of the latter.
     keep_items
-        The same for single items. Their baskets are cut at random.
+        The model for single items; their baskets are cut at random.
     doubt
-        The probability with which more than the most may be lost (the paper's rho).
+        The probability with which the loss may exceed its upper estimate (the paper's rho).
     """
 
     smart: bool = True
@@ -66,36 +65,38 @@ class Truncated(ThresholdLevels):
         check_choice("keep", self.keep, Keep)
         check_choice("keep_items", self.keep_items, Keep)
 
-    def truncation(self, situation: Situation, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
-        """Cut single items as algorithm 1 does; then to the length that loses least, by the candidates' scores."""
-        spread = situation.spread
+    def truncation(self, mining_run: MiningRun, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
+        """Return the cut of algorithm 1 for single items, and the cut of least loss for longer candidates."""
+        size_histogram = mining_run.size_histogram
         if size == 1:
-            return situation.first
-        longest = size
-        if size < spread.longest:
-            most = bounds(sets.codes, size, spread.longest, self.bound)
-            if situation.meter.neighbours is Neighbours.REPLACE:
-                most = np.minimum(2 * most, len(sets))  # as `l1_sensitivity_replace` of the query that will be asked
-            unit = sqrt(situation.meter.scale(BasketCount(), share)[1])
-            deviations = unit * (most if situation.meter.pure else np.sqrt(most))
+            return mining_run.first_truncation
+        cut_length = size
+        if size < size_histogram.longest:
+            max_supports = bound_basket_supports(sets.codes, size, size_histogram.longest, self.bound)
+            if mining_run.meter.neighbours is Neighbours.REPLACE:
+                max_supports = np.minimum(
+                    2 * max_supports, len(sets)
+                )  # as `l1_sensitivity_replace` of the query that will be asked
+            unit_deviation = sqrt(mining_run.meter.scale(BasketCount(), share)[1])
+            deviations = unit_deviation * (max_supports if mining_run.meter.pure else np.sqrt(max_supports))
             model = "uniform" if self.keep == "none" else self.keep
-            longest = cut_at(situation.count, spread.kept(size, model), deviations, size)
-        return Truncation(longest, situation.first.key, *((sets, scores) if self.smart else ()))
+            cut_length = choose_cut_length(mining_run.count, size_histogram.kept_shares(size, model), deviations, size)
+        return Truncation(cut_length, mining_run.first_truncation.key, *((sets, scores) if self.smart else ()))
 
-    def kept(self, spread: Spread, size: int, longest: int) -> float:
-        """Return what the model of the settings says."""
+    def kept_share(self, size_histogram: SizeHistogram, size: int, longest: int) -> float:
+        """Return the share according to the model of the settings."""
         if not self.double_standards:
             return 1.0
-        return float(spread.kept(size, self.keep_items if size == 1 else self.keep)[longest])
+        return float(size_histogram.kept_shares(size, self.keep_items if size == 1 else self.keep)[longest])
 
     def estimates(self, level: Level) -> F64:
         """Return the average original counts (equation 11)."""
         if not self.double_standards:
             return level.noisy.values.astype(np.float64)
-        return posterior(level.noisy) / level.kept
+        return posterior_means(level.noisy) / level.kept_share
 
     def ceilings(self, level: Level) -> F64:
         """Return the maximal original counts (equation 12), at the mean of the posterior."""
         if not self.double_standards:
             return self.estimates(level)
-        return most_before(posterior(level.noisy), self.doubt) / level.kept
+        return bound_count_before_cut(posterior_means(level.noisy), self.doubt) / level.kept_share

@@ -13,9 +13,19 @@ from ...exact.query import Sizes, Supports, Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
 from ..steps.candidate_join import rows
-from ..steps.truncation import CITATION, SIZES, Keep, Spread, check_choice, check_numbers, check_shares, sizing
+from ..steps.truncation import (
+    CITATION,
+    SIZES,
+    Keep,
+    SizeHistogram,
+    check_choice,
+    check_numbers,
+    check_shares,
+    size_share,
+)
 
 ITEMS = "counting the items"
 
@@ -27,14 +37,14 @@ class TruncatedItems(Mechanism):
     Parameters
     ----------
     truncate
-        Whether baskets are cut at all; otherwise there is noise for as many items as there are.
+        Whether baskets are cut; otherwise the noise is calibrated to all items.
     coverage
         Baskets are cut to the length that this share of people does not exceed.
     longest_size
-        The largest size of baskets that is told apart.
+        The largest counted basket size.
     keep
-        How the counts are corrected for what cutting loses: not at all, as if those who hold an item had baskets like
-        everyone (``"uniform"``), or longer ones (``"size-biased"``), or by the square root of that (``"root"``).
+        The correction for the loss by cutting: none (``"none"``), for holders with the basket sizes of all people
+        (``"uniform"``), for larger baskets (``"size-biased"``), or the square root of the latter (``"root"``).
     """
 
     truncate: bool = True
@@ -53,68 +63,71 @@ class TruncatedItems(Mechanism):
         check_numbers(self, "longest_size")
         check_choice("keep", self.keep, Keep)
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse questions that single items do not answer."""
-        super().check(task, budget)
-        if task.least > 1:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse questions beyond single items."""
+        super().check(problem, budget)
+        if problem.min_length > 1:
             raise MisuseError(
                 told(
                     "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
                     "out, or take the mechanism truncated.",
                     name=self.name,
-                    asked=task.least,
+                    asked=problem.min_length,
                 )
             )
-        if task.top is not None and task.top > task.items:
+        if problem.top is not None and problem.top > problem.item_count:
             raise MisuseError(
                 told(
                     "{top} is {given:,}, but there are only {there:,} items: ask for at most so many.",
-                    given=task.top,
-                    there=task.items,
+                    given=problem.top,
+                    there=problem.item_count,
                 )
             )
 
-    def plan(self, task: Task) -> Plan:
-        """Count the sizes of baskets with a small share and the items with the rest."""
+    def plan(self, problem: Problem) -> Plan:
+        """Count the basket sizes with a small share and the items with the remainder."""
         if not self.truncate:
             return [(ITEMS, Fraction(1))]
-        sizes = sizing(task, Fraction(1))
-        return [(SIZES, sizes), (ITEMS, 1 - sizes)]
+        sizes_share = size_share(problem, Fraction(1))
+        return [(SIZES, sizes_share), (ITEMS, 1 - sizes_share)]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Cut, count, and keep what is over the threshold or at the top."""
-        every = rows(np.arange(task.items, dtype=np.int32)[:, None])
-        query = Supports(every)
-        kept = 1.0
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Cut the baskets, count the items, and keep the items over the threshold or at the top."""
+        items = rows(np.arange(problem.item_count, dtype=np.int32)[:, None])
+        query = Supports(items)
+        kept_share = 1.0
         facts: dict[str, int] = {}
         notes = ["Only single items were looked for."]
         if self.truncate:
-            sizes = Sizes(min(self.longest_size, task.items))
-            spread = Spread.of(meter.count(SIZES, engine, sizes, dict(self.plan(task))[SIZES]), task.items)
-            # The length is read from the noisy histogram only: the longest basket that is left would be private (C3).
-            longest = spread.covering(self.coverage)
-            query = Supports(every, Truncation(longest, meter.secret()))
-            kept = float(spread.kept(1, self.keep)[longest])
-            facts["length baskets were cut to"] = longest
+            sizes = Sizes(min(self.longest_size, problem.item_count))
+            size_histogram = SizeHistogram.of(
+                meter.count(SIZES, engine, sizes, dict(self.plan(problem))[SIZES]), problem.item_count
+            )
+            # The length comes from the noisy histogram only: the longest remaining basket would be private (C3).
+            cut_length = size_histogram.covering_length(self.coverage)
+            query = Supports(items, Truncation(cut_length, meter.secret()))
+            kept_share = float(size_histogram.kept_shares(1, self.keep)[cut_length])
+            facts["length baskets were cut to"] = cut_length
             notes.append(
-                f"Baskets were cut to {longest} items at most. That is taken to leave {kept:.0%} of the {task.unit} "
-                "that hold an item, and the counts are corrected for it."
+                f"Baskets were cut to {cut_length} items at most. That is taken to leave {kept_share:.0%} of the "
+                f"{problem.unit} that hold an item, and the counts are corrected for it."
             )
         noisy = meter.count(ITEMS, engine, query, meter.left)
-        estimates = noisy.values.astype(np.float64) / kept
+        estimates = noisy.values.astype(np.float64) / kept_share
         if self.truncate:
-            low, high = spread.interval(noisy, spread.left(1, longest))
+            low, high = size_histogram.interval(noisy, size_histogram.kept_by_size(1, cut_length))
         else:
             low, high = estimates - noisy.margin(), estimates + noisy.margin()
-        if task.top is None:
-            places = np.flatnonzero(estimates >= (task.count or 1))
+        if problem.top is None:
+            positions = np.flatnonzero(estimates >= (problem.threshold or 1))
         else:
-            places = np.sort(np.argsort(-estimates, kind="stable")[: task.top])
+            positions = np.sort(np.argsort(-estimates, kind="stable")[: problem.top])
+        low = np.minimum(low, estimates)[positions]
         return Found(
-            itemsets=every.take(places),
-            estimates=estimates[places] if task.counts else None,
-            low=np.minimum(low, estimates)[places] if task.counts else None,
-            high=np.maximum(high, estimates)[places] if task.counts else None,
+            itemsets=items.take(positions),
+            estimates=estimates[positions] if problem.with_counts else None,
+            low=problem.lower_ends(estimates[positions], low, problem.item_count) if problem.with_counts else None,
+            high=np.maximum(high, estimates)[positions] if problem.with_counts else None,
             facts=facts,
             notes=tuple(notes),
         )

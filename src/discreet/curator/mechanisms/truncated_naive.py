@@ -10,13 +10,13 @@ import numpy as np
 
 from ...exact.query import Truncation
 from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, Situation, ThresholdLevels
-from ..steps.truncation import F64, I64, Spread
+from ..steps.threshold_levels import Level, MiningRun, ThresholdLevels
+from ..steps.truncation import F64, I64, SizeHistogram
 
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedNaive(ThresholdLevels):
-    """Settings of `truncated-naive`: those of mining level by level, and no others."""
+    """Settings of `truncated-naive`: the settings of mining level by level alone."""
 
     name: ClassVar[str] = "truncated-naive"
     summary: ClassVar[str] = (
@@ -24,21 +24,22 @@ class TruncatedNaive(ThresholdLevels):
         "the threshold."
     )
 
-    def truncation(self, situation: Situation, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
-        """Cut at random, for all sizes alike."""
-        return situation.first
+    def truncation(self, mining_run: MiningRun, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
+        """Return the random cut, which is equal for all lengths."""
+        return mining_run.first_truncation
 
-    def _deepest(self, situation: Situation) -> int:
-        return situation.first.longest
+    def _longest_countable(self, mining_run: MiningRun) -> int:
+        """Return the common cut length: no longer itemset survives the cut."""
+        return mining_run.first_truncation.longest
 
-    def kept(self, spread: Spread, size: int, longest: int) -> float:
-        """Take the counts as they are."""
+    def kept_share(self, size_histogram: SizeHistogram, size: int, longest: int) -> float:
+        """Return 1: counts are not corrected."""
         return 1.0
 
     def estimates(self, level: Level) -> F64:
-        """Take the counts as they are."""
+        """Return the noisy counts, uncorrected."""
         return level.noisy.values.astype(np.float64)
 
     def ceilings(self, level: Level) -> F64:
-        """Take the counts as they are."""
+        """Return the noisy counts, uncorrected."""
         return self.estimates(level)

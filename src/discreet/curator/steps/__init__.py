@@ -1,7 +1,7 @@
-"""What mechanisms share: steps of a computation over released numbers and the meter. Nothing here is listed by name.
+"""Steps that mechanisms share: computations on released numbers and the meter. The registry lists no step.
 
-`universe` counts and draws itemsets over a public list. `itemset_choice` chooses among all of them (`exponential`,
-`laplace`), `candidate_join` makes longer candidates of shorter ones, `threshold_levels` walks length by length.
-`truncation` cuts long baskets, `clipped_counting` scales them down instead. `basis_selection`, `basis_cover` and
-`cell_estimates` are the three parts of counting by bases: which items, which bases, which counts.
+`itemset_choice` chooses among all itemsets (`exponential`, `laplace`), `candidate_join` joins shorter candidates into
+longer ones, `threshold_levels` mines length by length. `truncation` cuts large baskets, `clipped_counting` scales them
+down, `winners` counts the selected patterns. `basis_selection`, `basis_cover` and `cell_estimates` are the three parts
+of counting by bases: items, bases, counts.
 """

@@ -1,9 +1,9 @@
-"""Clipped counting: a whole family of itemsets at once, each person scaled down to a total that was chosen with noise.
+"""Clipped counting: count a whole family of itemsets at once, with each person scaled down to a noisily chosen total.
 
-Noise grows with the most that one person adds. So a person who holds r members of the family, all baskets together,
-adds c / r to each where r is more than c, and c is read from a noisy histogram of r: where what clipping leaves unsure
-and what noise does are least together. Everything here is made of released numbers and public ones but for the two
-queries, which the meter asks and charges. The proof is in `clipped.md`.
+The noise grows with the largest contribution of one person. A holder of r members of the family, over all
+baskets, adds c / r to each member where r > c. The total c is chosen from a noisy histogram of r, at the least sum of
+the loss by clipping and of the noise. Two queries read the data, and the meter charges both; every other value is
+released or public. The proof is in `clipped.md`.
 """
 
 from __future__ import annotations
@@ -23,45 +23,48 @@ from ...exact.query import PARTS, Clipped, Held
 from ...privacy.meter import CONFIDENCE, Meter, Noisy
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from .truncation import rising
+from .truncation import fit_rising
 
 F64: TypeAlias = NDArray[np.float64]
 I64: TypeAlias = NDArray[np.int64]
 
-LAST = "measuring the count of the last pattern"
-HOLDING = "counting how many candidates baskets hold"
-CHOSEN = "The patterns were chosen by the same noisy counts that are shown: those of the last ones tend to be too high."
+LAST_COUNT_STEP = "measuring the count of the last pattern"
+HISTOGRAM_STEP = "counting how many candidates baskets hold"
+BIASED_NOTE = (
+    "The patterns were chosen by the same noisy counts that are shown: those of the last ones tend to be too high."
+)
 
-# The numbers below were fitted to five data sets; `clipped.md` says to which, and what others give.
-# The part of each count that the histogram is paid from.
-LOOKING = Fraction(1, 8)
-# What clipping leaves of an itemset's people differs among itemsets by about this part of what it loses on average.
-DIFFERING = 0.5
-# The bins of the histogram: as wide as a number over this allows, and the last one begins here at most.
-FINE = 8
-# From `FAR` on, and where a total is chosen by bounds that hold for sure, bins are wider: sums of noise over many of
-# them would be large.
-COARSE, FAR = 4, 64
-WIDEST = 1_024
-# The numbers within a bin are stood for by so many of them, evenly spaced, the first and the last among them.
-POINTS = 5
-# How many deviations a number of people has to stand out of the noise, and how many more than it are supposed where it
-# does not.
-STANDS_OUT, HIDES = 2.5, 0.25
-# Beyond, it falls as a power of how much is held: faster by this factor than it did before, and within these bounds;
-# by the last number where nothing stood out.
-STEEPER = 1.4
-FLATTEST, STEEPEST = 1.7, 20.0
-USUAL = 2.0
-# The chance that some bound which comes from the histogram does not hold.
-ODDS = 0.005
-# Noise of a larger variance, in parts, is not drawn: a basket is clipped further instead.
-LOUDEST = 2**100
+# The constants below were fitted to five data sets; `clipped.md` names the data sets and gives the results of other
+# values.
+# The share of the budget of each clipped count that measures the histogram.
+HISTOGRAM_SHARE = Fraction(1, 8)
+# Standard deviation of the loss of one itemset by clipping, as a share of the average loss of the family.
+LOSS_SPREAD = 0.5
+# A bin that begins at load r is at most r / FINE_BINS wide; the last bin begins at LAST_EDGE at most.
+FINE_BINS = 8
+# From load COARSE_FROM on, and where a total is chosen by certain bounds, bins are at most r / COARSE_BINS wide: the
+# noise of a sum grows with the number of bins.
+COARSE_BINS, COARSE_FROM = 4, 64
+LAST_EDGE = 1_024
+# The loads within one bin are represented by POINTS_PER_BIN evenly spaced points, both ends included.
+POINTS_PER_BIN = 5
+# A tail count is clear where it exceeds CLEAR_STDS deviations of its noise; an unclear tail is taken to be at most
+# HIDDEN_STDS deviations above its noisy value.
+CLEAR_STDS, HIDDEN_STDS = 2.5, 0.25
+# The unclear tail falls as a power of the load: TAIL_POWER_FACTOR times the power of the last clear doubling, within
+# the two bounds; DEFAULT_TAIL_POWER where no bin is clear.
+TAIL_POWER_FACTOR = 1.4
+MIN_TAIL_POWER, MAX_TAIL_POWER = 1.7, 20.0
+DEFAULT_TAIL_POWER = 2.0
+# Probability that any of the bounds from the histogram fails (union bound over the bins).
+FAILURE_PROBABILITY = 0.005
+# Noise of a larger variance (in squared parts) is never drawn; the total is chosen smaller instead.
+MAX_NOISE_VARIANCE = 2**100
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Itemsets, estimates of their counts, and the deviations of these: of noise and of what clipping left unsure."""
+    """Itemsets, estimates of their counts, and the standard deviations of the estimates (noise and clipping loss)."""
 
     itemsets: Itemsets
     estimates: F64
@@ -70,140 +73,180 @@ class Tally:
     def __len__(self) -> int:
         return len(self.itemsets)
 
-    def take(self, places: I64) -> Tally:
-        """Return the itemsets at these places."""
-        return Tally(self.itemsets.take(places), self.estimates[places], self.deviations[places])
+    def take(self, positions: I64) -> Tally:
+        """Return the itemsets at the given positions."""
+        return Tally(self.itemsets.take(positions), self.estimates[positions], self.deviations[positions])
 
-    def best(self, many: int) -> Tally:
-        """Return so many itemsets with the largest estimates, the largest first."""
-        return self.take(np.argsort(-self.estimates, kind="stable")[:many])
+    def take_largest(self, itemset_count: int) -> Tally:
+        """Return `itemset_count` itemsets with the largest estimates, in falling order."""
+        return self.take(np.argsort(-self.estimates, kind="stable")[:itemset_count])
 
-    def merged(self, places: I64, again: Tally) -> Tally:
-        """Return the tally with those at some places counted once more: the surer count weighs more."""
-        one, other = self.deviations[places] ** 2, again.deviations**2
-        both = one + other
-        weight = np.divide(other, both, out=np.full(len(both), 0.5), where=both > 0)
+    def merge_counts(self, positions: I64, second_tally: Tally) -> Tally:
+        """Return the tally with the itemsets at `positions` counted a second time, weighted by inverse variance."""
+        first_variances, second_variances = self.deviations[positions] ** 2, second_tally.deviations**2
+        # Weights are inverse to the variances: the weighted mean of least variance.
+        variance_sums = first_variances + second_variances
+        weight = np.divide(
+            second_variances, variance_sums, out=np.full(len(variance_sums), 0.5), where=variance_sums > 0
+        )
         estimates, deviations = self.estimates.copy(), self.deviations.copy()
-        estimates[places] = weight * self.estimates[places] + (1 - weight) * again.estimates
-        deviations[places] = np.sqrt(weight**2 * one + (1 - weight) ** 2 * other)
+        estimates[positions] = weight * self.estimates[positions] + (1 - weight) * second_tally.estimates
+        deviations[positions] = np.sqrt(weight**2 * first_variances + (1 - weight) ** 2 * second_variances)
         return Tally(self.itemsets, estimates, deviations)
 
-    def lowered(self, people: float) -> Tally:
-        """Return the tally with no itemset above one of its parts that is in it, and none above a number of people.
+    def lower_to_parts(self, max_people: float) -> Tally:
+        """Return the tally with each estimate lowered to the estimates of its subsets, and to `max_people`.
 
-        Parts are not raised: among very many candidates the largest noise would decide.
+        Subsets are not raised: among very many candidates the largest noise would decide.
         """
-        names = self.itemsets.tuples()
-        known = _lowered(names, np.minimum(self.estimates, people))
-        return Tally(self.itemsets, np.array([known[name] for name in names]), self.deviations)
+        item_tuples = self.itemsets.tuples()
+        lowered_estimates = _lower_to_parts(item_tuples, np.minimum(self.estimates, max_people))
+        return Tally(
+            self.itemsets, np.array([lowered_estimates[item_tuple] for item_tuple in item_tuples]), self.deviations
+        )
 
 
-def falling(itemsets: Itemsets, estimates: F64, people: float) -> F64:
-    """Return estimates with none above that of a part with one item less, where it is there: fewer people hold more.
+def average_monotone(itemsets: Itemsets, estimates: F64, max_people: float) -> F64:
+    """Return estimates that never exceed the estimate of a subset with one item less, nor `max_people`.
 
-    Halfway between lowering itemsets to their parts and raising parts to what contains them: either alone would err to
-    one side. And none is above a number of people.
+    The result is halfway between lowering each itemset to its subsets and raising each subset to its supersets: either
+    step alone has a bias to one side.
 
     Examples
     --------
-    >>> falling(Itemsets(np.array([0, 1, 3]), np.array([4, 4, 7], np.int32)), np.array([5.0, 6.0]), 9.0).tolist()
+    >>> itemsets = Itemsets(np.array([0, 1, 3]), np.array([4, 4, 7], np.int32))
+    >>> average_monotone(itemsets, np.array([5.0, 6.0]), 9.0).tolist()
     [5.5, 5.5]
     """
-    names = itemsets.tuples()
-    lowered, raised = _lowered(names, estimates), dict(zip(names, estimates.tolist(), strict=True))
-    for name in sorted(names, key=len, reverse=True):
-        for part in combinations(name, len(name) - 1):
-            if part in raised:
-                raised[part] = max(raised[part], raised[name])
-    halfway: F64 = np.minimum([(lowered[name] + raised[name]) / 2 for name in names], people)
+    item_tuples = itemsets.tuples()
+    lowered_estimates, raised_estimates = (
+        _lower_to_parts(item_tuples, estimates),
+        dict(zip(item_tuples, estimates.tolist(), strict=True)),
+    )
+    for item_tuple in sorted(item_tuples, key=len, reverse=True):
+        for subset in combinations(item_tuple, len(item_tuple) - 1):
+            if subset in raised_estimates:
+                raised_estimates[subset] = max(raised_estimates[subset], raised_estimates[item_tuple])
+    halfway: F64 = np.minimum(
+        [(lowered_estimates[item_tuple] + raised_estimates[item_tuple]) / 2 for item_tuple in item_tuples], max_people
+    )
     return halfway
 
 
-def _lowered(names: list[tuple[int, ...]], estimates: F64) -> dict[tuple[int, ...], float]:
-    known = dict(zip(names, estimates.tolist(), strict=True))
-    for name in sorted(names, key=len):
-        known[name] = min(known[name], *(known.get(part, np.inf) for part in combinations(name, len(name) - 1)))
-    return known
+def _lower_to_parts(item_tuples: list[tuple[int, ...]], estimates: F64) -> dict[tuple[int, ...], float]:
+    """Return the estimates, each lowered to the least estimate of its subsets."""
+    lowered_estimates = dict(zip(item_tuples, estimates.tolist(), strict=True))
+    for item_tuple in sorted(item_tuples, key=len):
+        lowered_estimates[item_tuple] = min(
+            lowered_estimates[item_tuple],
+            *(lowered_estimates.get(subset, np.inf) for subset in combinations(item_tuple, len(item_tuple) - 1)),
+        )
+    return lowered_estimates
 
 
-def end_to_end(tallies: Sequence[Tally]) -> Tally:
-    """Return several tallies as one."""
-    sizes = np.concatenate([np.empty(0, np.int64), *(one.itemsets.sizes for one in tallies)])
-    codes = np.concatenate([np.empty(0, np.int32), *(one.itemsets.codes for one in tallies)])
+def join_tallies(tallies: Sequence[Tally]) -> Tally:
+    """Return one tally of the itemsets of several tallies."""
+    sizes = np.concatenate([np.empty(0, np.int64), *(tally.itemsets.sizes for tally in tallies)])
+    codes = np.concatenate([np.empty(0, np.int32), *(tally.itemsets.codes for tally in tallies)])
     estimates, deviations = (
         np.concatenate([np.empty(0), *columns])
-        for columns in ([one.estimates for one in tallies], [one.deviations for one in tallies])
+        for columns in ([tally.estimates for tally in tallies], [tally.deviations for tally in tallies])
     )
     return Tally(Itemsets(starts(sizes), codes), estimates, deviations)
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How many people hold about how many members of a family, as far as released numbers say.
+    """The estimated number of people per load (the number of family members that a person holds), from released values.
 
     Parameters
     ----------
-    held, people
-        Loads (see `exact.query.Held`), and how many people have such, about.
-    edges, beyond
-        From which loads on, how many people have so much or more at most, but for a chance of `ODDS`.
-    baskets
-        How many baskets a person has at most.
+    loads, people
+        Representative loads (see `exact.query.Held`) and the estimated number of people of each load.
+    edges, max_people_beyond
+        The first load of each bin, and an upper bound on the number of people with this load or more. All bounds hold
+        together with probability 1 - `FAILURE_PROBABILITY`.
+    max_baskets
+        The largest number of baskets of one person.
     """
 
-    held: F64
+    loads: F64
     people: F64
     edges: tuple[int, ...] = ()
-    beyond: F64 = field(default_factory=lambda: np.zeros(0))
-    baskets: int = 1
+    max_people_beyond: F64 = field(default_factory=lambda: np.zeros(0))
+    max_baskets: int = 1
 
     @classmethod
     def of(
-        cls, edges: tuple[int, ...], people: F64, most: int, beyond: F64 | None = None, baskets: int = 1
+        cls,
+        edges: tuple[int, ...],
+        people: F64,
+        max_load: int,
+        max_people_beyond: F64 | None = None,
+        max_baskets: int = 1,
     ) -> Histogram:
-        """Spread the people of each bin over its loads; the last bin is half as wide as far, or ends at `most`."""
-        bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), most + 1))
-        held = [np.unique(np.rint(np.linspace(low, high - 1, POINTS))) for low, high in pairwise(bounds)]
-        sizes = np.array([len(points) for points in held])
-        spread = np.repeat(people / sizes, sizes)
-        return cls(np.concatenate(held), spread, edges, np.zeros(0) if beyond is None else beyond, baskets)
+        """SizeHistogram the people of each bin over its loads; the last one ends at 1.5 times its start at most."""
+        # The last bin is open; its people are placed between its first load and 1.5 times this load.
+        bin_bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), max_load + 1))
+        loads = [
+            np.unique(np.rint(np.linspace(bin_start, bin_end - 1, POINTS_PER_BIN)))
+            for bin_start, bin_end in pairwise(bin_bounds)
+        ]
+        point_counts = np.array([len(points) for points in loads])
+        point_people = np.repeat(people / point_counts, point_counts)
+        return cls(
+            np.concatenate(loads),
+            point_people,
+            edges,
+            np.zeros(0) if max_people_beyond is None else max_people_beyond,
+            max_baskets,
+        )
 
-    def keep(self, total: int, pure: bool) -> float:
-        """Return the share of the people of an itemset that clipping to a total leaves; 1 where nobody is seen.
+    def kept_share(self, total: int, pure: bool) -> float:
+        """Return the share of the people of an itemset that clipping to `total` leaves; 1 where the histogram is empty.
 
-        The more members people hold, the more often they hold it: over all members together that is exact.
+        A person with load r holds a member in proportion to r; for the sum over all members this is exact.
         """
-        weights = self.people * self.held
+        weights = self.people * self.loads
         if not weights.sum() > 0:
             return 1.0
-        kept = np.minimum(1.0, total / PARTS / self.held)
-        return float((weights * (kept if pure else np.sqrt(kept))).sum() / weights.sum())
+        # Pure budgets scale a person by c / r, zCDP budgets by sqrt(c / r): the L2 norm is bounded, not the L1 norm.
+        kept_parts = np.minimum(1.0, total / PARTS / self.loads)
+        return float((weights * (kept_parts if pure else np.sqrt(kept_parts))).sum() / weights.sum())
 
-    def usual(self, mark: float, many: int, items: int) -> float:
-        """Return about what `many` of all items count of which the last counts `mark`.
+    def typical_count(self, mark: float, itemset_count: int, family_size: int) -> float:
+        """Return a typical count of the first `itemset_count` itemsets of a family, the last of which counts `mark`.
 
-        Of all items together the mean is known. The fewer they are, the less it says about them.
+        The mean count of the whole family is known; its weight is the part of the family that the itemsets are.
         """
-        mean, part = float((self.people * self.held).sum()) / items, min(many / items, 1.0)
-        return float(mark * (max(mark, mean) / mark) ** part)
+        mean_count, family_part = (
+            float((self.people * self.loads).sum()) / family_size,
+            min(itemset_count / family_size, 1.0),
+        )
+        return float(mark * (max(mark, mean_count) / mark) ** family_part)
 
-    def most(self, sums: F64, query: Clipped) -> F64:
-        """Return how many baskets can hold itemsets with these clipped sums at most, whosever they are.
+    def bound_counts(self, sums: F64, query: Clipped) -> F64:
+        """Return an upper bound on the number of baskets that hold an itemset, from its clipped sum.
 
-        Those with the largest loads add the least for a basket. So the most baskets there can be are all that these may
-        have, as many people as the histogram allows, then those of smaller loads, until their parts add up to the sum.
-        Who holds so much that nothing is left of a part may always be among them.
+        People with the largest loads add the least per basket. So the bound takes all baskets of the largest loads
+        first, as many people as the histogram allows, then baskets of smaller loads, until their weights reach the sum.
+        Baskets of weight 0 are always included.
         """
-        lasts = np.array([*(edge - 1 for edge in self.edges[1:]), most_load(query.cells, self.baskets, query.root)])
-        each = np.minimum(np.floor(np.sqrt(lasts)) if query.root else lasts, self.baskets)
-        weights = query.weights(lasts[::-1]) / PARTS
-        baskets = np.diff(self.beyond[::-1], prepend=0.0) * each[::-1]
-        unseen = float(baskets[weights == 0].sum())
-        baskets, weights = baskets[weights > 0], weights[weights > 0]
-        reached, crowd = (np.concatenate(([0.0], np.cumsum(column))) for column in (baskets * weights, baskets))
-        over = np.maximum(sums - reached[-1], 0.0)
-        most: F64 = unseen + np.interp(sums, reached, crowd) + over
-        return most
+        last_loads = np.array(
+            [*(edge - 1 for edge in self.edges[1:]), largest_load(query.cells, self.max_baskets, query.root)]
+        )
+        baskets_per_person = np.minimum(np.floor(np.sqrt(last_loads)) if query.root else last_loads, self.max_baskets)
+        weights = query.weights(last_loads[::-1]) / PARTS
+        max_baskets = np.diff(self.max_people_beyond[::-1], prepend=0.0) * baskets_per_person[::-1]
+        # A clipped weight of 0 leaves no trace in the sum, so all baskets of this load may hold the itemset.
+        unseen_baskets = float(max_baskets[weights == 0].sum())
+        max_baskets, weights = max_baskets[weights > 0], weights[weights > 0]
+        weighted_sums, basket_sums = (
+            np.concatenate(([0.0], np.cumsum(column))) for column in (max_baskets * weights, max_baskets)
+        )
+        excess_sums = np.maximum(sums - weighted_sums[-1], 0.0)
+        max_counts: F64 = unseen_baskets + np.interp(sums, weighted_sums, basket_sums) + excess_sums
+        return max_counts
 
 
 NOTHING_HELD = Histogram(np.ones(1), np.zeros(1), (1,), np.zeros(1))
@@ -211,7 +254,7 @@ NOTHING_HELD = Histogram(np.ones(1), np.zeros(1), (1,), np.zeros(1))
 
 @dataclass(frozen=True, eq=False)
 class ClippedCount:
-    """Clipped counts: estimates, the most that a person added in all, and what bounds are made of."""
+    """Clipped counts: the tally, the total that one person may add, and the inputs of the intervals."""
 
     tally: Tally
     total: float
@@ -220,59 +263,62 @@ class ClippedCount:
     histogram: Histogram
 
     def bounds(self, confidence: float = CONFIDENCE) -> tuple[F64, F64]:
-        """Return an interval for each count that holds whatever the data are, with this confidence."""
-        odds = min(ODDS, (1 - confidence) / 10)
-        sums, margin = self.noisy.values / PARTS, self.noisy.margin(confidence + odds) / PARTS
-        return sums - margin, self.histogram.most(sums + margin, self.query)
+        """Return an interval for each count that has the given confidence on any data."""
+        failure_probability = min(FAILURE_PROBABILITY, (1 - confidence) / 10)
+        sums, margin = self.noisy.values / PARTS, self.noisy.margin(confidence + failure_probability) / PARTS
+        return sums - margin, self.histogram.bound_counts(sums + margin, self.query)
 
 
-def held_histogram(
-    engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, fine: int = FINE
+def measure_histogram(
+    engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, fine_bins: int = FINE_BINS
 ) -> Histogram:
-    """Measure how many people hold how many members of a family, where someone may hold more than one."""
-    if not looked_at(itemsets, meter):
+    """Measure the number of people per load with a share of the budget, where one person may hold several members."""
+    if not needs_histogram(itemsets, meter):
         return NOTHING_HELD
-    most = most_load(len(itemsets), meter.max_baskets, not meter.pure)
-    edges = edges_up_to(most, fine)
-    noisy = meter.count(HOLDING, engine, Held(itemsets, edges, not meter.pure), share)
-    return Histogram.of(edges, cleaned(noisy, edges), most, surely_beyond(noisy), meter.max_baskets)
+    max_load = largest_load(len(itemsets), meter.max_baskets, not meter.pure)
+    edges = list_edges(max_load, fine_bins)
+    noisy = meter.count(HISTOGRAM_STEP, engine, Held(itemsets, edges, not meter.pure), share)
+    return Histogram.of(edges, denoise_histogram(noisy, edges), max_load, bound_people_beyond(noisy), meter.max_baskets)
 
 
-def looked_at(itemsets: Itemsets, meter: Meter) -> bool:
-    """Say whether a person may hold more than one member of a family: nobody does of a single one, in one basket."""
+def needs_histogram(itemsets: Itemsets, meter: Meter) -> bool:
+    """Return whether one person may hold several members: not of a single member in a single basket."""
     return len(itemsets) > 1 or meter.max_baskets > 1
 
 
-def most_load(members: int, baskets: int, squares: bool) -> int:
-    """Return the largest load there can be, of a person with so many baskets that hold all of so many members."""
-    return members * (baskets**2 if squares else baskets)
+def largest_load(member_count: int, basket_count: int, is_squared: bool) -> int:
+    """Return the largest possible load: of a person with `basket_count` baskets that each hold all members."""
+    return member_count * (basket_count**2 if is_squared else basket_count)
 
 
-def surely_beyond(noisy: Noisy) -> F64:
-    """Return how many people are in each bin or a later one at most, but for a chance of `ODDS` that any is more."""
+def bound_people_beyond(noisy: Noisy) -> F64:
+    """Return upper bounds on the people in each bin or later ones, all valid but for `FAILURE_PROBABILITY`."""
     values = noisy.values.astype(np.float64)
-    terms = np.arange(len(values), 0, -1)
-    beyond = np.cumsum(values[::-1])[::-1] + sum_margin(noisy, terms, ODDS / len(values))
-    most: F64 = np.maximum(np.minimum.accumulate(beyond), 0.0)
-    return most
+    term_counts = np.arange(len(values), 0, -1)
+    people_beyond = np.cumsum(values[::-1])[::-1] + bound_noise_sum(
+        noisy, term_counts, FAILURE_PROBABILITY / len(values)
+    )
+    max_people: F64 = np.maximum(np.minimum.accumulate(people_beyond), 0.0)
+    return max_people
 
 
-def sum_margin(noisy: Noisy, terms: I64, odds: float) -> F64:
-    """Return what sums of so many noise variables exceed with at most a probability, by Chernoff's bound.
+def bound_noise_sum(noisy: Noisy, term_counts: I64, failure_probability: float) -> F64:
+    """Return the value that a sum of noise variables exceeds with at most the given probability (Chernoff's bound).
 
-    For Gaussian noise of variance v, exp(-x^2 / 2vn). For Laplace noise of scale b the n-th power of 1 / (1 - (tb)^2)
-    times exp(-tx), at the best t.
+    Gaussian noise of variance v: P(sum of n > x) <= exp(-x^2 / (2 v n)). Laplace noise of scale b: P(sum of n > x) <=
+    exp(-t x) / (1 - (t b)^2)^n, at the best t in (0, 1 / b).
     """
-    many, level = terms.astype(np.float64), -log(odds)
+    float_counts, log_failure = term_counts.astype(np.float64), -log(failure_probability)
     if noisy.scale is None:
-        return noisy.deviation * np.sqrt(2 * level * many)
+        return noisy.deviation * np.sqrt(2 * log_failure * float_counts)
+    # A grid over t b in (0, 1): each t gives a valid bound, so the minimum over the grid is valid too.
     rates = np.linspace(0.01, 0.99, 99)[:, None]
-    margins: F64 = float(noisy.scale) * ((level - many * np.log1p(-(rates**2))) / rates).min(axis=0)
+    margins: F64 = float(noisy.scale) * ((log_failure - float_counts * np.log1p(-(rates**2))) / rates).min(axis=0)
     return margins
 
 
 def count_clipped(
-    what: str,
+    step_name: str,
     engine: SealedEngine,
     meter: Meter,
     itemsets: Itemsets,
@@ -281,129 +327,142 @@ def count_clipped(
     histogram: Histogram | None = None,
     total: int | None = None,
 ) -> ClippedCount:
-    """Count itemsets with a share of the budget, so that counts near `mark` come out best.
+    """Count itemsets with a share of the budget, with the least error for counts near `mark`.
 
     Parameters
     ----------
-    what
-        Under which name the counts are charged; the histogram has a name of its own.
+    step_name
+        The name under which the counts are charged; the histogram is charged under a name of its own.
     engine, meter
-        Who counts, and who adds the noise.
+        The sealed engine that counts, and the meter that draws the noise and charges.
     itemsets
-        A family made of released values, one member or more.
+        A family of released itemsets, one member or more.
     share
-        How much of what the meter has is spent.
+        The share of the budget, between 0 and the remaining budget of the meter.
     mark
-        The count that matters most, a released or a public number.
+        The count where a small error matters most, a released or a public number.
     histogram
-        How many people hold how many of them; where it is not given, a part of the share measures it.
+        The people per load; None to measure them with a part of the share.
     total
-        The most that a person adds, in parts; where it is not given, the one with the least error at the mark.
+        The largest contribution of one person, in parts; None to choose the total of least error at the mark.
     """
     if histogram is None:
-        looking = share * LOOKING if looked_at(itemsets, meter) else Fraction(0)
-        histogram = held_histogram(engine, meter, itemsets, looking)
-        share -= looking
+        # The histogram decides the total, so it is paid first; a family of one member needs none.
+        histogram_share = share * HISTOGRAM_SHARE if needs_histogram(itemsets, meter) else Fraction(0)
+        histogram = measure_histogram(engine, meter, itemsets, histogram_share)
+        share -= histogram_share
     if total is None:
         total, _ = choose_total(itemsets, histogram, meter, share, mark)
     query = Clipped(itemsets, total, not meter.pure)
-    noisy = meter.count(what, engine, query, share)
-    keep = histogram.keep(total, meter.pure)
-    estimates = noisy.values / (PARTS * keep)
-    unsure = DIFFERING * (1 - keep) * np.maximum(estimates, 0.0)
-    tally = Tally(itemsets, estimates, np.hypot(noisy.deviation / (PARTS * keep), unsure))
+    noisy = meter.count(step_name, engine, query, share)
+    kept_share = histogram.kept_share(total, meter.pure)
+    # Clipping keeps this share on average, so dividing by it removes the average loss.
+    estimates = noisy.values / (PARTS * kept_share)
+    loss_deviations = LOSS_SPREAD * (1 - kept_share) * np.maximum(estimates, 0.0)
+    tally = Tally(itemsets, estimates, np.hypot(noisy.deviation / (PARTS * kept_share), loss_deviations))
     return ClippedCount(tally, total / PARTS, noisy, query, histogram)
 
 
 def choose_total(
-    itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float, usual: float | None = None
+    itemsets: Itemsets,
+    histogram: Histogram,
+    meter: Meter,
+    share: Fraction,
+    mark: float,
+    typical_count: float | None = None,
 ) -> tuple[int, float]:
-    """Return the most that a person may add, in parts, where the error of a count of `mark` people is least; and it.
+    """Return the contribution bound (in parts) of least error for a count of `mark` people, and this error.
 
-    Where most counts are known to be larger, the relative error of such a `usual` one weighs as much. Beyond 1 that of
-    the mark does not matter: then nothing tells it from 0.
+    Where a larger `typical_count` is known, its relative error has the weight of the relative error at the mark. The
+    relative error at the mark is capped at 1: a larger error does not matter, as the count is lost in noise either way.
     """
-    best, least, found = PARTS, np.inf, np.inf
-    for total in totals_up_to(len(itemsets) * meter.max_baskets):
-        keep = histogram.keep(total, meter.pure)
+    best_total, smallest_loss, smallest_error = PARTS, np.inf, np.inf
+    for total in list_totals(len(itemsets) * meter.max_baskets):
+        kept_share = histogram.kept_share(total, meter.pure)
         variance = meter.scale(Clipped(itemsets, total, not meter.pure), share)[1]
-        if variance >= LOUDEST:
+        if variance >= MAX_NOISE_VARIANCE:
             break
-        noise, unsure = sqrt(variance) / (PARTS * keep), DIFFERING * (1 - keep)
-        error = hypot(noise, unsure * mark)
-        loss = error if usual is None else min(error / mark, 1.0) + hypot(noise / usual, unsure)
-        if loss < least:
-            best, least, found = total, loss, error
-        if keep == 1.0:
+        noise, loss_share = sqrt(variance) / (PARTS * kept_share), LOSS_SPREAD * (1 - kept_share)
+        error = hypot(noise, loss_share * mark)
+        loss = error if typical_count is None else min(error / mark, 1.0) + hypot(noise / typical_count, loss_share)
+        if loss < smallest_loss:
+            best_total, smallest_loss, smallest_error = total, loss, error
+        if kept_share == 1.0:
             break
-    return best, found
+    return best_total, smallest_error
 
 
-def choose_sure_total(
+def choose_interval_total(
     itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float
 ) -> tuple[int, float]:
-    """Return the most that a person may add, in parts, where the interval of a count of `mark` people is shortest.
-
-    And half its length.
-    """
-    best, least = PARTS, np.inf
-    for total in totals_up_to(len(itemsets) * meter.max_baskets):
-        keep, query = histogram.keep(total, meter.pure), Clipped(itemsets, total, not meter.pure)
+    """Return the contribution bound (in parts) of the shortest interval at `mark` people, and half its length."""
+    best_total, smallest_length = PARTS, np.inf
+    for total in list_totals(len(itemsets) * meter.max_baskets):
+        kept_share, query = histogram.kept_share(total, meter.pure), Clipped(itemsets, total, not meter.pure)
         scale, variance = meter.scale(query, share)
-        if variance >= LOUDEST:
+        if variance >= MAX_NOISE_VARIANCE:
             break
-        margin = Noisy(np.zeros(1, np.int64), scale, variance).margin(CONFIDENCE + ODDS) / PARTS
-        most = histogram.most(np.array([keep * mark + margin]), query)
-        length = (float(most[0]) - keep * mark + margin) / 2
-        if length < least:
-            best, least = total, length
-        if keep == 1.0:
+        margin = Noisy(np.zeros(1, np.int64), scale, variance).margin(CONFIDENCE + FAILURE_PROBABILITY) / PARTS
+        upper_ends = histogram.bound_counts(np.array([kept_share * mark + margin]), query)
+        half_length = (float(upper_ends[0]) - kept_share * mark + margin) / 2
+        if half_length < smallest_length:
+            best_total, smallest_length = total, half_length
+        if kept_share == 1.0:
             break
-    return best, least
+    return best_total, smallest_length
 
 
-def edges_up_to(many: int, fine: int = FINE) -> tuple[int, ...]:
-    """Return where the bins of the histogram begin: each number up to `fine`, then half as many to a doubling.
+def list_edges(max_load: int, fine_bins: int = FINE_BINS) -> tuple[int, ...]:
+    """Return the first loads of the bins: each load up to `fine_bins`, then half as many bins per doubling.
 
-    They go on to the most that anyone could hold, never to the most that anyone does; the last bin is open.
+    The edges end at the largest possible load, a public number, never at the largest load in the data; the last bin is
+    open.
     """
     edges, step = [1], 1
-    while edges[-1] + step <= min(many, WIDEST):
+    while edges[-1] + step <= min(max_load, LAST_EDGE):
         edges.append(edges[-1] + step)
-        while edges[-1] >= (fine if edges[-1] < FAR else COARSE) * step:
+        while edges[-1] >= (fine_bins if edges[-1] < COARSE_FROM else COARSE_BINS) * step:
             step *= 2
     return tuple(edges)
 
 
-def totals_up_to(many: int) -> list[int]:
-    """Return the totals a person may be clipped to, in parts: from 1 basket on four to a doubling, up to `many`."""
+def list_totals(max_baskets: int) -> list[int]:
+    """Return the candidate contribution bounds, in parts: from 1 basket, four per doubling, up to `max_baskets`."""
+    # Totals grow geometrically: the search takes a number of steps logarithmic in the number of baskets.
     totals = [PARTS]
-    while totals[-1] < many * PARTS:
+    while totals[-1] < max_baskets * PARTS:
         step = PARTS * 2 ** ((totals[-1] // PARTS).bit_length() - 1) // 4
-        totals.append(min(totals[-1] + step, many * PARTS))
+        totals.append(min(totals[-1] + step, max_baskets * PARTS))
     return totals
 
 
-def cleaned(noisy: Noisy, edges: tuple[int, ...]) -> F64:
-    """Return numbers of people by bin with the noise taken out.
+def denoise_histogram(noisy: Noisy, edges: tuple[int, ...]) -> F64:
+    """Return the estimated number of people per bin, from noisy numbers.
 
-    How many hold so many members or more is told apart from noise up to some edge only. Up to there it never rises;
-    from there on it is taken to fall as a power, somewhat faster than over the last doubling, but not to be more than
-    the noisy number and a little. A phantom far out would weigh as much as the many members it is said to hold, and
-    nobody at all would leave out those who are there.
+    1. The tail sums (people with this load or more) are clear of noise up to some edge; there they are made monotone.
+    2. Beyond, the tail falls as a power of the load, somewhat faster than over the last clear doubling, and at most
+    `HIDDEN_STDS` deviations above its noisy value.
+
+    Plain noisy values would be worse: one false person at a large load has the weight of that load, and an empty tail
+    would ignore the real people there.
     """
     values = noisy.values.astype(np.float64)
-    beyond = np.cumsum(values[::-1])[::-1]
-    spread = noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
-    unclear = beyond <= STANDS_OUT * spread
-    clear = max(1, int(np.argmax(unclear)) if unclear.any() else len(values))
-    many = np.maximum(-rising(-beyond), 0.0)
-    last, first = clear - 1, int(np.searchsorted(edges, edges[clear - 1] / 2, side="right")) - 1
-    power = USUAL
-    if first >= 0 and many[last] > 0:
-        power = STEEPER * float(np.log(many[first] / many[last]) / np.log(edges[last] / edges[first]))
-        power = min(max(power, FLATTEST), STEEPEST)
-    falls = many[last] * (np.array(edges[clear:]) / edges[last]) ** -power
-    many[clear:] = np.minimum(falls, np.maximum(beyond[clear:], 0.0) + HIDES * spread[clear:])
-    found: F64 = -np.diff(np.minimum.accumulate(many), append=0.0)
-    return found
+    people_beyond = np.cumsum(values[::-1])[::-1]
+    deviations = noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
+    is_unclear = people_beyond <= CLEAR_STDS * deviations
+    clear_bins = max(1, int(np.argmax(is_unclear)) if is_unclear.any() else len(values))
+    fitted_beyond = np.maximum(-fit_rising(-people_beyond), 0.0)
+    last_clear, half_edge = clear_bins - 1, int(np.searchsorted(edges, edges[clear_bins - 1] / 2, side="right")) - 1
+    # The power is read over the last clear doubling of the load.
+    power = DEFAULT_TAIL_POWER
+    if half_edge >= 0 and fitted_beyond[last_clear] > 0:
+        power = TAIL_POWER_FACTOR * float(
+            np.log(fitted_beyond[half_edge] / fitted_beyond[last_clear]) / np.log(edges[last_clear] / edges[half_edge])
+        )
+        power = min(max(power, MIN_TAIL_POWER), MAX_TAIL_POWER)
+    tail_people = fitted_beyond[last_clear] * (np.array(edges[clear_bins:]) / edges[last_clear]) ** -power
+    fitted_beyond[clear_bins:] = np.minimum(
+        tail_people, np.maximum(people_beyond[clear_bins:], 0.0) + HIDDEN_STDS * deviations[clear_bins:]
+    )
+    bin_people: F64 = -np.diff(np.minimum.accumulate(fitted_beyond), append=0.0)
+    return bin_people

@@ -1,4 +1,4 @@
-"""What `exponential` and `laplace` share: truncated counts, the choice among all itemsets, the recount, the promise."""
+"""Shared parts of `exponential` and `laplace`: truncated counts, the choice of itemsets, the recount, the promise."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ...exact.query import Kth, Supports
-from ...exact.universe import MOST_BITS
+from ...exact.universe import MAX_NUMBER_BITS
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Meter, Way
 from ...privacy.sealed import SealedEngine
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
 
-# No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
+# At most LISTED itemsets are listed, under any bound: the bound rises to the count of this rank.
 LISTED = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choosing(Mechanism):
-    """What both mechanisms are but for how they choose.
+class ItemsetChoice(Mechanism):
+    """The shared computation of both mechanisms; subclasses decide the selection method.
 
     Parameters
     ----------
     selecting
-        The share of the budget that chooses the patterns; the rest counts them.
+        The share of the budget that chooses the patterns; the remainder counts them.
     doubt
         The probability with which the promise about the result may fail (the papers' rho).
     floor
-        The public floor of counts as a fraction of gamma (E3): itemsets below it are not told apart.
+        The public floor of counts as a fraction of gamma (E3): counts below it are raised to it.
     """
 
     selecting: Fraction = Fraction(1, 2)
@@ -56,58 +57,61 @@ class Choosing(Mechanism):
 
     @abstractmethod
     def choice(self) -> Way:
-        """Return how patterns are chosen."""
+        """Return the selection method."""
 
-    def check(self, task: Task, budget: Budget) -> None:
-        """Refuse a question that has fewer answers than are asked for."""
-        super().check(task, budget)
-        check_top(task)
-        if task.universe().bits > MOST_BITS:
+    def check(self, problem: Problem, budget: Budget) -> None:
+        """Refuse a question with fewer possible patterns than requested, or with too many to draw from."""
+        super().check(problem, budget)
+        check_top(problem)
+        if problem.universe().bits > MAX_NUMBER_BITS:
             raise MisuseError(
                 told(
                     "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
                     "are "
                     "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
                     name=self.name,
-                    shortest=task.least,
-                    longest=task.longest,
+                    shortest=problem.min_length,
+                    longest=problem.max_length,
                 )
             )
 
-    def plan(self, task: Task) -> Plan:
-        """Choose with one share, count with the other; for the patterns alone all of it chooses."""
-        if not task.counts:
+    def plan(self, problem: Problem) -> Plan:
+        """Choose with one share and count with the other; without counts, the choice takes the whole budget."""
+        if not problem.with_counts:
             return [("choosing the patterns", Fraction(1))]
         return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Choose among truncated counts, then count the picks."""
-        shares = dict(self.plan(task))
-        top = task.top or 0
-        many = task.universe().many
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Choose among truncated counts, then count the chosen patterns."""
+        shares = dict(self.plan(problem))
+        top = problem.top or 0
+        universe_size = problem.universe().itemset_count
+        # The rate is the exponent per person of one pick; gamma is measured in its inverse.
         rate = meter.rate(top, shares["choosing the patterns"], self.choice())
-        gamma = slack(self.choice(), top, many, self.doubt, rate)
-        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, task, meter, shares)
+        gamma = slack(self.choice(), top, universe_size, self.doubt, rate)
+        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, problem, meter, shares)
 
 
-def check_top(task: Task) -> None:
-    """Refuse to pick more itemsets than there are."""
-    if task.top is None:
+def check_top(problem: Problem) -> None:
+    """Refuse a top beyond the number of possible patterns."""
+    if problem.top is None:
         return
-    many = task.universe().up_to(task.top)
-    if many < task.top:
-        # What every pattern has may be a pattern too: then it is one of the top that were typed.
-        more, least, longest = int(task.alone), task.least + task.fixed - task.alone, task.longest + task.fixed
-        span = f"{least:,} to {longest:,} items" if least < longest else number_of(longest, "item")
-        among = " with the given ones" if task.fixed else ""
+    pattern_count = problem.universe().up_to(problem.top)
+    if pattern_count < problem.top:
+        # The required items may be a pattern too: then the top of the question includes it.
+        required_patterns = int(problem.required_is_pattern)
+        min_length = problem.min_length + problem.required_count - required_patterns
+        max_length = problem.max_length + problem.required_count
+        span = f"{min_length:,} to {max_length:,} items" if min_length < max_length else number_of(max_length, "item")
+        required_phrase = " with the given ones" if problem.required_count else ""
         raise MisuseError(
             told(
                 "{top} is {given:,}, but {listed} only {there} of {span}{which}: ask for at most so many.",
-                given=task.top + more,
-                listed=number_of(task.items + task.fixed, "item has", "items have"),
-                there=number_of(many + more, "itemset"),
+                given=problem.top + required_patterns,
+                listed=number_of(problem.item_count + problem.required_count, "item has", "items have"),
+                there=number_of(pattern_count + required_patterns, "itemset"),
                 span=span,
-                which=among,
+                which=required_phrase,
             )
         )
 
@@ -118,26 +122,29 @@ def choose_and_count(
     floor: Fraction,
     gamma: int,
     engine: SealedEngine,
-    task: Task,
+    problem: Problem,
     meter: Meter,
     shares: dict[str, Fraction],
 ) -> Found:
-    """Choose the top itemsets by their counts truncated gamma below the K-th, and count those chosen (E6)."""
-    top = task.top or 0
-    universe = task.universe()
-    # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
-    # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
-    least = ceil(floor * gamma)
-    kth = engine.answer(Kth(top, task.least, task.longest))
-    listed = engine.above(kth.minus(gamma).at_least(least), task.least, task.longest, LISTED)
-    picked = meter.choose_itemsets("choosing the patterns", listed, top, shares["choosing the patterns"], way)
-    itemsets = Itemsets.of(picked)
-    promise = _promise(task, gamma, least, universe.many, doubt)
-    if not task.counts:
+    """Choose the top itemsets by counts truncated at gamma below the K-th count, and count the chosen ones (E6)."""
+    top = problem.top or 0
+    universe = problem.universe()
+    # The K-th count stays sealed (E9). A truncated count is the maximum of a count and of a 1-sensitive bound; both
+    # rise by 0 or 1 when a person is added (E1). So truncated counts are 1-sensitive and monotone.
+    min_bound = ceil(floor * gamma)
+    kth = engine.answer(Kth(top, problem.min_length, problem.max_length))
+    listed_itemsets = engine.above(kth.minus(gamma).at_least(min_bound), problem.min_length, problem.max_length, LISTED)
+    picked_itemsets = meter.choose_itemsets(
+        "choosing the patterns", listed_itemsets, top, shares["choosing the patterns"], way
+    )
+    itemsets = Itemsets.of(picked_itemsets)
+    promise = _state_promise(problem, gamma, min_bound, universe.itemset_count, doubt)
+    if not problem.with_counts:
         return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(promise,))
     noisy = meter.count("counting the patterns", engine, Supports(itemsets), shares["counting the patterns"])
     margin = noisy.margin()
     values = noisy.values.astype(np.float64)
+    # Union bound over the counts: each exceeds eta with probability doubt / top.
     eta = noisy.margin(1 - float(doubt) / top)
     return Found(
         itemsets=itemsets,
@@ -145,61 +152,73 @@ def choose_and_count(
         low=values - margin,
         high=values + margin,
         facts={"gamma": gamma, "eta": eta},
-        notes=(promise, _accuracy(task, eta, doubt), _worth(task, gamma, least, int(values.min()))),
+        notes=(
+            promise,
+            _state_accuracy(problem, eta, doubt),
+            _judge_promise(problem, gamma, min_bound, int(values.min())),
+        ),
     )
 
 
-def _promise(task: Task, gamma: int, least: int, many: int, doubt: Fraction) -> str:
-    """Say what is promised about the choice, and under which condition on the true counts (E3)."""
-    last = f"the last of the true top {task.top:,}"
-    conditions = [f"{last} is held by {gamma + least:,} {task.unit} or more"] if least else []
-    if many > LISTED:
-        conditions.append(f"at most {LISTED:,} patterns are held by more {task.unit} than {last} less {gamma:,}")
-    given = f", provided that {' and that '.join(conditions)}" if conditions else ""
-    last = "it" if conditions else last
+def _state_promise(problem: Problem, gamma: int, min_bound: int, universe_size: int, doubt: Fraction) -> str:
+    """Return the promise about the choice, with its condition on the true counts (E3)."""
+    last_pattern = f"the last of the true top {problem.top:,}"
+    conditions = [f"{last_pattern} is held by {gamma + min_bound:,} {problem.unit} or more"] if min_bound else []
+    if universe_size > LISTED:
+        conditions.append(
+            f"at most {LISTED:,} patterns are held by more {problem.unit} than {last_pattern} less {gamma:,}"
+        )
+    proviso = f", provided that {' and that '.join(conditions)}" if conditions else ""
+    last_pattern = "it" if conditions else last_pattern
     return (
-        f"{_with(task)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
-        f"by at most {gamma:,} {task.unit} fewer than {last}, and every pattern held by {gamma:,} {task.unit} more "
-        f"than {last} was chosen."
+        f"{_name_scope(problem)} a probability of at least {1 - float(doubt):g}{proviso}: every pattern that was "
+        f"chosen is held by at most {gamma:,} {problem.unit} fewer than {last_pattern}, and every pattern held by "
+        f"{gamma:,} {problem.unit} more than {last_pattern} was chosen."
     )
 
 
-def _accuracy(task: Task, eta: int, doubt: Fraction) -> str:
-    sure = f"{_with(task)} a probability of at least {1 - float(doubt):g}"
-    return f"{sure}, no count is off by more than {eta:,} {task.unit}."
+def _state_accuracy(problem: Problem, eta: int, doubt: Fraction) -> str:
+    """Return the sentence on the largest error of the counts."""
+    probability = f"{_name_scope(problem)} a probability of at least {1 - float(doubt):g}"
+    return f"{probability}, no count is off by more than {eta:,} {problem.unit}."
 
 
-def _with(task: Task) -> str:
-    return f"Among the {task.among}, with" if task.among else "With"
+def _name_scope(problem: Problem) -> str:
+    """Return the beginning of a promise, with its scope where the choice has one."""
+    return f"Among the {problem.scope}, with" if problem.scope else "With"
 
 
-def _worth(task: Task, gamma: int, least: int, last: int) -> str:
-    """Say whether the promise says anything, judged from the smallest released count in place of the true K-th.
+def _judge_promise(problem: Problem, gamma: int, min_bound: int, smallest_count: int) -> str:
+    """Return a sentence on the worth of the promise, judged by the smallest released count, not by the true K-th.
 
-    How many could hold a pattern is known only where all of the list of items is to choose from.
+    The number of possible holders of a pattern is public only where the whole list of items is in scope.
     """
-    could = "" if task.among else f" among {task.people:,}"
-    if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= task.people - last):
+    among_people = "" if problem.scope else f" among {problem.people:,}"
+    if (
+        smallest_count <= 0
+        or smallest_count < gamma + max(min_bound, 1)
+        or (among_people and gamma >= problem.people - smallest_count)
+    ):
         return (
-            f"Judged from the released counts, that promise says little here: {gamma:,} {task.unit} are too many "
-            f"beside the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones "
-            "would help."
+            f"Judged from the released counts, that promise says little here: {gamma:,} {problem.unit} are too many "
+            f"beside the smallest count of {max(smallest_count, 0):,}{among_people}. More epsilon, fewer patterns or "
+            "shorter ones would help."
         )
     return (
-        f"Judged from the released counts, that promise is worth having: {gamma:,} {task.unit} are {gamma / last:.0%} "
-        "of the smallest count."
+        f"Judged from the released counts, that promise is worth having: {gamma:,} {problem.unit} are "
+        f"{gamma / smallest_count:.0%} of the smallest count."
     )
 
 
-def slack(way: Way, top: int, many: int, doubt: Fraction, rate: Fraction) -> int:
-    """Return gamma: by how much a choice of `top` out of `many` may fall short, but with a probability of `doubt`."""
+def slack(way: Way, top: int, universe_size: int, doubt: Fraction, rate: Fraction) -> int:
+    """Return gamma: the shortfall of a choice of `top` out of `universe_size`, exceeded with probability `doubt`."""
     if way == "laplace":
-        # All candidates keep within gamma / 2 of their scores with probability 1 - rho (theorem 6).
-        return ceil(2 * (logarithm(many) + log(1 / doubt)) / rate)
+        # All candidates stay within gamma / 2 of their scores with probability 1 - rho (theorem 6).
+        return ceil(2 * (logarithm(universe_size) + log(1 / doubt)) / rate)
     # Each pick misses by more than gamma with probability at most rho / 2K (theorem 2 with the 2K of E2).
-    return ceil((log(2 * top / doubt) + logarithm(many)) / rate)
+    return ceil((log(2 * top / doubt) + logarithm(universe_size)) / rate)
 
 
 def logarithm(number: int) -> float:
-    """Return the logarithm of a whole number, however long."""
+    """Return the natural logarithm of a whole number of any length; 0 for 0."""
     return log(number) if number else 0.0

@@ -1,8 +1,9 @@
-"""Patterns over a threshold, one length after the other: what `truncated-naive` and `truncated` have in common.
+"""Patterns over a threshold, length by length: the shared parts of `truncated-naive` and `truncated`.
 
-Single items first, then pairs of those that may be frequent, and so on up to a longest length, the user's own or one
-that is estimated. Each length has its share of the budget and its own noise; where the lengths end early, what is left
-counts again what is still in the running, so that nothing is wasted.
+1. Estimate the longest length, unless the user sets it; count the basket sizes.
+2. Count single items, then pairs of the hopeful items, and so on up to the longest length. Each length has its share of
+the budget and its own noise.
+3. Where the lengths end early, the remaining budget counts the hopeful candidates again.
 """
 
 from __future__ import annotations
@@ -22,88 +23,93 @@ from ...privacy.budget import Budget
 from ...privacy.meter import Meter, Noisy
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from .candidate_join import joined, rows
+from ..mechanism import Answers, Found, Mechanism, Plan
+from ..problem import Problem
+from .candidate_join import join_candidates, rows
 from .truncation import (
     CITATION,
     F64,
     I64,
     SIZES,
     Bound,
-    Spread,
+    SizeHistogram,
     check_choice,
     check_numbers,
     check_shares,
-    sizing,
+    size_share,
     supports,
 )
 
-LONGEST = "estimating the longest pattern"
+LONGEST_STEP = "estimating the longest pattern"
 ITEMSETS = "counting the itemsets"
 
-# Counts below the threshold that noise would lift over it less often than this are not told apart.
-_LIFTED = 0.01
-# Counts in scores are cut off here, beyond any number of people: so sums of them fit their type, whatever the noise.
-_SCORE = 2**40
+# Counts that noise lifts over the threshold with a smaller probability than this are raised to a public floor.
+_LIFT_PROBABILITY = 0.01
+# Counts in scores are capped beyond any number of people: so sums of counts fit 64 bits under any noise.
+_MAX_SCORE = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The candidates of one length, counted: in baskets that were cut, and with noise.
+    """The candidates of one length with their noisy counts in cut baskets.
 
-    `scores` are what the candidates came with, `kept` is the share of people that the cut is taken to leave, `left` the
-    same by the sizes of their baskets.
+    `scores` are the frequency scores of the candidates, `kept_share` is the share of people that the cut is taken to
+    leave, and `kept_by_size` is the kept probability per basket size.
     """
 
     itemsets: Itemsets
     scores: I64
     noisy: Noisy
     longest: int
-    kept: float
-    left: F64
+    kept_share: float
+    kept_by_size: F64
 
-    def only(self, places: I64) -> Level:
-        """Return the candidates at these places."""
-        noisy = replace(self.noisy, values=self.noisy.values[places])
-        return replace(self, itemsets=self.itemsets.take(places), scores=self.scores[places], noisy=noisy)
+    def take(self, positions: I64) -> Level:
+        """Return the candidates at the given positions."""
+        noisy = replace(self.noisy, values=self.noisy.values[positions])
+        return replace(self, itemsets=self.itemsets.take(positions), scores=self.scores[positions], noisy=noisy)
 
-    def merged(self, again: Level) -> Level:
-        """Return the same candidates counted twice as if counted once, the less noisy count weighing more."""
-        one, other = self.noisy.variance, again.noisy.variance
-        weight = other / (one + other) if one + other else Fraction(1, 2)
+    def merge_counts(self, second_level: Level) -> Level:
+        """Return the candidates with both noisy counts merged, weighted by inverse variance."""
+        first_variance, second_variance = self.noisy.variance, second_level.noisy.variance
+        weight = (
+            second_variance / (first_variance + second_variance) if first_variance + second_variance else Fraction(1, 2)
+        )
         share = float(weight)
 
-        variance = weight**2 * one + (1 - weight) ** 2 * other
-        # The sum of two Laplace variables has lighter tails than one of the same variance: the margin is no smaller.
+        # Weights are inverse to the variances: the weighted mean of least variance.
+        variance = weight**2 * first_variance + (1 - weight) ** 2 * second_variance
+        # The sum of two Laplace variables has lighter tails than one variable of equal variance: the margin is
+        # valid.
         scale = None if self.noisy.scale is None else Fraction(sqrt(variance / 2))
-        values = np.rint(share * self.noisy.values + (1 - share) * again.noisy.values).astype(np.int64)
+        values = np.rint(share * self.noisy.values + (1 - share) * second_level.noisy.values).astype(np.int64)
         return replace(
             self,
             noisy=Noisy(values, scale, variance),
-            kept=share * self.kept + (1 - share) * again.kept,
-            left=share * self.left + (1 - share) * again.left,
+            kept_share=share * self.kept_share + (1 - share) * second_level.kept_share,
+            kept_by_size=share * self.kept_by_size + (1 - share) * second_level.kept_by_size,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdLevels(Mechanism):
-    """Settings that mining level by level has.
+    """Settings of mining level by level.
 
     Parameters
     ----------
     longest
-        How many items a pattern has at most, where you know; otherwise it is estimated (algorithm 9).
+        The largest number of items of a pattern; None to estimate it (algorithm 9).
     upper
-        The largest number that such an estimate can give.
+        The largest result of this estimate.
     coverage
         Baskets are cut to the length that this share of people does not exceed.
     longest_size
-        The largest size of baskets that is told apart.
+        The largest counted basket size.
     bound
-        How many candidates one basket holds at most: by how often each item is in them (``"degrees"``), or by the
-        number of subsets alone, as printed (``"binomial"``).
+        The bound on the candidates within one basket: by the number of candidates of each item (``"degrees"``), or by
+        the number of subsets alone, as printed (``"binomial"``).
     candidates
-        How many candidates of one length are counted at most: the best by their subsets' noisy counts.
+        The largest number of candidates of one length; the best by the noisy counts of their subsets are counted.
     """
 
     longest: int | None = None
@@ -122,135 +128,149 @@ class ThresholdLevels(Mechanism):
         check_numbers(self, "upper", "longest_size", "candidates", *([] if self.longest is None else ["longest"]))
         check_choice("bound", self.bound, Bound)
 
-    def check(self, task: Task, budget: Budget) -> None:
+    def check(self, problem: Problem, budget: Budget) -> None:
         """Refuse patterns that are longer than the settings allow."""
-        super().check(task, budget)
-        name, most = ("upper", self.upper) if self.longest is None else ("longest", self.longest)
-        if task.least > most:
+        super().check(problem, budget)
+        name, max_length = ("upper", self.upper) if self.longest is None else ("longest", self.longest)
+        if problem.min_length > max_length:
             raise MisuseError(
-                f"Patterns of at least {task.least} items were asked for, but the setting {name} of {self.name} is "
-                f"{most}: set it to {task.least} or more."
+                f"Patterns of at least {problem.min_length} items were asked for, but the setting {name} of "
+                f"{self.name} is {max_length}: set it to {problem.min_length} or more."
             )
 
-    def plan(self, task: Task) -> Plan:
-        """Estimate the longest length where it is not given, count sizes, and count itemsets with all the rest.
+    def plan(self, problem: Problem) -> Plan:
+        """Estimate the longest length unless it is set, count sizes, and count itemsets with the remainder.
 
-        What the first steps do not use of their shares goes to the last one.
+        Unused parts of the first shares go to the last step.
         """
         steps: Plan = []
-        rest = Fraction(1)
-        least, most = self._lengths(task)
-        if least < most:
-            steps.append((LONGEST, _estimating(task)))
-            rest -= _estimating(task)
-        sizes = sizing(task, rest)
-        return [*steps, (SIZES, sizes), (ITEMSETS, rest - sizes)]
+        remaining_share = Fraction(1)
+        min_length, max_length = self._length_range(problem)
+        if min_length < max_length:
+            steps.append((LONGEST_STEP, _estimation_share(problem)))
+            remaining_share -= _estimation_share(problem)
+        sizes_share = size_share(problem, remaining_share)
+        return [*steps, (SIZES, sizes_share), (ITEMSETS, remaining_share - sizes_share)]
 
-    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
-        """Count the itemsets of one length after the other."""
-        least, most = self._lengths(task)
-        longest = most
-        if least < most:
-            longest = estimate_longest(engine, task.count or 1, meter, _estimating(task), least, most)
-        each = meter.left / longest
-        sized = sizing(task, each)
-        sizes = meter.count(SIZES, engine, Sizes(min(self.longest_size, task.items)), sized)
-        # The length is read from the noisy histogram only: the longest basket that is left would be private (C3).
-        spread = Spread.of(sizes, task.items)
-        situation = Situation(
+    def run(self, engine: SealedEngine, problem: Problem, meter: Meter) -> Found:
+        """Count the itemsets of each length, in rising order."""
+        min_length, max_length = self._length_range(problem)
+        longest = max_length
+        if min_length < max_length:
+            longest = estimate_longest_length(
+                engine, problem.threshold or 1, meter, _estimation_share(problem), min_length, max_length
+            )
+        level_share = meter.left / longest
+        sizes_share = size_share(problem, level_share)
+        noisy_sizes = meter.count(SIZES, engine, Sizes(min(self.longest_size, problem.item_count)), sizes_share)
+        # The length comes from the noisy histogram only: the longest remaining basket would be private (C3).
+        size_histogram = SizeHistogram.of(noisy_sizes, problem.item_count)
+        mining_run = MiningRun(
             engine=engine,
-            task=task,
+            problem=problem,
             meter=meter,
-            spread=spread,
-            first=Truncation(spread.covering(self.coverage), meter.secret()),
+            size_histogram=size_histogram,
+            first_truncation=Truncation(size_histogram.covering_length(self.coverage), meter.secret()),
         )
-        sets, scores = rows(np.arange(task.items, dtype=np.int32)[:, None]), np.zeros(task.items, np.int64)
+        # The first candidates are all items of the public list, also items that no person holds.
+        sets = rows(np.arange(problem.item_count, dtype=np.int32)[:, None])
+        scores = np.zeros(problem.item_count, np.int64)
         levels: list[Level] = []
+        candidate_count = 0
         for size in range(1, longest + 1):
-            share = meter.left if size == longest else each - sized if size == 1 else each
-            level = self._counted(situation, size, sets, scores, share)
+            share = meter.left if size == longest else level_share - sizes_share if size == 1 else level_share
+            level = self._count_level(mining_run, size, sets, scores, share)
             levels.append(level)
+            candidate_count += len(sets)
             if size == longest:
                 break
-            hopeful = level.only(np.flatnonzero(self.ceilings(level) >= situation.count))
-            promise = np.clip(hopeful.noisy.values, 0, _SCORE)
-            sets, scores = joined(hopeful.itemsets, promise, self.candidates, task.lineage)
-            if not len(sets) or size == self._deepest(situation):
-                levels = self._again(situation, levels)
+            # Candidates need all subsets within this level, so it uses the upper estimates, not the estimates.
+            hopeful_level = level.take(np.flatnonzero(self.ceilings(level) >= mining_run.count))
+            promise_scores = np.clip(hopeful_level.noisy.values, 0, _MAX_SCORE)
+            sets, scores = join_candidates(hopeful_level.itemsets, promise_scores, self.candidates, problem.lineage)
+            # Either no candidate is left, or cut baskets cannot hold longer itemsets: the budget counts again.
+            if not len(sets) or size == self._longest_countable(mining_run):
+                levels = self._count_again(mining_run, levels)
                 break
-        return self._found(situation, longest, levels)
+        return self._collect_patterns(mining_run, longest, levels, candidate_count)
 
-    def _lengths(self, task: Task) -> tuple[int, int]:
-        """Return between which numbers the longest length is looked for; the same number twice where it is known."""
-        most = min(self.upper if self.longest is None else self.longest, task.longest, task.items)
-        most = max(most, task.least)
-        return (task.least if self.longest is None else most), most
+    def _length_range(self, problem: Problem) -> tuple[int, int]:
+        """Return the range of the longest length; both ends are equal where the length is set."""
+        max_length = min(self.upper if self.longest is None else self.longest, problem.max_length, problem.item_count)
+        max_length = max(max_length, problem.min_length)
+        return (problem.min_length if self.longest is None else max_length), max_length
 
-    def _deepest(self, situation: Situation) -> int:
-        """Return the longest itemset that cut baskets can hold."""
-        return situation.task.items
+    def _longest_countable(self, mining_run: MiningRun) -> int:
+        """Return the size of the longest itemset that cut baskets can hold."""
+        return mining_run.problem.item_count
 
-    def _counted(self, situation: Situation, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Level:
-        """Cut the baskets, count the candidates of one length, and say what the cut may have cost."""
-        truncation = self.truncation(situation, size, sets, scores, share)
+    def _count_level(self, mining_run: MiningRun, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Level:
+        """Cut the baskets, count the candidates of one length, and estimate the loss by the cut."""
+        truncation = self.truncation(mining_run, size, sets, scores, share)
         query = supports(self.bound, sets, truncation)
-        noisy = situation.meter.count(ITEMSETS, situation.engine, query, share)
-        spread = situation.spread
+        noisy = mining_run.meter.count(ITEMSETS, mining_run.engine, query, share)
+        size_histogram = mining_run.size_histogram
         return Level(
             itemsets=sets,
             scores=scores,
             noisy=noisy,
             longest=truncation.longest,
-            kept=self.kept(spread, size, min(truncation.longest, spread.longest)),
-            left=spread.left(size, truncation.longest),
+            kept_share=self.kept_share(size_histogram, size, min(truncation.longest, size_histogram.longest)),
+            kept_by_size=size_histogram.kept_by_size(size, truncation.longest),
         )
 
-    def _again(self, situation: Situation, levels: list[Level]) -> list[Level]:
-        """Spend what is left on counting again what may still be frequent; all items, where nothing may."""
-        hopeful = [level.only(np.flatnonzero(self.ceilings(level) >= situation.count)) for level in levels]
-        hopeful = [level for level in hopeful if len(level.itemsets)] or levels[:1]
-        merged = []
-        for done, level in enumerate(hopeful):
-            share = situation.meter.left / (len(hopeful) - done)
+    def _count_again(self, mining_run: MiningRun, levels: list[Level]) -> list[Level]:
+        """Count the hopeful candidates again with the remaining budget; all items where no candidate is hopeful."""
+        hopeful_levels = [level.take(np.flatnonzero(self.ceilings(level) >= mining_run.count)) for level in levels]
+        hopeful_levels = [level for level in hopeful_levels if len(level.itemsets)] or levels[:1]
+        merged_levels = []
+        for level_number, level in enumerate(hopeful_levels):
+            # Equal parts: each level takes its part of the budget that is left at its turn.
+            share = mining_run.meter.left / (len(hopeful_levels) - level_number)
             size = int(level.itemsets.sizes[0])
-            merged.append(level.merged(self._counted(situation, size, level.itemsets, level.scores, share)))
-        return merged
+            merged_levels.append(
+                level.merge_counts(self._count_level(mining_run, size, level.itemsets, level.scores, share))
+            )
+        return merged_levels
 
-    def _found(self, situation: Situation, longest: int, levels: Sequence[Level]) -> Found:
-        """Return the patterns of all levels whose estimates are over the threshold."""
-        task = situation.task
-        several, columns = [], [[np.empty(0)] for _ in range(3)]
+    def _collect_patterns(
+        self, mining_run: MiningRun, longest: int, levels: Sequence[Level], candidate_count: int
+    ) -> Found:
+        """Return the patterns of all levels with estimates at the threshold or above."""
+        problem = mining_run.problem
+        level_itemsets, columns = [], [[np.empty(0)] for _ in range(3)]
         for level in levels:
-            if int(level.itemsets.sizes[0]) < task.least:
+            if int(level.itemsets.sizes[0]) < problem.min_length:
                 continue
             estimates = self.estimates(level)
-            low, high = situation.spread.interval(level.noisy, level.left)
-            places = np.flatnonzero(estimates >= situation.count)
-            several.append(level.itemsets.take(places))
+            low, high = mining_run.size_histogram.interval(level.noisy, level.kept_by_size)
+            positions = np.flatnonzero(estimates >= mining_run.count)
+            level_itemsets.append(level.itemsets.take(positions))
             for column, values in zip(
                 columns, (estimates, np.minimum(low, estimates), np.maximum(high, estimates)), strict=True
             ):
-                column.append(values[places])
+                column.append(values[positions])
         estimates, low, high = map(np.concatenate, columns)
         return Found(
-            itemsets=Itemsets.joined(several),
-            estimates=estimates if task.counts else None,
-            low=low if task.counts else None,
-            high=high if task.counts else None,
+            itemsets=Itemsets.joined(level_itemsets),
+            estimates=estimates if problem.with_counts else None,
+            low=problem.lower_ends(estimates, low, candidate_count) if problem.with_counts else None,
+            high=high if problem.with_counts else None,
             facts={
                 "longest pattern looked for": longest,
                 "sizes of patterns counted": [int(level.itemsets.sizes[0]) for level in levels],
                 "candidates counted": [len(level.itemsets) for level in levels],
                 "lengths baskets were cut to": [level.longest for level in levels],
             },
-            notes=self._notes(longest, levels),
+            notes=self._describe_cuts(longest, levels),
         )
 
-    def _notes(self, longest: int, levels: Sequence[Level]) -> tuple[str, ...]:
-        cuts = ", ".join(f"{level.longest} ({int(level.itemsets.sizes[0])})" for level in levels)
+    def _describe_cuts(self, longest: int, levels: Sequence[Level]) -> tuple[str, ...]:
+        """Return the notes on pattern lengths, cut lengths and omitted candidates."""
+        cut_list = ", ".join(f"{level.longest} ({int(level.itemsets.sizes[0])})" for level in levels)
         notes = [
             f"Patterns of up to {longest} items were looked for. Before they were counted, baskets were cut to at most "
-            f"this many items (for patterns of so many): {cuts}."
+            f"this many items (for patterns of so many): {cut_list}."
         ]
         if any(len(level.itemsets) == self.candidates and level.itemsets.sizes[0] > 1 for level in levels):
             notes.append(
@@ -260,61 +280,65 @@ class ThresholdLevels(Mechanism):
         return tuple(notes)
 
     @abstractmethod
-    def truncation(self, situation: Situation, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
-        """Return how baskets are cut before these candidates are counted."""
+    def truncation(self, mining_run: MiningRun, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Truncation:
+        """Return the cut of the baskets for the candidates."""
 
     @abstractmethod
-    def kept(self, spread: Spread, size: int, longest: int) -> float:
-        """Return the share of an itemset's people that the cut is taken to leave."""
+    def kept_share(self, spread: SizeHistogram, size: int, longest: int) -> float:
+        """Return the share of the people of an itemset that the cut is taken to leave."""
 
     @abstractmethod
     def estimates(self, level: Level) -> F64:
-        """Return the estimates of the true counts, by which itemsets are frequent or not."""
+        """Return the estimates of the true counts, which decide the frequent itemsets."""
 
     @abstractmethod
     def ceilings(self, level: Level) -> F64:
-        """Return how large the true counts may be, by which itemsets stay in the running."""
+        """Return upper estimates of the true counts, which decide the hopeful itemsets."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Situation:
-    """What all levels of one run share: `first` is how baskets are cut for single items."""
+class MiningRun:
+    """The shared values of all levels of one run; `first_truncation` is the cut for single items."""
 
     engine: SealedEngine
-    task: Task
+    problem: Problem
     meter: Meter
-    spread: Spread
-    first: Truncation
+    size_histogram: SizeHistogram
+    first_truncation: Truncation
 
     @property
     def count(self) -> int:
-        """The threshold: a number of people, never a fraction of an exact one (C4)."""
-        return self.task.count or 1
+        """The threshold in people, never a fraction of an exact number (C4)."""
+        return self.problem.threshold or 1
 
 
-def _estimating(task: Task) -> Fraction:
-    """Return the share that estimates the longest length: a twentieth, or an epsilon of 0.05 up to a tenth (C8)."""
-    least = Fraction(1, 20)
-    return min(max(least, least / task.epsilon), Fraction(1, 10)) if task.epsilon else least
+def _estimation_share(problem: Problem) -> Fraction:
+    """Return the share of the longest length: a twentieth, or an epsilon of 0.05 up to a tenth (C8)."""
+    min_share = Fraction(1, 20)
+    return min(max(min_share, min_share / problem.epsilon), Fraction(1, 10)) if problem.epsilon else min_share
 
 
-def estimate_longest(engine: SealedEngine, count: int, meter: Meter, share: Fraction, least: int, most: int) -> int:
-    """Return about how many items the longest pattern over a count has, between two public numbers (algorithm 9).
+def estimate_longest_length(
+    engine: SealedEngine, threshold_count: int, meter: Meter, share: Fraction, min_length: int, max_length: int
+) -> int:
+    """Return the approximate length of the longest pattern over a threshold, between two public lengths (algorithm 9).
 
-    Asks for the largest count of any itemset of so many items and halves the range, at most
-    ceil(log2(most - least + 1)) times (C2): it always shrinks, as the middle is above its lower end. Counts below a
-    public floor are not told apart (C1): a twentieth of the threshold, or what noise would hardly lift over it.
+    Measures the largest count of any itemset of the middle length and halves the range, at most ceil(log2(max_length -
+    min_length + 1)) times (C2). The range always shrinks, as the middle is above its lower end. Counts below a public
+    floor are raised to it (C1): a twentieth of the threshold, or a count that noise hardly lifts over the threshold.
     """
-    comparisons = (most - least).bit_length()
-    each = share / comparisons
-    scale, variance = meter.scale(Largest(least, 0), each)
-    margin = Noisy(np.empty(0, np.int64), scale, variance).margin(1 - 2 * _LIFTED)
-    floor = max(-(-count // 20), count - margin)
-    while least < most:
-        middle = (least + most + 1) // 2
-        largest = meter.count(LONGEST, engine, Largest(middle, floor), each)
-        if largest.values[0] >= count:
-            least = middle
+    # ceil(log2(max_length - min_length + 1)) comparisons halve the range to one length (C2).
+    comparisons = (max_length - min_length).bit_length()
+    comparison_share = share / comparisons
+    scale, variance = meter.scale(Largest(min_length, 0), comparison_share)
+    # Two-sided margin at 1 - 2 p, so that noise exceeds it upwards with probability p.
+    margin = Noisy(np.empty(0, np.int64), scale, variance).margin(1 - 2 * _LIFT_PROBABILITY)
+    floor = max(-(-threshold_count // 20), threshold_count - margin)
+    while min_length < max_length:
+        middle = (min_length + max_length + 1) // 2
+        largest_count = meter.count(LONGEST_STEP, engine, Largest(middle, floor), comparison_share)
+        if largest_count.values[0] >= threshold_count:
+            min_length = middle
         else:
-            most = middle - 1
-    return least
+            max_length = middle - 1
+    return min_length

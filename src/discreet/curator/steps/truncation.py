@@ -1,7 +1,6 @@
-"""What the mechanisms of Zeng, Naughton and Cai share: how long baskets are, where to cut them, what cutting costs.
+"""Shared parts of the mechanisms of Zeng, Naughton and Cai: basket sizes, cut lengths, and the loss by cutting.
 
-Everything here is made of released numbers and public ones, so nothing here is charged: the histogram of sizes has its
-noise already, and the rest is arithmetic on it.
+All inputs are released or public, so this module charges nothing: the histogram of sizes has its noise already.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ...exact.query import Supports, Truncation
 from ...privacy.budget import exact
 from ...privacy.meter import Noisy
 from ...results.itemsets import Itemsets
-from ..mechanism import Task
+from ..problem import Problem
 
 F64: TypeAlias = NDArray[np.float64]
 I64: TypeAlias = NDArray[np.int64]
@@ -31,29 +30,29 @@ Bound: TypeAlias = Literal["degrees", "binomial"]
 CITATION = "C. Zeng, J. F. Naughton, J.-Y. Cai. On differentially private frequent itemset mining. VLDB 2012."
 SIZES = "counting the sizes of baskets"
 
-# The paper spends at most so much epsilon, and at most so much of a step's budget, on the sizes of baskets.
-_SIZING = Fraction(1, 20)
-_PART = Fraction(1, 10)
-# As noise adds up over the sizes told apart, thousands of them would drown everything.
-_SIZES = 10_000
-# A normal variable keeps within so many deviations of its mean in 95 of 100 cases.
-_DEVIATIONS = 1.96
+# The sizes of baskets take at most an epsilon of 0.05 and at most a tenth of the share of a step (paper, algorithm 2).
+_MAX_SIZE_EPSILON = Fraction(1, 20)
+_SIZE_SHARE = Fraction(1, 10)
+# The noise of tail sums grows with the number of sizes; thousands of sizes would have more noise than people.
+_MAX_SIZES = 10_000
+# Two-sided 95 % point of the standard normal distribution.
+_NORMAL_95 = 1.96
 
 
-def sizing(task: Task, share: Fraction) -> Fraction:
-    """Return the part of a share that counts sizes: a tenth of it, but no more than an epsilon of 0.05 (algorithm 2).
+def size_share(problem: Problem, share: Fraction) -> Fraction:
+    """Return the part of a share that counts basket sizes: a tenth, at most an epsilon of 0.05 (algorithm 2).
 
-    Under zCDP the shares are of rho, and the same share is taken there.
+    Under zCDP the shares are of rho, and the part is the tenth.
     """
-    return min(share * _PART, _SIZING / task.epsilon) if task.epsilon else share * _PART
+    return min(share * _SIZE_SHARE, _MAX_SIZE_EPSILON / problem.epsilon) if problem.epsilon else share * _SIZE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """How many people hold how many items: a noisy histogram, and what is left of it once noise is taken out (C9, C13).
+class SizeHistogram:
+    """The number of people per basket size: a noisy histogram and its denoised estimate (C9, C13).
 
-    `people[h]` is the estimate for size h, from 0 and never negative. Where there are more `items` than sizes told
-    apart, the last size stands for all that are longer.
+    `people[h]` is the estimate for size h, from 0, never negative. With more `items` than counted sizes, the last size
+    includes all larger baskets.
     """
 
     noisy: Noisy
@@ -61,65 +60,71 @@ class Spread:
     items: int
 
     @classmethod
-    def of(cls, noisy: Noisy, items: int) -> Spread:
-        """Fit the numbers of people with at most so many items by a sequence that never falls, as the true one.
+    def of(cls, noisy: Noisy, items: int) -> SizeHistogram:
+        """Fit the cumulative numbers of people by a sequence that never falls, as the true sequence.
 
-        Nobody is taken to hold more than a size beyond which no more people are seen than one deviation of the noise
-        there: each of them would weigh as much as the items they hold. Unless some sizes beyond it, taken together,
-        stand out of the noise by five deviations.
+        1. Beyond the first size with a tail within one deviation of its noise, the estimate is 0: each false person
+        would add the items of a large basket.
+        2. The limit moves up to the last run of 1, 2, 4 or 8 sizes that exceeds its noise by five deviations.
         """
         values = noisy.values[1:].astype(np.float64)
-        summed = np.concatenate((np.zeros(1), np.cumsum(values)))
-        unclear = summed[-1] - summed[:-1] < noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
-        clear = int(np.argmax(unclear)) if unclear.any() else len(values)
+        people_up_to = np.concatenate((np.zeros(1), np.cumsum(values)))
+        is_unclear = people_up_to[-1] - people_up_to[:-1] < noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
+        clear_sizes = int(np.argmax(is_unclear)) if is_unclear.any() else len(values)
         for width in (1, 2, 4, 8):
-            # Only where they are narrow beside their end: a wide run would stand out by its first sizes.
-            first = 0 if width == 1 else 3 * width
-            standing = np.flatnonzero(
-                summed[first + width :] - summed[first:-width] > 5 * noisy.deviation * sqrt(width)
+            # A wide run must start late: a run from the first sizes would be clear by its first sizes alone.
+            first_start = 0 if width == 1 else 3 * width
+            clear_starts = np.flatnonzero(
+                people_up_to[first_start + width :] - people_up_to[first_start:-width]
+                > 5 * noisy.deviation * sqrt(width)
             )
-            clear = max(clear, int(standing.max(initial=-1 - first - width)) + first + width)
+            clear_sizes = max(
+                clear_sizes, int(clear_starts.max(initial=-1 - first_start - width)) + first_start + width
+            )
         people = np.zeros(len(values) + 1)
         people[0] = max(int(noisy.values[0]), 0)
-        people[1 : clear + 1] = np.diff(np.maximum(rising(np.cumsum(values[:clear])), 0.0), prepend=0.0)
+        people[1 : clear_sizes + 1] = np.diff(np.maximum(fit_rising(np.cumsum(values[:clear_sizes])), 0.0), prepend=0.0)
         return cls(noisy, people, items)
 
     @property
     def longest(self) -> int:
-        """The largest size that is told apart."""
+        """The largest counted size."""
         return len(self.people) - 1
 
-    def covering(self, share: Fraction) -> int:
-        """Return the smallest size that so large a share of the people who hold anything does not exceed.
+    def covering_length(self, share: Fraction) -> int:
+        """Return the smallest size that covers a share of the people with at least one item.
 
-        People who hold nothing do not count: they lose nothing. Where the histogram shows nobody, 1.
+        People without items lose nothing by a cut, so the share leaves them out. The length of an empty histogram is 1.
         """
-        summed = np.cumsum(self.people[1:])
-        if summed[-1] <= 0:
+        people_up_to = np.cumsum(self.people[1:])
+        if people_up_to[-1] <= 0:
             return 1
-        return 1 + int(np.searchsorted(summed, min(float(share) * summed[-1], summed[-1])))
+        return 1 + int(np.searchsorted(people_up_to, min(float(share) * people_up_to[-1], people_up_to[-1])))
 
-    def kept(self, size: int, model: Keep) -> F64:
-        """Return for each length, from 0 to the longest, the share of an itemset's people that cutting to it leaves.
+    def kept_shares(self, size: int, model: Keep) -> F64:
+        """Return the share of the people of an itemset that a cut to each length, from 0 to the longest, leaves.
 
-        `uniform` has those who hold the itemset spread over sizes like everyone (equation 7 with C9); `size-biased` has
-        them hold it more often the more they hold (C10); `root` is the square root of that, halfway between it and 1.
-        Where the histogram shows nobody who could hold it, all are kept.
+        `uniform`: holders of the itemset have the sizes of all people (equation 7 with C9). `size-biased`: larger
+        baskets hold the itemset more often (C10). `root`: the square root of the latter, halfway between it and 1. An
+        empty histogram keeps all.
         """
+        # Equation 7 weighs sizes by people; C10 weighs them by the number of subsets as well.
         weights = self._weights(size, model)
         total = weights.sum()
         if model == "none" or total <= 0:
             return np.ones(len(weights))
-        # Of a basket of h items cut to l, a set of `size` stays with probability C(l, size) / C(h, size) (C9); from one
-        # length to the next shorter one, that falls by the factor (l + 1 - size) / (l + 1) for all h.
-        longer = np.zeros(len(weights))
+        # A set of `size` items survives the cut of a basket of h items to l with probability C(l, size) / C(h, size)
+        # (C9). From a length to the next shorter one, the probability falls by (l + 1 - size) / (l + 1) for all h.
+        kept_of_longer = np.zeros(len(weights))
         for length in range(self.longest - 1, size - 1, -1):
-            longer[length] = (longer[length + 1] + weights[length + 1]) * (length + 1 - size) / (length + 1)
-        shares: F64 = np.minimum((np.cumsum(weights) + longer) / total, 1.0)
+            kept_of_longer[length] = (
+                (kept_of_longer[length + 1] + weights[length + 1]) * (length + 1 - size) / (length + 1)
+            )
+        shares: F64 = np.minimum((np.cumsum(weights) + kept_of_longer) / total, 1.0)
         return np.sqrt(shares) if model == "root" else shares
 
     def _weights(self, size: int, model: Keep) -> F64:
-        """Return how much each size weighs: by its people, or also by how many sets of so many items they have."""
+        """Return the weight of each size: its people, for biased models times its number of subsets of `size` items."""
         sizes = np.arange(len(self.people), dtype=np.float64)
         weights = np.where(sizes >= size, self.people, 0.0)
         if model in ("size-biased", "root"):
@@ -127,10 +132,10 @@ class Spread:
                 weights = weights * np.maximum(sizes - j, 0.0) / max(self.longest - j, 1)
         return weights
 
-    def left(self, size: int, longest: int) -> F64:
-        """Return for each size of baskets the share of those who hold a set of so many items that keep it in a cut.
+    def kept_by_size(self, size: int, longest: int) -> F64:
+        """Return, per basket size, the probability that a cut to `longest` items keeps `size` given items (C9).
 
-        A random one, that is, to so many items (C9). Whoever holds more than the sizes told apart may hold all items.
+        The last size counts as `items`, the largest possible basket.
         """
         sizes = np.arange(len(self.people), dtype=np.float64)
         sizes[-1] = max(sizes[-1], self.items)
@@ -139,155 +144,170 @@ class Spread:
             shares *= max(longest - j, 0) / np.maximum(sizes - j, 1.0)
         return np.where(sizes <= max(longest, size - 1), 1.0, shares)
 
-    def interval(self, noisy: Noisy, left: F64) -> tuple[F64, F64]:
-        """Return a 95 % interval for the true counts, given counts in cut baskets and what the cut leaves.
+    def interval(self, noisy: Noisy, kept_by_size: F64) -> tuple[F64, F64]:
+        """Return a 95 % interval for the true counts, given counts in cut baskets.
 
-        Cutting only loses people, so noise alone decides how low a count may be. It is highest if those who hold the
-        itemset are the people with the longest baskets, of whom the cut leaves fewest: as many of them as the histogram
-        has room for, two deviations over what it says, and as are left when the noise is at its lowest and chance has
-        cut more than it should.
+        A cut only loses people, so noise alone decides the lower end. The upper end supposes that the holders have the
+        largest baskets, which lose most. It takes as many holders as the histogram allows, plus two deviations, with
+        the lowest noise and the largest loss by chance.
         """
         margin = noisy.margin()
+        # A cut never adds people, so the noise margin alone bounds the count from below.
         low = (noisy.values - margin).astype(np.float64)
-        cut = np.flatnonzero(left < 1)[::-1]  # the longest first
-        values = self.noisy.values[cut].astype(np.float64)
-        beyond = np.maximum(np.cumsum(values), 0) + 2 * self.noisy.deviation * np.sqrt(np.arange(1, len(cut) + 1))
-        people = np.diff(np.maximum.accumulate(beyond), prepend=0.0)
-        found = np.maximum(noisy.values, 0).astype(np.float64)
-        # Of a mean number of people that are left, chance loses about its root, and no more than their variances say.
-        spread = _DEVIATIONS**2 * float((people * left[cut] * (1 - left[cut])).sum())
-        half = _DEVIATIONS**2 / 2
-        chance = np.minimum(np.sqrt(margin**2 + spread), half + np.sqrt(half**2 + 2 * half * found + margin**2))
-        means = np.maximum(noisy.values + chance, 0.0)
-        lost = np.concatenate((np.zeros(1), np.cumsum(people * (1 - left[cut]))))
-        room = np.concatenate((np.zeros(1), np.cumsum(people * left[cut])))
-        sure = int(np.flatnonzero(room == 0)[-1])
-        return low, means + np.interp(means, room[sure:], lost[sure:])
+        cut_sizes = np.flatnonzero(kept_by_size < 1)[::-1]  # the longest first
+        values = self.noisy.values[cut_sizes].astype(np.float64)
+        people_beyond = np.maximum(np.cumsum(values), 0) + 2 * self.noisy.deviation * np.sqrt(
+            np.arange(1, len(cut_sizes) + 1)
+        )
+        people = np.diff(np.maximum.accumulate(people_beyond), prepend=0.0)
+        cut_counts = np.maximum(noisy.values, 0).astype(np.float64)
+        # Of a mean number of kept people, chance loses at most about its root, and at most the root of the binomial
+        # variances.
+        chance_variance = _NORMAL_95**2 * float(
+            (people * kept_by_size[cut_sizes] * (1 - kept_by_size[cut_sizes])).sum()
+        )
+        half_square = _NORMAL_95**2 / 2
+        chance_loss = np.minimum(
+            np.sqrt(margin**2 + chance_variance),
+            half_square + np.sqrt(half_square**2 + 2 * half_square * cut_counts + margin**2),
+        )
+        mean_counts = np.maximum(noisy.values + chance_loss, 0.0)
+        lost_people = np.concatenate((np.zeros(1), np.cumsum(people * (1 - kept_by_size[cut_sizes]))))
+        kept_people = np.concatenate((np.zeros(1), np.cumsum(people * kept_by_size[cut_sizes])))
+        first_kept = int(np.flatnonzero(kept_people == 0)[-1])
+        return low, mean_counts + np.interp(mean_counts, kept_people[first_kept:], lost_people[first_kept:])
 
 
-def rising(values: F64) -> F64:
-    """Return the sequence nearest in least squares that never falls: pool adjacent violators."""
+def fit_rising(values: F64) -> F64:
+    """Return the nearest sequence in least squares that never falls (pool adjacent violators)."""
     means: list[float] = []
     widths: list[int] = []
     for value in values.tolist():
         mean, width = value, 1
+        # A mean that does not exceed its predecessor violates the order: the two blocks merge.
         while means and means[-1] >= mean:
-            before, wide = means.pop(), widths.pop()
-            mean, width = (mean * width + before * wide) / (width + wide), width + wide
+            last_mean, last_width = means.pop(), widths.pop()
+            mean, width = (mean * width + last_mean * last_width) / (width + last_width), width + last_width
         means.append(mean)
         widths.append(width)
     return np.repeat(np.array(means), widths)
 
 
 @dataclass(frozen=True, eq=False)
-class Loose(Supports):
-    """Supports with the bound the paper prints: C(longest, size), or the number of itemsets where that is less."""
+class BinomialSupports(Supports):
+    """Supports with the sensitivity that the paper prints: C(longest, size), or the number of itemsets if smaller."""
 
     @cached_property
     def l1_sensitivity(self) -> int:
-        """As many itemsets as a basket of the longest length has subsets."""
-        sizes, many = np.unique(self.itemsets.sizes, return_counts=True)
+        """The number of itemsets of the query that the largest cut basket may hold."""
+        sizes, counts_per_size = np.unique(self.itemsets.sizes, return_counts=True)
         if self.truncation is None:
             return len(self.itemsets)
-        longest = self.truncation.longest
-        return sum(min(comb(longest, size), here) for size, here in zip(sizes.tolist(), many.tolist(), strict=True))
+        max_size = self.truncation.longest
+        return sum(
+            min(comb(max_size, size), itemset_count)
+            for size, itemset_count in zip(sizes.tolist(), counts_per_size.tolist(), strict=True)
+        )
 
 
 def supports(bound: Bound, itemsets: Itemsets, truncation: Truncation) -> Supports:
-    """Return the query for these itemsets in cut baskets, with one bound or the other as its sensitivity."""
-    return Supports(itemsets, truncation) if bound == "degrees" else Loose(itemsets, truncation)
+    """Return the query for the itemsets in cut baskets, with the selected bound as its sensitivity."""
+    return Supports(itemsets, truncation) if bound == "degrees" else BinomialSupports(itemsets, truncation)
 
 
-def bounds(codes: NDArray[np.int32], size: int, longest: int, bound: Bound) -> F64:
-    """Return how many of these itemsets a basket cut to each length, from 0 to the longest, can hold at most.
+def bound_basket_supports(codes: NDArray[np.int32], size: int, max_length: int, bound: Bound) -> F64:
+    """Return the largest number of the itemsets in one basket, cut to each length from 0 to `max_length`.
 
-    The same numbers as the queries find when they are asked, for all lengths at once: `codes` has the itemsets of one
+    The numbers agree with the sensitivities of the queries, for all lengths at once. `codes` has the itemsets of one
     size end to end.
     """
-    many = len(codes) // size
+    itemset_count = len(codes) // size
     degrees = np.sort(np.unique(codes, return_counts=True)[1])[::-1]
-    found = np.zeros(longest + 1)
-    for length in range(size, longest + 1):
-        most = min(comb(length, size), many)
+    max_supports = np.zeros(max_length + 1)
+    for length in range(size, max_length + 1):
+        max_support = min(comb(length, size), itemset_count)
         if bound == "degrees":
-            each = np.minimum(degrees[:length], min(comb(length - 1, size - 1), many))
-            most = min(most, int(each.sum()) // size)
-        found[length] = most
-    return found
+            item_degrees = np.minimum(degrees[:length], min(comb(length - 1, size - 1), itemset_count))
+            max_support = min(max_support, int(item_degrees.sum()) // size)
+        max_supports[length] = max_support
+    return max_supports
 
 
-def cut_at(count: int, kept: F64, deviations: F64, least: int) -> int:
-    """Return the length to cut to: where what is lost of the threshold and what is drowned in noise are least (C5)."""
+def choose_cut_length(count: int, kept: F64, deviations: F64, min_length: int) -> int:
+    """Return the cut length with the least sum of lost count (at the threshold) and noise deviation (C5)."""
+    # Lost people at the threshold and noise deviation are both in people, so they add up (C5).
     costs = count * (1 - kept) + deviations
-    return least + int(np.argmin(costs[least:]))
+    return min_length + int(np.argmin(costs[min_length:]))
 
 
-def posterior(noisy: Noisy) -> F64:
-    """Return the mean of the true counts given the noisy ones, all from 0 on being as likely before (theorem 12).
+def posterior_means(noisy: Noisy) -> F64:
+    """Return the mean of the true counts given the noisy counts, under a flat prior on 0, 1, 2 … (theorem 12).
 
-    The exponent is one over the scale, epsilon over the sensitivity (C11). Away from 0 the mean is the value itself;
-    what 0 cuts off is added in closed form.
+    The rate is 1 / scale = epsilon / sensitivity (C11). For a large value the mean is the value itself; the correction
+    for the cut at 0 has a closed form.
     """
     values = noisy.values.astype(np.float64)
-    above = np.maximum(values, 0.0)
+    # With a flat prior on 0, 1, 2 … the posterior mean is never negative.
+    positive_values = np.maximum(values, 0.0)
     if noisy.variance == 0:
-        return above
+        return positive_values
     if noisy.scale is None:
-        return _mean_normal(values, noisy.deviation)
+        return _mean_nonnegative_normal(values, noisy.deviation)
     rate = 1 / float(noisy.scale)
     q, p = exp(-rate), -expm1(-rate)
-    # The sum of d q^d over d > t, over that of q^|d| over d >= -t: the right side whole, the left one up to t.
-    tail = np.exp(-rate * (above + 1))
-    lifted = tail * ((above + 1) * p + q) / p / (1 + q - tail)
-    return np.where(values >= 0, above + lifted, q / p)
+    # Sum of d q^d over d > t, divided by the sum of q^|d| over d >= -t: the right side in full, the left side up to t.
+    tail_weight = np.exp(-rate * (positive_values + 1))
+    correction = tail_weight * ((positive_values + 1) * p + q) / p / (1 + q - tail_weight)
+    return np.where(values >= 0, positive_values + correction, q / p)
 
 
-def _mean_normal(values: F64, deviation: float) -> F64:
-    """Return the mean of a normal variable around each value given that it is not negative."""
+def _mean_nonnegative_normal(values: F64, deviation: float) -> F64:
+    """Return the mean of a normal variable around each value, conditional on being at least 0."""
 
     def hazard(z: float) -> float:
         if z > 8:
             return 0.0
         if z < -25:
-            return -z - 1 / z + 2 / z**3  # the first terms of the series; the rest is below 1e-6
+            return -z - 1 / z + 2 / z**3  # the first terms of the series; the remainder is below 1e-6
         return sqrt(2 / pi) * exp(-z * z / 2) / erfc(-z / sqrt(2))
 
     scaled = (values / deviation).tolist()
-    lifted = np.fromiter(map(hazard, scaled), np.float64, len(scaled))
-    return np.maximum(values + deviation * lifted, 0.0)
+    corrections = np.fromiter(map(hazard, scaled), np.float64, len(scaled))
+    return np.maximum(values + deviation * corrections, 0.0)
 
 
-def most_before(counts: F64, doubt: Fraction) -> F64:
-    """Return the largest mean from which random cutting still leaves so few, except with probability `doubt`.
+def bound_count_before_cut(counts: F64, doubt: Fraction) -> F64:
+    """Return the largest mean count from which random cutting leaves the given count with probability `doubt`.
 
-    Chernoff's bound solved for the mean (equation 9).
+    Chernoff's bound solved for the mean: m = c + s + sqrt(s^2 + 2 s c) with s = -ln(doubt) (equation 9).
     """
+    # Chernoff: P(X <= c) <= exp(-(m - c)^2 / (2 m)) <= doubt, solved for the mean m.
     slack = -log(doubt)
-    found: F64 = counts + slack + np.sqrt(slack**2 + 2 * slack * counts)
-    return found
+    upper_counts: F64 = counts + slack + np.sqrt(slack**2 + 2 * slack * counts)
+    return upper_counts
 
 
-def check_shares(given: Any, *names: str) -> None:
-    """Turn settings into exact numbers over 0 and up to 1, and refuse others."""
+def check_shares(settings: Any, *names: str) -> None:
+    """Convert settings into exact numbers in (0, 1]; refuse other values."""
     for name in names:
-        value = exact(getattr(given, name), name)
+        value = exact(getattr(settings, name), name)
         if not 0 < value <= 1:
-            raise MisuseError(f"{name} lies over 0 and is at most 1; {getattr(given, name)} was given.")
-        object.__setattr__(given, name, value)
+            raise MisuseError(f"{name} lies over 0 and is at most 1; {getattr(settings, name)} was given.")
+        object.__setattr__(settings, name, value)
 
 
-def check_numbers(given: Any, *names: str) -> None:
-    """Refuse settings that are not whole numbers over 0, and sizes told apart beyond all use."""
+def check_numbers(settings: Any, *names: str) -> None:
+    """Refuse settings that are not positive whole numbers, and `longest_size` beyond its limit."""
     for name in names:
-        value = getattr(given, name)
+        value = getattr(settings, name)
         if not is_whole(value) or value < 1:
             raise MisuseError(f"{name} is a whole number, 1 or more; {value!r} was given.")
-        if name == "longest_size" and value > _SIZES:
-            raise MisuseError(f"longest_size is at most {_SIZES:,}; {value:,} was given.")
+        if name == "longest_size" and value > _MAX_SIZES:
+            raise MisuseError(f"longest_size is at most {_MAX_SIZES:,}; {value:,} was given.")
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Refuse a setting that is none of the words of a Literal."""
+    """Refuse a setting outside the words of its Literal."""
     words = get_args(choices)
     if value not in words:
         raise MisuseError(f"{name} is {', '.join(map(repr, words[:-1]))} or {words[-1]!r}; {value!r} was given.")

@@ -10,9 +10,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
+
+MOST_HELD = 1 << 15
+"""Items that a device answers for, and pairs of either kind: what comes after the first of them is ignored.
+
+So the work of an answer has a bound that is known before anything is held. No limit of what is asked, and so not in
+`limits`: a device that holds more is not refused, which would show.
+"""
+
+MOST_SYMBOLS_HELD = 1 << 18
+"""Symbols of the texts that a device answers for, with the end of each counted: texts after the first are ignored."""
 
 OWN = ("after", "given")  # kinds of pairs that a device has beside its items
 END = "\n"  # what every text ends with, and none has inside
@@ -37,6 +47,46 @@ def plain_texts(texts: Iterable[Any]) -> list[str]:
     if sum([not isinstance(text, str) for text in held_texts]):
         raise ValueError("A study without a list of items asks for texts: this device holds other things.")
     return held_texts
+
+
+def whole_pairs(pairs: Iterable[Iterable[Any]]) -> list[tuple[int, int]]:
+    """Return relations as pairs of plain whole numbers: as many as a device answers for."""
+    held_pairs = [whole_numbers(pair) for pair in islice(pairs, MOST_HELD)]
+    if any(len(pair) != 2 for pair in held_pairs):
+        raise ValueError("A relation is a pair of two items: this device has others.")
+    return [(first, second) for first, second in held_pairs]
+
+
+def first_texts(texts: Iterable[Any]) -> list[str]:
+    """Return the texts that a device answers for: those at the front that are not too long together."""
+    symbols_left, first = MOST_SYMBOLS_HELD, []
+    for text in texts:
+        symbols_left -= len(text) + 1 if isinstance(text, str) else 1
+        if symbols_left < 0:
+            break
+        first.append(text)
+    return plain_texts(first)
+
+
+class DeviceData(NamedTuple):
+    """What a device holds, checked, and cut to what it answers for."""
+
+    items: list[int]
+    texts: list[str] | None
+    given: list[tuple[int, int]]
+    after: list[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        basket: Iterable[Any],
+        texts: Iterable[Any] | None = None,
+        given: Iterable[Iterable[Any]] = (),
+        after: Iterable[Iterable[Any]] = (),
+    ) -> DeviceData:
+        """Return what is held, or raise a `ValueError`: whatever is asked, and before anything is asked for."""
+        items = whole_numbers(islice(basket, MOST_HELD))
+        return cls(items, None if texts is None else first_texts(texts), whole_pairs(given), whole_pairs(after))
 
 
 def numbered(told: Mapping[str, Any], texts: Iterable[str]) -> list[int]:

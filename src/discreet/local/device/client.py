@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeAlias
 
-from .answering import held, plain_texts, whole_numbers
+from .answering import DeviceData, held
 from .draws import Draws, mixed, published
 from .loss import LOSSES, WORD, Loss, points
 from .trust import Limit, check, parsed
@@ -186,7 +186,7 @@ def client(
         What the collector asks: the bytes that came, or what was read from them.
     basket
         The numbers of the items held, whole ones of any kind; anything else among them is refused. Those the question
-        does not know are ignored.
+        does not know are ignored, and so is what comes after the first 32,768, here and among relations.
     max_epsilon
         The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
         is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
@@ -206,10 +206,9 @@ def client(
     asked = parsed(question)
     check(asked, max_epsilon, max_delta, losses)
     check_kind(asked, texts)
-    # Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
-    basket = whole_numbers(basket)
-    given, after = ([(one, other) for one, other in map(whole_numbers, pairs)] for pairs in (given, after))
-    mine = basket if texts is None else plain_texts(texts)
-    values = held(asked, mine, after if asked.get("pairs") == "after" else given)
+    # Looked at whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+    own = DeviceData.of(basket, texts, given, after)
+    mine = own.items if own.texts is None else own.texts
+    values = held(asked, mine, own.after if asked.get("pairs") == "after" else own.given)
     report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

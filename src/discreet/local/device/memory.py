@@ -81,15 +81,23 @@ class Spending:
     def __init__(self, folder: Path | str) -> None:
         self.memory = Memory(folder, SPENT)
 
+    def check(self, study: str, epsilon: str, most: Limit | None) -> None:
+        """Refuse an answer that would be too much in all. Whoever enrols and then refuses shows what it gave before."""
+        with self.memory.held() as known:
+            self._check(self._spent(known), study, epsilon, most)
+
     def charge(self, study: str, epsilon: str, most: Limit | None) -> None:
         """Write down what an answer gives away, before it is made; refuse it where that would be too much in all."""
         with self.memory.held() as known:
             spent = self._spent(known)
-            others = sum((number for name, _, number in spent if name != study), Fraction(0))
-            if most is not None:
-                within_total(number_of({"epsilon": epsilon}, "epsilon"), others, most)
+            self._check(spent, study, epsilon, most)
             known["spent"] = [[name, text] for name, text, _ in spent if name != study] + [[study, epsilon]]
             self.memory.write(known)
+
+    def _check(self, spent: list[tuple[str, str, Fraction]], study: str, epsilon: str, most: Limit | None) -> None:
+        others = sum((number for name, _, number in spent if name != study), Fraction(0))
+        if most is not None:
+            within_total(number_of({"epsilon": epsilon}, "epsilon"), others, most)
 
     def _spent(self, known: dict[str, Any]) -> list[tuple[str, str, Fraction]]:
         try:

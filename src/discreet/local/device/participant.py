@@ -1,9 +1,9 @@
 """One device in one study, over the network: it joins, asks what is asked, and answers once. Standard library only.
 
-The order of things is the point. The device draws its number before it reads a question. It refuses what does not fit
-(`documents`) before it looks at its basket, and it has a token before it answers: without one its answer would be of no
-use. It writes its report down before it sends it, and whatever happens then, it sends these bytes and no others.
-`docs/wire.md` says the same in words.
+The order of things is the point. What the device holds it checks first of all. It draws its number before it reads a
+question. It refuses what does not fit (`documents`) whatever it holds, and it has a token before it answers: without
+one its answer would be of no use. It writes its report down before it sends it, and whatever happens then, it sends
+these bytes and no others. `docs/wire.md` says the same in words.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from math import ceil
 from pathlib import Path
 from secrets import token_bytes
 from time import monotonic, sleep, time
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from .answering import OWN, DeviceData
 from .client import check_kind, client
 from .documents import QuestionText, StudyText, checked_name, questions_of, study_of
 from .memory import Memory, Spending
+from .rehearsal import MARGIN, rehearse
 from .sending import ANOTHER_TOKEN, Send, fate_of, over_http, problem_of, told_in
 from .trust import Limit, check
 
@@ -49,8 +52,8 @@ class Participant:
     key
         The key of the service, as hexadecimal digits. None to keep the first that comes, and no other after it.
     pause
-        Seconds from when the answer is begun to when it is sent: longer than any answer takes, so that the time it took
-        tells nothing.
+        Seconds from when the answer is begun to when it is sent, at least. It is more where the question asks for more
+        work: four times what the longest answer takes, which the device tries first. So the time it took tells nothing.
     send, now, take
         How a request is sent, the time, and random bytes; others are for tests.
     """
@@ -101,6 +104,9 @@ class Participant:
         answered is none; the same bytes are sent again with the next call.
         """
         with self.memory.held() as known:
+            if "report" not in known:
+                # Before anything is asked for: who has enrolled and then is silent could be told apart.
+                own = DeviceData.of(basket, texts, given, after)
             if "number" not in known:
                 # Before anything is read that could be made for some numbers alone.
                 known["number"] = int.from_bytes(self.take(4), "little")
@@ -112,17 +118,22 @@ class Participant:
                     return asked
                 # Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
                 check(asked.question, **self.limits)
-                check_kind(asked.question, texts)
+                check_kind(asked.question, own.texts)
+                self.spending.check(self.name, asked.question["epsilon"], self.max_total_epsilon)
                 token = self._token(known)
                 self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
-                ready = monotonic() + self.pause
-                own: dict[str, Any] = {"texts": texts, "given": given, "after": after}
-                report = client(asked.question, study.becomes(basket), take=self.take, **own, **self.limits)
+                wait = max(self.pause, MARGIN * rehearse(asked.question, study, self.limits))
+                ready = monotonic() + wait
+                basket = study.becomes(own.items)
+                beside: dict[str, Any] = {"texts": own.texts}
+                if (kind := asked.question.get("pairs")) in OWN:
+                    beside[kind] = own.given if kind == "given" else own.after
+                report = client(asked.question, basket, take=self.take, **beside, **self.limits)
                 body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
                 # The body as it travels, so that what is sent again is what was sent before.
                 known |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
                 self.memory.write(known)
-                sleep(max(0.0, ready - monotonic()))
+                sleep_until(ready, wait)
             return self._sent(known)
 
     @property
@@ -206,3 +217,12 @@ class Participant:
         if problem is None or status >= 500 or status in (408, 429):
             raise OSError(f"The service cannot answer now (status {status}).")
         raise ValueError(f"The service does not answer: {problem.title}.")
+
+
+def sleep_until(ready: float, wait: float) -> None:
+    """Sleep until a moment; where that has passed, until the next one that is whole waits after it.
+
+    A device that was held up for longer than any answer takes tells by how many waits, and no more.
+    """
+    late = monotonic() - ready
+    sleep(max(0.0, ceil(late / wait) * wait - late if late > 0 and wait > 0 else -late))

@@ -30,7 +30,7 @@ _MOST_ANSWER = 4 * MOST_STUDY
 _MOST_PROBLEM = 1 << 16
 
 
-class Problem(NamedTuple):
+class ProblemDetails(NamedTuple):
     """What a service of studies refuses: its reason, and that in words."""
 
     reason: str
@@ -73,12 +73,12 @@ def told_in(body: bytes) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def problem_of(status: int, told: Mapping[str, Any] | None) -> Problem | None:
+def problem_of(status: int, told: Mapping[str, Any] | None) -> ProblemDetails | None:
     """Return what a service of studies refuses; None for whatever else was answered."""
     reason = None if told is None else told.get("reason")
     if told is None or not isinstance(reason, str) or told.get("type") != f"urn:discreet:{reason}":
         return None
-    return Problem(reason, f"{told.get('title', reason)!s:.80}") if 400 <= status < 600 else None
+    return ProblemDetails(reason, f"{told.get('title', reason)!s:.80}") if 400 <= status < 600 else None
 
 
 def fate_of(status: int, body: bytes) -> tuple[Fate, str]:

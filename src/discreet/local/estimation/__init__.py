@@ -1,10 +1,10 @@
-"""The statistics that protocols share: from noisy estimates to better ones. Everything here is post-processing.
+"""The common statistics of protocols: from noisy estimates to better estimates. All of it is post-processing.
 
-`beliefs` keeps what was measured of frequencies and what to believe of them, with the law of single items. `priors` has
-the one prior of itemsets around a guess, by which `adept`, `pairs`, `relations` and `svd-fo` pull their estimates.
-`sizes` estimates how many candidates people hold, and gives back what a padding cuts off, for every protocol that asks
-for sizes in bins.
+`beliefs` has the evidence about frequencies and the belief about each, with the law of single items. `priors` has the
+one prior of itemsets around a guess; `adept`, `pairs`, `relations` and `svd-fo` shrink their estimates to it. `sizes`
+estimates the number of candidates in a basket, and gives back the part that a padding cuts off, for each protocol that
+asks for sizes in bins.
 
-`candidates` decides which patterns to ask about next. `matrix` and `spectral` learn the supports of all pairs from few
+`candidates` selects the patterns of the next question. `matrix` and `spectral` learn the supports of all pairs from few
 numbers; `tree` makes the counts of a prefix tree agree.
 """

@@ -1,4 +1,4 @@
-"""What is known of frequencies, and what to believe of them: mixtures of normal parts, in closed form.
+"""Evidence about frequencies, and the posterior of each frequency: a mixture of normal parts, in closed form.
 
 Single items follow a law that is learnt as a mixture of narrow normal parts over all magnitudes. The prior of itemsets
 stands in `priors`.
@@ -16,33 +16,35 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[np.float64]
 
 ATOMS = 90
-"""How many magnitudes the law of item frequencies has, from one in a million to all."""
-_STEPS = 150  # of expectation maximisation
-_FINE = 20  # estimates closer than this part of their noise count as equal when the law is learnt
-_TO_NEIGHBOURS = 0.25  # which part of its weight a magnitude gives to either neighbour at every step
-_BLOCK = 1 << 15
-_NEXT_TO_NOTHING = 1e-12
-_NEAR_ALL = 6.0  # how many deviations below 1 a part is that 1 cuts
-_FAR = -30.0  # how many deviations below 0 a part that is cut there is exponential
+"""The number of magnitudes of the law of item frequencies, from 1e-6 to 1: 15 in each decade."""
+_EM_STEPS = 150  # of expectation maximisation: the same number for any data, so that the time is the same too
+_BINS_PER_DEVIATION = 20  # estimates in one bin of 1/20 of their noise count as equal when the law is learnt
+_NEIGHBOUR_WEIGHT = 0.25  # the part of its weight that a magnitude gives to either neighbour at each step
+_BLOCK_LENGTH = 1 << 15  # items in one block: 91 parts of 8 bytes each are 24 MB
+_NEGLIGIBLE = 1e-12
+_CUT_DEVIATIONS = 6.0  # a part is cut at 1 where its centre is less than six deviations below 1
+_EXPONENTIAL_DEVIATIONS = -30.0  # below this many deviations, a part that is cut at 0 is taken as exponential
 
 
-def log_scaled(z: Values) -> Values:
-    """Return the logarithm of the normal law's probability below z, plus z^2 / 2: far below 0 nothing cancels.
+def log_scaled_cdf(z: Values) -> Values:
+    """Return log Phi(z) + z^2 / 2, with Phi the normal law's distribution function: far below 0 nothing cancels.
 
-    The complementary error function by a Chebyshev fit (Press et al., Numerical Recipes, section 6.2), whose relative
+    The complementary error function by a Chebyshev fit (Press et al., Numerical Recipes, section 6.2). Its relative
     error is below 1.2e-7 everywhere, so that tails keep their ratio.
     """
-    away = np.abs(z) / np.sqrt(2.0)
-    t = 2.0 / (2.0 + away)
-    poly = np.full_like(t, _TAIL[-1])
-    for factor in _TAIL[-2::-1]:
-        poly = poly * t + factor
-    tail = np.log(t / 2) + poly  # of the probability beyond |z|
-    above = np.log1p(-np.exp(np.minimum(tail - away**2, -0.69))) + away**2
-    return np.asarray(np.where(z < 0, tail, above))
+    distance = np.abs(z) / np.sqrt(2.0)
+    t = 2.0 / (2.0 + distance)
+    exponent = np.full_like(t, _ERFC_COEFFICIENTS[-1])
+    for coefficient in _ERFC_COEFFICIENTS[-2::-1]:
+        exponent = exponent * t + coefficient
+    log_tail = np.log(t / 2) + exponent  # of the probability beyond |z|, times exp(z^2 / 2)
+    # -0.69 > log(1/2): a tail is at most 1/2, and rounding must not make the logarithm of a negative number.
+    log_body = np.log1p(-np.exp(np.minimum(log_tail - distance**2, -0.69))) + distance**2
+    return np.asarray(np.where(z < 0, log_tail, log_body))
 
 
-_TAIL = (
+# The coefficients of `erfcc` in Press et al., Numerical Recipes, section 6.2, from the constant on.
+_ERFC_COEFFICIENTS = (
     -1.26551223,
     1.00002368,
     0.37409196,
@@ -58,21 +60,21 @@ _TAIL = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """Estimates, and how far they are off: by noise, and by a part of the frequency itself.
+    """Estimates of frequencies with two errors: noise, and an error in proportion to the true frequency.
 
-    The second is what a padding cuts off and is given back only on average. It grows with the true frequency and not
-    with the estimate: an estimate that is large by noise alone is not the less surprising for it.
+    The second error is the part that a padding cuts off, which is given back only on average. It grows with the true
+    frequency and not with the estimate: an estimate that is large by noise alone is not the less surprising for it.
 
     Parameters
     ----------
     values
         Estimates of frequencies.
     noise
-        The variance of their noise, were they true; without end for what was not measured.
+        The variance of the noise of each estimate, were the estimate true; infinite for a set that was not measured.
     relative
-        The relative variance: that of the other error over the square of the frequency.
+        The relative variance: the variance of the second error over the square of the frequency.
     growth
-        By how much the variance of the noise is larger where the frequency is larger by 1; it may be smaller.
+        The slope of the noise variance in the frequency; it may be negative.
     """
 
     values: Values
@@ -81,216 +83,234 @@ class Evidence:
     growth: Values
 
     def noise_at(self, frequencies: Values) -> Values:
-        """Return the variance of the noise, were these the true frequencies.
+        """Return the variance of the noise, if `frequencies` are the true frequencies.
 
-        Where there are few reports and nearly all of them are true, an estimate of 0 has next to no noise and a large
-        one much: taken as it is, the one would be surer than it can be, and the other could be nothing but noise.
+        In a round of few reports, nearly all of them true, an estimate of 0 has next to no noise and a large estimate
+        has much. Taken at the estimate, the noise would make a 0 surer than it can be, and a large estimate pure noise.
         """
-        none = self.noise - self.growth * np.clip(self.values, 0.0, 1.0)
-        return np.asarray(np.maximum(none + self.growth * frequencies, np.minimum(none, self.noise)))
+        # Estimates beyond 0 and 1 are noise, and so no place to extrapolate the variance to.
+        noise_at_zero = self.noise - self.growth * np.clip(self.values, 0.0, 1.0)
+        return np.asarray(np.maximum(noise_at_zero + self.growth * frequencies, np.minimum(noise_at_zero, self.noise)))
 
     @classmethod
     def noisy(cls, values: Values, noise: Values) -> Evidence:
-        """Return estimates that are off by noise alone."""
-        nothing = np.zeros(len(values))
-        return cls(values=values, noise=noise, relative=nothing, growth=nothing)
+        """Return estimates with noise as their only error."""
+        zeros = np.zeros(len(values))
+        return cls(values=values, noise=noise, relative=zeros, growth=zeros)
 
     @classmethod
-    def nothing(cls, many: int) -> Evidence:
-        """Return what is known of so many that were not measured."""
-        return cls.noisy(np.zeros(many), np.full(many, np.inf))
+    def unmeasured(cls, length: int) -> Evidence:
+        """Return the evidence about `length` sets of which none was measured."""
+        return cls.noisy(np.zeros(length), np.full(length, np.inf))
 
-    def take(self, places: NDArray[Any]) -> Evidence:
-        """Return that of some."""
+    def take(self, positions: NDArray[Any]) -> Evidence:
+        """Return the evidence at some positions."""
         return Evidence(
-            values=self.values[places],
-            noise=self.noise[places],
-            relative=self.relative[places],
-            growth=self.growth[places],
+            values=self.values[positions],
+            noise=self.noise[positions],
+            relative=self.relative[positions],
+            growth=self.growth[positions],
         )
 
-    def put(self, places: NDArray[Any], other: Evidence) -> Evidence:
-        """Return this with that of some replaced."""
-        new = (self.values.copy(), self.noise.copy(), self.relative.copy(), self.growth.copy())
-        for into, values in zip(new, (other.values, other.noise, other.relative, other.growth), strict=True):
-            into[places] = values
-        return Evidence(values=new[0], noise=new[1], relative=new[2], growth=new[3])
+    def put(self, positions: NDArray[Any], replacement: Evidence) -> Evidence:
+        """Return a copy with the evidence at some positions replaced."""
+        columns = (self.values.copy(), self.noise.copy(), self.relative.copy(), self.growth.copy())
+        replacements = (replacement.values, replacement.noise, replacement.relative, replacement.growth)
+        for column, values in zip(columns, replacements, strict=True):
+            column[positions] = values
+        return Evidence(values=columns[0], noise=columns[1], relative=columns[2], growth=columns[3])
 
-    def scaled(self, factor: Values | float, spare: Values | float = 0.0) -> Evidence:
-        """Return this times a factor, with something more of relative variance."""
+    def scale(self, factor: Values | float, extra_relative: Values | float = 0.0) -> Evidence:
+        """Return the estimates times a factor, with `extra_relative` added to their relative variance."""
         return Evidence(
             values=self.values * factor,
             noise=self.noise * factor**2,
-            relative=self.relative + spare * factor**2,
+            relative=self.relative + extra_relative * factor**2,
             growth=self.growth * factor,
         )
 
-    def merged(self, other: Evidence, frequencies: Values) -> Evidence:
-        """Return both together, weighed as is best for true values near these frequencies."""
+    def merge(self, newer: Evidence, frequencies: Values) -> Evidence:
+        """Return both pieces of evidence as one, each weighted by its precision at true values near `frequencies`."""
         square = np.clip(frequencies, 0.0, 1.0) ** 2
-        mine, others = (1 / (one.noise_at(frequencies) + one.relative * square) for one in (self, other))
-        share = mine / (mine + others)
-        values = share * self.values + (1 - share) * other.values
-        growth = share**2 * self.growth + (1 - share) ** 2 * other.growth
-        at = np.clip(values, 0.0, 1.0)
-        known = np.where(np.isfinite(self.noise), self.noise_at(at), 0.0)
+        precision, newer_precision = (
+            1 / (evidence.noise_at(frequencies) + evidence.relative * square) for evidence in (self, newer)
+        )
+        weight = precision / (precision + newer_precision)
+        values = weight * self.values + (1 - weight) * newer.values
+        growth = weight**2 * self.growth + (1 - weight) ** 2 * newer.growth
+        clipped = np.clip(values, 0.0, 1.0)
+        # A set that was never measured has weight 0 and infinite noise: their product would be no number.
+        finite_noise = np.where(np.isfinite(self.noise), self.noise_at(clipped), 0.0)
         return Evidence(
             values=values,
-            noise=share**2 * known + (1 - share) ** 2 * other.noise_at(at),
-            relative=share**2 * self.relative + (1 - share) ** 2 * other.relative,
+            noise=weight**2 * finite_noise + (1 - weight) ** 2 * newer.noise_at(clipped),
+            relative=weight**2 * self.relative + (1 - weight) ** 2 * newer.relative,
             growth=growth,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of frequencies: their means, variances, and a function of chances to be over a threshold."""
+    """The posterior of each frequency: its mean, its variance, and the normal parts that it is a mixture of."""
 
     means: Values
     variance: Values
     weights: Values  # of the normal parts, one part per row
     centres: Values
     spreads: Values  # standard deviations; a part is cut where its centre is far below
-    cut: NDArray[np.bool_]  # which parts are cut at the floor; all of them are cut at 1
-    floor: Values  # below which no frequency is
+    is_cut: NDArray[np.bool_]  # the parts that are cut at the floor; every part is cut at 1
+    floor: Values  # the least that each frequency can be
 
-    def take(self, places: NDArray[Any]) -> Belief:
-        """Return that of some."""
-        parts = (self.weights[:, places], self.centres[:, places], self.spreads[:, places])
-        return Belief(self.means[places], self.variance[places], *parts, self.cut, self.floor[places])
+    def take(self, positions: NDArray[Any]) -> Belief:
+        """Return the posterior of the frequencies at some positions."""
+        parts = (self.weights[:, positions], self.centres[:, positions], self.spreads[:, positions])
+        return Belief(self.means[positions], self.variance[positions], *parts, self.is_cut, self.floor[positions])
 
-    def over(self, threshold: float) -> Values:
-        """Return how likely each frequency is over a threshold."""
-        reached, beyond = self._past(threshold), self._beyond
-        if beyond is not None:
-            left = 1 - beyond
-            reached = np.where(left > _NEXT_TO_NOTHING, (reached - beyond) / np.maximum(left, _NEXT_TO_NOTHING), 1.0)
-        return np.asarray((self.weights * np.clip(reached, 0.0, 1.0)).sum(0))
+    def probability_above(self, threshold: float) -> Values:
+        """Return the probability that each frequency is above a threshold."""
+        tails, tails_above_one = self._tail_masses(threshold), self._masses_above_one
+        if tails_above_one is not None:
+            masses = 1 - tails_above_one
+            # A part with all of its mass above 1 is a point at 1, and 1 is above every threshold.
+            tails = np.where(masses > _NEGLIGIBLE, (tails - tails_above_one) / np.maximum(masses, _NEGLIGIBLE), 1.0)
+        return np.asarray((self.weights * np.clip(tails, 0.0, 1.0)).sum(0))
 
     @cached_property
-    def _beyond(self) -> Values | None:
-        """How much of every part is over 1, where no frequency is; None where that is next to nothing."""
-        beyond = self._past(1.0)
-        return beyond if float(beyond.max(initial=0.0)) > _NEXT_TO_NOTHING else None
+    def _masses_above_one(self) -> Values | None:
+        """The mass of each part above 1, where no frequency can be; None if every such mass is negligible."""
+        tails = self._tail_masses(1.0)
+        return tails if float(tails.max(initial=0.0)) > _NEGLIGIBLE else None
 
-    def _past(self, threshold: float) -> Values:
-        """Return how much of each part is over a threshold, of what is over the floor where it is cut there."""
-        wide = np.maximum(self.spreads, 1e-12)
-        over = log_scaled((self.centres - threshold) / wide)
-        logs = over - (self.centres - threshold) ** 2 / (2 * wide**2)
-        centres, wide, past = self.centres[self.cut] - self.floor, wide[self.cut], threshold - self.floor
-        # Of what is over the floor; the squares of both differ by this alone.
-        logs[self.cut] = over[self.cut] - log_scaled(centres / wide) + past * (2 * centres - past) / (2 * wide**2)
-        logs[self.cut] = np.where(past > 0, logs[self.cut], 0.0)
+    def _tail_masses(self, threshold: float) -> Values:
+        """Return the mass of each part above a threshold; for a part that is cut, of its mass above the floor."""
+        spreads = np.maximum(self.spreads, 1e-12)
+        log_tails = log_scaled_cdf((self.centres - threshold) / spreads)
+        logs = log_tails - (self.centres - threshold) ** 2 / (2 * spreads**2)
+        centres, spreads, excess = self.centres[self.is_cut] - self.floor, spreads[self.is_cut], threshold - self.floor
+        # log Phi(a) - log Phi(b), each with its square taken out: a^2 - b^2 is computed as one product.
+        logs[self.is_cut] = (
+            log_tails[self.is_cut]
+            - log_scaled_cdf(centres / spreads)
+            + excess * (2 * centres - excess) / (2 * spreads**2)
+        )
+        logs[self.is_cut] = np.where(excess > 0, logs[self.is_cut], 0.0)
         return np.asarray(np.exp(np.minimum(logs, 0.0)))
 
 
-def as_measured(known: Evidence) -> Belief:
-    """Return what to believe where there is no law: each estimate as it is, as far off as it may be."""
-    variance = known.noise + known.relative * np.clip(known.values, 0.0, 1.0) ** 2
-    one = np.ones((1, len(known.values)))
-    return mixed(one, known.values[None], np.sqrt(variance)[None], np.zeros(1, bool))
+def belief_without_prior(evidence: Evidence) -> Belief:
+    """Return the belief without a prior: a normal part around each estimate, as wide as its error."""
+    variance = evidence.noise + evidence.relative * np.clip(evidence.values, 0.0, 1.0) ** 2
+    weights = np.ones((1, len(evidence.values)))
+    return mix_normals(weights, evidence.values[None], np.sqrt(variance)[None], np.zeros(1, bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemLaw:
-    """The law of item frequencies: how many items have about each magnitude."""
+    """The law of item frequencies: the share of the items near each magnitude."""
 
     weights: Values
     centres: Values
     spreads: Values
 
     @classmethod
-    def learnt(cls, known: Evidence) -> ItemLaw:
-        """Return the law that makes the estimates of all items likeliest."""
+    def learn(cls, evidence: Evidence) -> ItemLaw:
+        """Return the law of largest likelihood for the estimates of all items, by expectation maximisation."""
         centres = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, ATOMS)))
-        apart = (centres[2] / centres[1] - 1) / 2
-        law = cls(weights=np.full(len(centres), 1 / len(centres)), centres=centres, spreads=apart * centres + 1e-9)
-        # Estimates that are next to equal are taken together: the law costs the same for any number of items.
-        grid = np.round(known.values / np.sqrt(known.noise) * _FINE)
-        _, at, many = np.unique(grid, return_index=True, return_counts=True)
-        likely = np.exp(law._logs(known.take(at))).T
+        # Half of the step from one magnitude to the next, so that the parts cover all frequencies between them.
+        relative_spread = (centres[2] / centres[1] - 1) / 2
+        law = cls(
+            weights=np.full(len(centres), 1 / len(centres)), centres=centres, spreads=relative_spread * centres + 1e-9
+        )
+        # Nearly equal estimates are binned: the law then costs the same for any number of items.
+        grid = np.round(evidence.values / np.sqrt(evidence.noise) * _BINS_PER_DEVIATION)
+        _, positions, counts = np.unique(grid, return_index=True, return_counts=True)
+        likelihoods = np.exp(law._log_likelihoods(evidence.take(positions))).T
         weights = law.weights
-        for _ in range(_STEPS):
-            mixed = likely @ weights
-            weights = weights * ((many / np.maximum(mixed, 1e-300)) @ likely) / many.sum()
-            # Left alone, the law would gather in a few points, and what is believed would be too sure of itself.
-            weights[1:] = _smoothed(weights[1:])
+        for _ in range(_EM_STEPS):
+            totals = likelihoods @ weights
+            weights = weights * ((counts / np.maximum(totals, 1e-300)) @ likelihoods) / counts.sum()
+            # Without smoothing, the law gathers in a few points, and the posterior becomes too narrow.
+            weights[1:] = _smooth_weights(weights[1:])
         weights = weights / weights.sum() if weights.sum() > 0 else law.weights
         return cls(weights=weights, centres=law.centres, spreads=law.spreads)
 
     @property
     def mean(self) -> float:
-        """How frequent an item is in the mean."""
-        return max(float(self.weights @ self.centres), _NEXT_TO_NOTHING)
+        """The mean frequency of an item."""
+        return max(float(self.weights @ self.centres), _NEGLIGIBLE)
 
-    def scaled(self, factor: Values) -> ItemLaw:
-        """Return the law of frequencies that are so many times as large, one factor for each magnitude."""
-        return ItemLaw(weights=self.weights, centres=self.centres * factor, spreads=self.spreads * factor)
+    def scale(self, factors: Values) -> ItemLaw:
+        """Return the law with each magnitude multiplied by its factor."""
+        return ItemLaw(weights=self.weights, centres=self.centres * factors, spreads=self.spreads * factors)
 
-    def _noise(self, known: Evidence) -> Values:
+    def _noise(self, evidence: Evidence) -> Values:
         """Return the variance of each estimate under each part."""
-        return np.asarray(known.noise_at(self.centres[:, None]) + known.relative * self.centres[:, None] ** 2)
+        return np.asarray(evidence.noise_at(self.centres[:, None]) + evidence.relative * self.centres[:, None] ** 2)
 
-    def _logs(self, known: Evidence) -> Values:
+    def _log_likelihoods(self, evidence: Evidence) -> Values:
         """Return the log likelihood of each estimate under each part, up to a constant of the estimate."""
-        wide = self.spreads[:, None] ** 2 + self._noise(known)
-        logs = -((known.values - self.centres[:, None]) ** 2) / (2 * wide) - np.log(wide) / 2
+        variances = self.spreads[:, None] ** 2 + self._noise(evidence)
+        logs = -((evidence.values - self.centres[:, None]) ** 2) / (2 * variances) - np.log(variances) / 2
         return np.asarray(logs - logs.max(0))
 
-    def believed(self, known: Evidence) -> Belief:
-        """Return what to believe of each item."""
-        logs = np.log(np.maximum(self.weights, 1e-300))[:, None] + self._logs(known)
+    def posterior(self, evidence: Evidence) -> Belief:
+        """Return the posterior of the frequency of each item."""
+        logs = np.log(np.maximum(self.weights, 1e-300))[:, None] + self._log_likelihoods(evidence)
         weights = np.exp(logs - logs.max(0))
         weights /= weights.sum(0)
-        noise, prior = self._noise(known), self.spreads[:, None] ** 2
+        # Of a normal part with a normal error: the posterior is normal, with the mean weighted by precision.
+        noise, prior = self._noise(evidence), self.spreads[:, None] ** 2
         pull = prior / (prior + noise)
-        centres = self.centres[:, None] + pull * (known.values - self.centres[:, None])
-        return mixed(weights, centres, np.sqrt(pull * noise), np.zeros(len(weights), bool))
+        centres = self.centres[:, None] + pull * (evidence.values - self.centres[:, None])
+        return mix_normals(weights, centres, np.sqrt(pull * noise), np.zeros(len(weights), bool))
 
-    def expected(self, known: Evidence) -> Values:
-        """Return the means alone, block by block: for lists of any length."""
-        places = np.arange(len(known.values))
-        blocks = range(0, len(places), _BLOCK)
-        return np.concatenate([self.believed(known.take(places[at : at + _BLOCK])).means for at in blocks])
-
-
-def _smoothed(weights: Values) -> Values:
-    """Return weights of which each has given a part to either neighbour; at the ends it stays where it is."""
-    wide = np.concatenate((weights[:1], weights, weights[-1:]))
-    return np.asarray(_TO_NEIGHBOURS * (wide[:-2] + wide[2:]) + (1 - 2 * _TO_NEIGHBOURS) * wide[1:-1])
+    def posterior_means(self, evidence: Evidence) -> Values:
+        """Return the posterior means alone, block by block: memory does not grow with the number of items."""
+        positions = np.arange(len(evidence.values))
+        blocks = range(0, len(positions), _BLOCK_LENGTH)
+        return np.concatenate(
+            [self.posterior(evidence.take(positions[start : start + _BLOCK_LENGTH])).means for start in blocks]
+        )
 
 
-def mixed(
-    weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_], floor: Values | None = None
+def _smooth_weights(weights: Values) -> Values:
+    """Return the weights after each gave a part to either neighbour; a part that would leave at an end stays."""
+    padded = np.concatenate((weights[:1], weights, weights[-1:]))
+    return np.asarray(_NEIGHBOUR_WEIGHT * (padded[:-2] + padded[2:]) + (1 - 2 * _NEIGHBOUR_WEIGHT) * padded[1:-1])
+
+
+def mix_normals(
+    weights: Values, centres: Values, spreads: Values, is_cut: NDArray[np.bool_], floor: Values | None = None
 ) -> Belief:
     """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at a floor.
 
-    The others are cut at 1, where they reach it: nothing is held by more than everybody.
+    A part without a cut at the floor is cut at 1, where it reaches 1: no frequency is above 1.
     """
-    low = np.zeros(centres.shape[1]) if floor is None else floor
+    floors = np.zeros(centres.shape[1]) if floor is None else floor
     means, variance = centres, spreads**2
-    near = ~cut[:, None] & (1 - centres < _NEAR_ALL * spreads)
-    if near.any():
-        below, squares = _cut(1 - centres[near], spreads[near])
+    reaches_one = ~is_cut[:, None] & (1 - centres < _CUT_DEVIATIONS * spreads)
+    if reaches_one.any():
+        distances, squares = _cut_moments(1 - centres[reaches_one], spreads[reaches_one])
         means, variance = means.copy(), variance.copy()
-        means[near], variance[near] = 1 - below, squares
-    if cut.any():
-        over, squares = _cut(centres - low, spreads)
-        means = np.where(cut[:, None], low + over, means)
-        variance = np.where(cut[:, None], squares, variance)
+        means[reaches_one], variance[reaches_one] = 1 - distances, squares
+    if is_cut.any():
+        excess, squares = _cut_moments(centres - floors, spreads)
+        means = np.where(is_cut[:, None], floors + excess, means)
+        variance = np.where(is_cut[:, None], squares, variance)
     mean = (weights * means).sum(0)
-    around = (weights * (variance + (means - mean) ** 2)).sum(0)
-    return Belief(mean, around, weights, centres, spreads, cut, low)
+    # The law of total variance: the variance within the parts, and of their means.
+    total_variance = (weights * (variance + (means - mean) ** 2)).sum(0)
+    return Belief(mean, total_variance, weights, centres, spreads, is_cut, floors)
 
 
-def _cut(centres: Values, spreads: Values) -> tuple[Values, Values]:
-    """Return the mean and variance of normal parts that are cut at 0."""
+def _cut_moments(centres: Values, spreads: Values) -> tuple[Values, Values]:
+    """Return the mean and the variance of normal parts that are cut at 0."""
     spreads = np.maximum(spreads, 1e-12)
     z = centres / spreads
-    hazard = np.exp(-log_scaled(z)) / np.sqrt(2 * np.pi)
+    hazard = np.exp(-log_scaled_cdf(z)) / np.sqrt(2 * np.pi)
     # Far below 0 the differences would cancel: the part is exponential there.
-    far = z < _FAR
-    away = spreads / np.maximum(-z, 1.0)
-    means = np.where(far, away, centres + spreads * hazard)
-    return means, np.where(far, away**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))
+    is_exponential = z < _EXPONENTIAL_DEVIATIONS
+    tail_means = spreads / np.maximum(-z, 1.0)
+    means = np.where(is_exponential, tail_means, centres + spreads * hazard)
+    variance = np.where(is_exponential, tail_means**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))
+    return means, variance

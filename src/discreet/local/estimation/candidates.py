@@ -1,7 +1,7 @@
-"""Patterns that may be among the top, level by level: what was measured of each, and what is believed of it.
+"""Patterns that may be among the top, level by level: the evidence about each pattern, and the belief about it.
 
-Items are believed first, then all pairs of the most frequent, then larger sets all of whose parts may be among the top.
-Every level's guess comes from the level below. Nothing here asks anybody.
+Items are believed first, then all pairs of the most frequent items, then larger sets with every part likely to be among
+the top. The guess of each level comes from the level below. Nothing in this module sends a question.
 """
 
 from __future__ import annotations
@@ -16,42 +16,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.lineage import Lineage
-from .beliefs import Belief, Evidence, ItemLaw, Values, as_measured, log_scaled
-from .priors import LARGER, PAIRS, Guessed, TwoPart, fitted
+from .beliefs import Belief, Evidence, ItemLaw, Values, belief_without_prior, log_scaled_cdf
+from .priors import LARGER, PAIRS, ItemsetGuess, ItemsetPrior, fit_prior
 
 Itemset: TypeAlias = tuple[int, ...]
-# How far the estimates of patterns that are so frequent follow the error that all of a round have in common.
-Follows: TypeAlias = Callable[[Values], Values]
+# From the frequency of patterns to the share of the common error of a round that their estimates have.
+ErrorShare: TypeAlias = Callable[[Values], Values]
 
-FOR_EACH = 3
-"""How many items are looked at for every pattern wanted."""
-POOL, MOST_POOL = 200, 400
-"""How many of them are paired at least and at most."""
-MOST_ITEMS = 20_000
-"""How many are looked at at most; never fewer than are wanted."""
-MOST_KEPT = 1 << 17
-"""How many items are kept after the first round, those with the largest estimates: more than are ever looked at. Of
-millions of others all that counts is the law that they follow."""
+ITEMS_PER_PATTERN = 3
+"""The number of items that are considered for each pattern of the top."""
+MIN_PAIRED_ITEMS, MAX_PAIRED_ITEMS = 200, 400
+"""The least and the largest number of items that are paired."""
+MAX_ITEMS = 20_000
+"""The largest number of items that are considered, unless the top is larger."""
+MAX_KEPT_ITEMS = 1 << 17
+"""The number of items that are kept after the first round, those with the largest estimates: more than are ever
+considered. Further items count in the law of item frequencies alone."""
 PLAUSIBLE = 0.003
-"""How likely the parts of a larger set are to be among the top, for it to be looked at."""
-MOST_JOINED = 1500
-"""How many sets of a level, the likeliest among the top, are joined to larger ones."""
-_LEAST = 1e-9
-_LEAST_THRESHOLD = 1e-6
-_MOST_APART = 0.75  # of two rounds
-_TRIED_APART = 0.005
-_ALL_REACH = 2.0  # deviations below 1 from which on an estimate says something of what is too much
-_HARDLY = 1e-5
-_NEAR_ENOUGH = 0.002  # of the logarithm of a threshold
+"""The least probability to be among the top that a set needs to be joined to a larger set."""
+MAX_JOINED_SETS = 1500
+"""The number of sets of a level, the likeliest among the top, that are joined to larger sets."""
+_MIN_MEAN = 1e-9
+_MIN_THRESHOLD = 1e-6
+_MAX_ERROR = 0.75  # the largest common error of a round, relative to the frequencies
+_ERROR_STEP = 0.005
+_INFORMATIVE_DEVIATIONS = 2.0  # below 1: nearer to 1, an estimate bears on the question of whether all are too large
+_NEGLIGIBLE_PROBABILITY = 1e-5
+_THRESHOLD_PRECISION = 0.002  # of the logarithm of a threshold
 
 
-class Measured:
-    """What rounds told of itemsets.
+class EvidenceTable:
+    """The evidence of all rounds about itemsets.
 
     Parameters
     ----------
     prior
-        Whether an estimate is pulled to what all of them suggest, or believed as it is.
+        Whether an estimate is shrunk to the prior learnt from all estimates, or believed unchanged.
     merged
         Whether all rounds count, by their precision, or only the newest.
     """
@@ -60,183 +60,201 @@ class Measured:
         self.prior, self.merged = prior, merged
         self.rows: dict[Itemset, tuple[float, float, float, float]] = {}
 
-    def add(self, sets: list[Itemset], told: Evidence, frequencies: Values) -> None:
-        """Add a round's estimates of sets that are believed to be about so frequent."""
-        self._put(sets, self.together(self.of(sets), told, frequencies))
+    def add(self, sets: list[Itemset], evidence: Evidence, frequencies: Values) -> None:
+        """Add a round's evidence about sets that are believed to have about the given frequencies."""
+        self._put(sets, self.merge(self.evidence_of(sets), evidence, frequencies))
 
-    def together(self, before: Evidence, told: Evidence, frequencies: Values) -> Evidence:
-        """Return what rounds before and a new one say of sets that are believed to be about so frequent."""
-        return before.merged(told, frequencies) if self.merged else told
+    def merge(self, earlier: Evidence, newer: Evidence, frequencies: Values) -> Evidence:
+        """Return the evidence of earlier rounds and of a new one together, weighted for the given frequencies."""
+        return earlier.merge(newer, frequencies) if self.merged else newer
 
-    def scale(self, off: float, follows: Follows) -> None:
-        """Take an error out of everything that was told."""
+    def remove_error(self, error: float, error_share: ErrorShare) -> None:
+        """Take a common error out of all evidence."""
         sets = list(self.rows)
-        self._put(sets, lowered(self.of(sets), off, follows))
+        self._put(sets, remove_common_error(self.evidence_of(sets), error, error_share))
 
-    def _put(self, sets: list[Itemset], known: Evidence) -> None:
-        columns = (known.values, known.noise, known.relative, known.growth)
+    def _put(self, sets: list[Itemset], evidence: Evidence) -> None:
+        columns = (evidence.values, evidence.noise, evidence.relative, evidence.growth)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self.rows.update(zip(sets, rows, strict=True))
 
-    def of(self, sets: list[Itemset]) -> Evidence:
-        """Return what is known of sets."""
-        nothing = (0.0, np.inf, 0.0, 0.0)
-        rows = np.array([self.rows.get(one, nothing) for one in sets]).reshape(-1, 4)
+    def evidence_of(self, sets: list[Itemset]) -> Evidence:
+        """Return the evidence about each set; infinite noise for a set that was not measured."""
+        unmeasured = (0.0, np.inf, 0.0, 0.0)
+        rows = np.array([self.rows.get(itemset, unmeasured) for itemset in sets]).reshape(-1, 4)
         return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2], growth=rows[:, 3])
 
-    def believed(self, sets: list[Itemset], guessed: Guessed, default: TwoPart) -> Belief:
-        """Return what to believe of sets, by what was told of them and by what their parts suggest."""
-        known = self.of(sets)
+    def believe(self, sets: list[Itemset], guess: ItemsetGuess, default: ItemsetPrior) -> Belief:
+        """Return the posterior of sets, by the evidence about them and by the guess from their parts."""
+        evidence = self.evidence_of(sets)
         if self.prior:
-            return fitted(default, known, guessed).believed(known, guessed)
-        unsure = guessed.unsure + default.spread * guessed.guess**2
-        by_parts = Evidence.noisy(guessed.guess, unsure)
-        new = np.isinf(known.noise)
-        return as_measured(known.put(new, by_parts.take(new)))
+            return fit_prior(default, evidence, guess).posterior(evidence, guess)
+        variance = guess.variance + default.spread * guess.means**2
+        by_parts = Evidence.noisy(guess.means, variance)
+        is_unmeasured = np.isinf(evidence.noise)
+        return belief_without_prior(evidence.put(is_unmeasured, by_parts.take(is_unmeasured)))
 
 
-def alike(frequencies: Values) -> Values:
-    """Return that all follow an error in full."""
+def share_error_fully(frequencies: Values) -> Values:
+    """Return 1 for each frequency: the estimate has all of the common error of its round."""
     return np.ones(len(frequencies))
 
 
-def lowered(known: Evidence, off: float, follows: Follows) -> Evidence:
-    """Return estimates less an error in common, which is `off` of what they are for those that follow it in full."""
-    return known.scaled(1 - off * follows(np.clip(known.values, 0.0, 1.0)))
+def remove_common_error(evidence: Evidence, error: float, error_share: ErrorShare) -> Evidence:
+    """Return the evidence less a common error, relative to the frequency and times each estimate's share of it."""
+    return evidence.scale(1 - error * error_share(np.clip(evidence.values, 0.0, 1.0)))
 
 
 @dataclass(eq=False)
 class PatternLevel:
-    """Sets of one size, and what is believed of each."""
+    """Sets of one size, and the belief about each."""
 
     sets: list[Itemset]
     means: Values
     belief: Belief
-    place: dict[Itemset, int]
+    positions: dict[Itemset, int]
 
     @classmethod
-    def of(cls, sets: list[Itemset], belief: Belief, cap: Values | float = 1.0) -> PatternLevel:
-        """Return a level none of whose sets is more frequent than its parts."""
+    def build(cls, sets: list[Itemset], belief: Belief, cap: Values | float = 1.0) -> PatternLevel:
+        """Return a level with no set more frequent than its parts."""
         means = np.clip(belief.means, 0.0, cap)
-        return cls(sets, means, belief, {one: at for at, one in enumerate(sets)})
+        return cls(sets, means, belief, {itemset: position for position, itemset in enumerate(sets)})
 
-    def at(self, sets: Iterable[Itemset]) -> NDArray[np.int64]:
-        """Return the places of sets."""
-        return np.array([self.place[one] for one in sets], np.int64)
-
-
-def items_of(law: ItemLaw | None, known: Evidence, many: int, numbers: NDArray[np.int64] | None = None) -> PatternLevel:
-    """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told.
-
-    `numbers` are those of the items that something is known of, where that is not all.
-    """
-    best = np.argsort(-(law.expected(known) if law else known.values), kind="stable")[:many]
-    of_best, sets = known.take(best), best if numbers is None else numbers[best]
-    return PatternLevel.of([(int(item),) for item in sets], law.believed(of_best) if law else as_measured(of_best))
+    def positions_of(self, sets: Iterable[Itemset]) -> NDArray[np.int64]:
+        """Return the position of each set in the level."""
+        return np.array([self.positions[itemset] for itemset in sets], np.int64)
 
 
-def pairs_of(
-    items: PatternLevel, measured: Measured, most: int = MOST_POOL, lineage: Lineage | None = None
+def select_items(
+    law: ItemLaw | None, evidence: Evidence, count: int, item_codes: NDArray[np.int64] | None = None
 ) -> PatternLevel:
-    """Return all pairs of the first `most` items, each guessed as if they had nothing to do with each other.
+    """Return the `count` items of largest posterior mean, in falling order; without a law, of largest estimate.
 
-    Where items stand above others, an item and one above it are no pair: nor are they in any larger set, as all parts
-    of one are there.
+    `item_codes` are the codes of the items that the evidence is about, unless it is about all items.
     """
-    first, second = np.triu_indices(min(len(items.sets), most), 1)
-    numbers = np.array([one for (one,) in items.sets], np.int64)
+    selected = np.argsort(-(law.posterior_means(evidence) if law else evidence.values), kind="stable")[:count]
+    selected_evidence, codes = evidence.take(selected), selected if item_codes is None else item_codes[selected]
+    return PatternLevel.build(
+        [(int(item),) for item in codes],
+        law.posterior(selected_evidence) if law else belief_without_prior(selected_evidence),
+    )
+
+
+def build_pairs(
+    items: PatternLevel, table: EvidenceTable, max_items: int = MAX_PAIRED_ITEMS, lineage: Lineage | None = None
+) -> PatternLevel:
+    """Return all pairs of the first `max_items` items, each with the product of its items' frequencies as its guess.
+
+    Where items stand above other items, an item and one above it are no pair. They are in no larger set either, as each
+    part of a larger set is a pair.
+    """
+    rows, columns = np.triu_indices(min(len(items.sets), max_items), 1)
+    item_codes = np.array([item for (item,) in items.sets], np.int64)
     if lineage is not None:
-        apart = ~lineage.among(numbers[:most].tolist())[first, second]
-        first, second = first[apart], second[apart]
-    low, high = np.minimum(numbers[first], numbers[second]), np.maximum(numbers[first], numbers[second])
+        unrelated = ~lineage.among(item_codes[:max_items].tolist())[rows, columns]
+        rows, columns = rows[unrelated], columns[unrelated]
+    low, high = np.minimum(item_codes[rows], item_codes[columns]), np.maximum(item_codes[rows], item_codes[columns])
     sets: list[Itemset] = list(zip(low.tolist(), high.tolist(), strict=True))
-    means = np.maximum(items.means, _LEAST)
-    guess, relative = means[first] * means[second], items.belief.variance / means**2
-    unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
-    cap = np.minimum(means[first], means[second])
+    means = np.maximum(items.means, _MIN_MEAN)
+    product, relative = means[rows] * means[columns], items.belief.variance / means**2
+    # Relative variances of a product add up; a guess that is off by more than itself says nothing more.
+    product_variance = product**2 * np.minimum(relative[rows] + relative[columns], 1.0)
+    cap = np.minimum(means[rows], means[columns])
     variance = items.belief.variance
-    floor = _floor(means[first] + means[second] - 1, variance[first] + variance[second], guess)
-    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap, floor=floor), PAIRS)
-    return PatternLevel.of(sets, belief, np.minimum(items.means[first], items.means[second]))
+    # Inclusion-exclusion: P(A and B) >= P(A) + P(B) - 1.
+    floor = _floor(means[rows] + means[columns] - 1, variance[rows] + variance[columns], product)
+    belief = table.believe(sets, ItemsetGuess(means=product, variance=product_variance, cap=cap, floor=floor), PAIRS)
+    return PatternLevel.build(sets, belief, np.minimum(items.means[rows], items.means[columns]))
 
 
-def larger_of(levels: list[PatternLevel], chances: Values, measured: Measured) -> PatternLevel | None:
-    """Return the sets of one item more all of whose parts may be among the top, or nothing where there is none.
+def build_larger_sets(
+    levels: list[PatternLevel], top_probabilities: Values, table: EvidenceTable
+) -> PatternLevel | None:
+    """Return the sets of one item more with every part likely enough to be among the top, or None without such sets.
 
-    The guess is the mean, over two members each, of what it would be if they had nothing to do with each other where
-    the rest is held.
+    For two members a and b of a set and its remaining members r, P(a, b, r) = P(a, r) P(b, r) / P(r) if a and b are
+    independent given r. The guess is the geometric mean of that over all pairs of members.
     """
-    last, before = levels[-1], levels[-2]
-    likely = np.flatnonzero(chances > PLAUSIBLE)
-    likely = likely[np.argsort(-chances[likely], kind="stable")][:MOST_JOINED]
-    sets = _joined([last.sets[at] for at in likely])
+    level, level_below = levels[-1], levels[-2]
+    plausible = np.flatnonzero(top_probabilities > PLAUSIBLE)
+    plausible = plausible[np.argsort(-top_probabilities[plausible], kind="stable")][:MAX_JOINED_SETS]
+    sets = _join_sets([level.sets[position] for position in plausible])
     if not sets:
         return None
     size = len(sets[0])
-    without = [last.at(one[:at] + one[at + 1 :] for one in sets) for at in range(size)]
-    plain = np.array([last.means[places] for places in without])
-    parts = np.maximum(plain, _LEAST)
-    relative = np.array([last.belief.variance[places] for places in without]) / parts**2
-    inner = np.array(
+    part_positions = [
+        level.positions_of(itemset[:member] + itemset[member + 1 :] for itemset in sets) for member in range(size)
+    ]
+    part_means = np.array([level.means[positions] for positions in part_positions])
+    parts = np.maximum(part_means, _MIN_MEAN)
+    relative = np.array([level.belief.variance[positions] for positions in part_positions]) / parts**2
+    inner_means = np.array(
         [
-            before.means[before.at(one[:first] + one[first + 1 : second] + one[second + 1 :] for one in sets)]
-            for first, second in combinations(range(size), 2)
+            level_below.means[
+                level_below.positions_of(
+                    itemset[:first_member] + itemset[first_member + 1 : second_member] + itemset[second_member + 1 :]
+                    for itemset in sets
+                )
+            ]
+            for first_member, second_member in combinations(range(size), 2)
         ]
     )
-    logs = 2 / size * np.log(parts).sum(0) - np.log(np.maximum(inner, _LEAST)).mean(0)
+    # Each part is in size - 1 of the size (size - 1) / 2 pairs of members: the mean has it with the factor 2 / size.
+    logs = 2 / size * np.log(parts).sum(0) - np.log(np.maximum(inner_means, _MIN_MEAN)).mean(0)
     cap = parts.min(0)
     guess = np.minimum(np.exp(logs), cap)
-    unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
-    # Whoever holds two of the parts holds all, so of those who hold the rest so many hold all at least.
-    least = 2 / size * plain.sum(0) - inner.mean(0)
-    floor = _floor(least, 4 / size**2 * (relative * parts**2).sum(0), guess)
-    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap, floor=floor), LARGER)
-    return PatternLevel.of(sets, belief, plain.min(0))
+    guess_variance = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
+    # Inclusion-exclusion among the holders of r: P(a, b, r) >= P(a, r) + P(b, r) - P(r).
+    bound = 2 / size * part_means.sum(0) - inner_means.mean(0)
+    floor = _floor(bound, 4 / size**2 * (relative * parts**2).sum(0), guess)
+    belief = table.believe(sets, ItemsetGuess(means=guess, variance=guess_variance, cap=cap, floor=floor), LARGER)
+    return PatternLevel.build(sets, belief, part_means.min(0))
 
 
-def _floor(least: Values, variance: Values, guess: Values) -> Values:
-    """Return how frequent sets are at least, a deviation below what their parts say, and no more than guessed."""
-    return np.clip(least - np.sqrt(variance), 0.0, guess)
+def _floor(bound: Values, variance: Values, guess: Values) -> Values:
+    """Return the least frequency of each set: its bound less one standard deviation, and at most its guess."""
+    return np.clip(bound - np.sqrt(variance), 0.0, guess)
 
 
-def _joined(sets: list[Itemset]) -> list[Itemset]:
-    """Return the sets of one item more all of whose parts are among these."""
+def _join_sets(sets: list[Itemset]) -> list[Itemset]:
+    """Return the sets of one item more that have all of their parts in `sets` (the join and the pruning of Apriori)."""
     present, by_start = set(sets), dict[Itemset, list[int]]()
-    for one in sorted(sets):
-        by_start.setdefault(one[:-1], []).append(one[-1])
-    found = []
+    for itemset in sorted(sets):
+        by_start.setdefault(itemset[:-1], []).append(itemset[-1])
+    joined_sets = []
     for start, ends in by_start.items():
-        for first, second in combinations(ends, 2):
-            new = (*start, first, second)
-            if all(new[:at] + new[at + 1 :] in present for at in range(len(start))):
-                found.append(new)
-    return found
+        for low_end, high_end in combinations(ends, 2):
+            joined_set = (*start, low_end, high_end)
+            if all(joined_set[:member] + joined_set[member + 1 :] in present for member in range(len(start))):
+                joined_sets.append(joined_set)
+    return joined_sets
 
 
 class PatternBeliefs:
-    """What is known and believed of all patterns, and how frequent the last of the top is believed to be.
+    """The evidence and the belief about all patterns, and the frequency that separates the top from all else.
 
     Parameters
     ----------
     items, doubt
-        What the first round told of every item, and how far, relative to themselves, all of that may be off together.
-    follows
-        How far items that are so frequent follow that error.
+        The evidence of the first round about each item, and the standard deviation of its common error, relative to
+        the frequencies.
+    error_share
+        From the frequency of items to their share of the common error of the first round.
     top, least
-        How many patterns are wanted, and of how many items at least.
+        The number of patterns in the top, and the least number of items in a pattern.
     largest
-        How many items a pattern has at most.
+        The largest number of items in a pattern.
     prior, merged
-        As for `Measured`, and of items too.
+        As for `EvidenceTable`, and of items too.
     lineage
-        Which items stand above which, where some do.
+        The items that stand above each item, where a study has a hierarchy.
     """
 
     def __init__(
         self,
         items: Evidence,
         doubt: float,
-        follows: Follows = alike,
+        error_share: ErrorShare = share_error_fully,
         *,
         top: int,
         least: int,
@@ -245,222 +263,240 @@ class PatternBeliefs:
         merged: bool = True,
         lineage: Lineage | None = None,
     ) -> None:
-        # One estimate has as much noise as another, so the largest stay the largest whatever the law says of them.
-        self.numbers = np.sort(np.argsort(-items.values, kind="stable")[:MOST_KEPT])
-        kept = items.take(self.numbers)
-        self.heard_of_others = float((1 / items.noise).sum() - (1 / kept.noise).sum())
-        self.items = lowered(kept, _too_much(kept, doubt, follows), follows)
-        self.doubt, self.follows = doubt, follows
+        # All estimates have equal noise, so that the order of the estimates is their order under any law.
+        self.item_codes = np.sort(np.argsort(-items.values, kind="stable")[:MAX_KEPT_ITEMS])
+        kept_items = items.take(self.item_codes)
+        self.precision_of_dropped_items = float((1 / items.noise).sum() - (1 / kept_items.noise).sum())
+        self.items = remove_common_error(kept_items, _common_excess(kept_items, doubt, error_share), error_share)
+        self.doubt, self.error_share = doubt, error_share
         self.top, self.least, self.largest, self.lineage = top, least, largest, lineage
-        self.law = ItemLaw.learnt(items) if prior else None
-        self.measured = Measured(prior=prior, merged=merged)
-        self.look()
+        # The law is learnt from all items: without the dropped ones it would have no small frequencies.
+        self.law = ItemLaw.learn(items) if prior else None
+        self.table = EvidenceTable(prior=prior, merged=merged)
+        self.update()
 
-    def places(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places of items among those that are kept."""
-        return np.searchsorted(self.numbers, items)
+    def item_positions(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the positions of items among the kept items."""
+        return np.searchsorted(self.item_codes, items)
 
     @property
-    def heard_of_items(self) -> float:
-        """How much was heard of all items together: the sum of one over the variance of each estimate."""
-        return float((1 / self.items.noise).sum()) + self.heard_of_others
+    def precision_of_items(self) -> float:
+        """The precision of all items together: the sum of 1 / variance over their estimates."""
+        return float((1 / self.items.noise).sum()) + self.precision_of_dropped_items
 
-    def look(self) -> None:
-        """Believe everything anew: items, pairs of the most frequent, and larger sets whose parts may be of the top."""
-        many = max(POOL, FOR_EACH * self.top)
-        self.levels = [items_of(self.law, self.items, max(self.top, min(many, MOST_ITEMS)), self.numbers)]
+    def update(self) -> None:
+        """Compute all beliefs anew: of items, of pairs of the most frequent items, and of plausible larger sets."""
+        item_count = max(MIN_PAIRED_ITEMS, ITEMS_PER_PATTERN * self.top)
+        self.levels = [select_items(self.law, self.items, max(self.top, min(item_count, MAX_ITEMS)), self.item_codes)]
         if self.largest > 1 and len(self.levels[0].sets) > 1:
-            pairs = pairs_of(self.levels[0], self.measured, min(many, MOST_POOL), self.lineage)
+            pairs = build_pairs(self.levels[0], self.table, min(item_count, MAX_PAIRED_ITEMS), self.lineage)
             self.levels += [pairs] if pairs.sets else []
-        self.threshold = _threshold(self.levels[self.least - 1 :], self.top, _LEAST_THRESHOLD)
+        self.threshold = _find_threshold(self.levels[self.least - 1 :], self.top, _MIN_THRESHOLD)
         while 2 <= len(self.levels) < self.largest:
-            level = larger_of(self.levels, self.levels[-1].belief.over(self.threshold), self.measured)
+            top_probabilities = self.levels[-1].belief.probability_above(self.threshold)
+            level = build_larger_sets(self.levels, top_probabilities, self.table)
             if level is None:
                 break
             self.levels.append(level)
-            # More patterns can only make the last of the top more frequent.
-            self.threshold = _threshold(self.levels[self.least - 1 :], self.top, self.threshold)
+            # More patterns can only make the last pattern of the top more frequent.
+            self.threshold = _find_threshold(self.levels[self.least - 1 :], self.top, self.threshold)
 
-    def uncertain(self, chance: float, most: int, held: float = np.inf) -> list[Itemset]:
-        """Return the patterns that are neither surely over the threshold nor surely below it.
+    def uncertain_patterns(self, probability: float, max_patterns: int, max_held: float = np.inf) -> list[Itemset]:
+        """Return the patterns that are neither surely above the threshold nor surely below it.
+
+        The patterns are sorted by size and codes, so that a question looks alike for any order of discovery.
 
         Parameters
         ----------
-        chance
-            From which chance on to be over the threshold, and up to one minus which, a pattern is uncertain.
-        most
-            How many at most, the most uncertain.
-        held
-            How many of them a person is expected to hold at most. The most uncertain one is always among them.
-
-        They come by size and number, so that a question looks the same however they were found.
+        probability
+            A pattern is uncertain if its probability to be above the threshold is above `probability` and below
+            1 - `probability`.
+        max_patterns
+            The largest number of patterns; the most uncertain patterns are kept.
+        max_held
+            The largest expected number of these patterns in a basket. The most uncertain pattern is always kept.
         """
-        sets = [one for level in self.levels for one in level.sets]
-        chances = np.concatenate([level.belief.over(self.threshold) for level in self.levels])
-        unsure = np.flatnonzero((chances > chance) & (chances < 1 - chance))
-        order = unsure[np.argsort(np.abs(chances[unsure] - 0.5), kind="stable")][:most]
+        sets = [itemset for level in self.levels for itemset in level.sets]
+        top_probabilities = np.concatenate([level.belief.probability_above(self.threshold) for level in self.levels])
+        uncertain = np.flatnonzero((top_probabilities > probability) & (top_probabilities < 1 - probability))
+        order = uncertain[np.argsort(np.abs(top_probabilities[uncertain] - 0.5), kind="stable")][:max_patterns]
         means = np.concatenate([level.means for level in self.levels])
-        return sorted((sets[at] for at in _within(order, means, held)), key=_by_size)
+        return sorted((sets[position] for position in _limit_held(order, means, max_held)), key=_size_and_codes)
 
-    def expected(self, asked: list[Itemset]) -> dict[int, float]:
-        """Return by length how many of the patterns a person is expected to hold."""
-        found: dict[int, float] = {}
-        for one in asked:
-            level = self.levels[len(one) - 1]
-            found[len(one)] = found.get(len(one), 0.0) + float(level.means[level.place[one]])
-        return found
+    def expected_held(self, patterns: list[Itemset]) -> dict[int, float]:
+        """Return, by length, the expected number of the patterns in a basket."""
+        held_by_length: dict[int, float] = {}
+        for itemset in patterns:
+            level = self.levels[len(itemset) - 1]
+            expected = held_by_length.get(len(itemset), 0.0) + float(level.means[level.positions[itemset]])
+            held_by_length[len(itemset)] = expected
+        return held_by_length
 
     @property
-    def near(self) -> float:
-        """How frequent the patterns are that the next round is to tell best.
+    def target_frequency(self) -> float:
+        """The frequency at which the next round should have its least error.
 
-        Those at the threshold, or, where fewer are expected over any than are wanted, the last of the top. Where
-        everything there is fits into the top there is no border, and the mean of all counts.
+        It is the threshold, or the mean of the last pattern of the top if that is larger. If all patterns fit into the
+        top, no pattern is at its border: then it is the mean frequency of all patterns.
         """
         means = np.concatenate([level.means for level in self.levels[self.least - 1 :] or self.levels])
         if len(means) <= self.top:
             return max(self.threshold, float(means.mean()))
         return max(self.threshold, float(np.partition(means, -self.top)[-self.top]))
 
-    def best(self, many: int, held: float = np.inf) -> list[Itemset]:
-        """Return so many patterns that are believed to be the most frequent, within `held` as for `uncertain`."""
+    def most_frequent(self, count: int, max_held: float = np.inf) -> list[Itemset]:
+        """Return the `count` patterns of largest mean, within `max_held` as for `uncertain_patterns`."""
         levels = self.levels[self.least - 1 :] or self.levels
-        sets = [one for level in levels for one in level.sets]
+        sets = [itemset for level in levels for itemset in level.sets]
         means = np.concatenate([level.means for level in levels])
-        order = np.argsort(-means, kind="stable")[:many]
-        return sorted((sets[at] for at in _within(order, means, held)), key=_by_size)
+        order = np.argsort(-means, kind="stable")[:count]
+        return sorted((sets[position] for position in _limit_held(order, means, max_held)), key=_size_and_codes)
 
-    def add(self, asked: list[Itemset], told: Evidence, doubt: float, follows: Follows = alike) -> None:
-        """Add what a round told of the patterns it asked about, and believe everything anew.
+    def add(
+        self, patterns: list[Itemset], evidence: Evidence, doubt: float, error_share: ErrorShare = share_error_fully
+    ) -> None:
+        """Add a round's evidence about the patterns that it asked for, and compute all beliefs anew.
 
         Parameters
         ----------
-        asked
-            The patterns, as `uncertain` returned them.
-        told
-            What the round's reports say of each.
+        patterns
+            The patterns, as `uncertain_patterns` returned them.
+        evidence
+            The evidence of the round's reports about each pattern.
         doubt
-            How far, relative to themselves, all estimates of the round may be off together.
-        follows
-            How far patterns that are so frequent follow that error.
+            The standard deviation of the common error of the round, relative to the frequencies.
+        error_share
+            From the frequency of patterns to their share of that error.
         """
-        by_size = [[one for one in asked if len(one) == size] for size in range(1, len(self.levels) + 1)]
-        places = [level.at(sets) for level, sets in zip(self.levels, by_size, strict=True)]
-        means = np.concatenate([level.means[at] for level, at in zip(self.levels, places, strict=True)])
-        variance = np.concatenate([level.belief.variance[at] for level, at in zip(self.levels, places, strict=True)])
-        items = np.array([item for (item,) in by_size[0]], np.int64)
-        single = np.arange(len(asked)) < len(items)  # they stand first
-        sets = asked[len(items) :]
-        before = np.isfinite(self.measured.of(sets).noise)
-        again = np.concatenate((np.flatnonzero(single), len(items) + np.flatnonzero(before)))
-        scales = Scales.found(
-            told.take(again),
-            (means[again], variance[again]),
-            (self.doubt, doubt),
-            (self.follows(means[again]), follows(means[again])),
+        by_size = [[itemset for itemset in patterns if len(itemset) == size] for size in range(1, len(self.levels) + 1)]
+        positions = [level.positions_of(sets) for level, sets in zip(self.levels, by_size, strict=True)]
+        means = np.concatenate([level.means[rows] for level, rows in zip(self.levels, positions, strict=True)])
+        variance = np.concatenate(
+            [level.belief.variance[rows] for level, rows in zip(self.levels, positions, strict=True)]
         )
-        # The error of all rounds before is taken out of what they told, and of the law learnt from it; what is left of
-        # it is the doubt from here on. That of this round is taken out of what it told; what is left between the two
-        # stays with this round's estimates, as relative variance. Only then are they merged.
-        self.items, self.doubt = lowered(self.items, scales.before, self.follows), scales.doubt
-        self.measured.scale(scales.before, self.follows)
+        items = np.array([item for (item,) in by_size[0]], np.int64)
+        is_item = np.arange(len(patterns)) < len(items)  # patterns are sorted by size
+        sets = patterns[len(items) :]
+        was_measured = np.isfinite(self.table.evidence_of(sets).noise)
+        repeated = np.concatenate((np.flatnonzero(is_item), len(items) + np.flatnonzero(was_measured)))
+        errors = CommonErrors.estimate(
+            evidence.take(repeated),
+            (means[repeated], variance[repeated]),
+            (self.doubt, doubt),
+            (self.error_share(means[repeated]), error_share(means[repeated])),
+        )
+        # The common error of all earlier rounds is taken out of their evidence and of the law learnt from it; its
+        # remaining deviation is the doubt from here on. The error of this round is taken out of its evidence; the
+        # remaining difference between both errors stays with this round, as relative variance. Only then do they merge.
+        self.items, self.doubt = remove_common_error(self.items, errors.earlier, self.error_share), errors.doubt
+        self.table.remove_error(errors.earlier, self.error_share)
         if self.law:
-            self.law = self.law.scaled(1 - scales.before * self.follows(self.law.centres))
-        far = follows(np.clip(told.values, 0.0, 1.0))
-        told = told.scaled(1 / (1 + scales.new * far), scales.spare * far**2)
-        kept = self.places(items)
-        both = self.measured.together(self.items.take(kept), told.take(single), means[single])
-        self.items = self.items.put(kept, both)
-        self.measured.add(sets, told.take(~single), means[~single])
-        self.look()
+            self.law = self.law.scale(1 - errors.earlier * self.error_share(self.law.centres))
+        shares = error_share(np.clip(evidence.values, 0.0, 1.0))
+        evidence = evidence.scale(1 / (1 + errors.newer * shares), errors.spare * shares**2)
+        item_positions = self.item_positions(items)
+        merged_items = self.table.merge(self.items.take(item_positions), evidence.take(is_item), means[is_item])
+        self.items = self.items.put(item_positions, merged_items)
+        self.table.add(sets, evidence.take(~is_item), means[~is_item])
+        self.update()
 
 
-def _too_much(told: Evidence, doubt: float, follows: Follows) -> float:
-    """Return by how much all estimates of a round are too large together, as nothing is held by more than everybody.
+def _common_excess(evidence: Evidence, doubt: float, error_share: ErrorShare) -> float:
+    """Return the common error by which all estimates of a round are too large, as no true frequency is above 1.
 
-    The likeliest of a grid: estimates less that error are at most 1 but for their noise, and before anything was told
-    the error was normal with the deviation `doubt`.
+    The likeliest error of a grid: estimates less the error are at most 1 but for their noise, and the error has a
+    normal prior with the deviation `doubt`.
     """
-    high = told.take(told.values + _ALL_REACH * np.sqrt(told.noise) > 1)
+    high = evidence.take(evidence.values + _INFORMATIVE_DEVIATIONS * np.sqrt(evidence.noise) > 1)
     if not len(high.values) or doubt <= 0:
         return 0.0
-    tried = np.arange(0.0, _MOST_APART, _TRIED_APART)
-    lowered_to = high.values * (1 - tried[:, None] * follows(np.clip(high.values, 0.0, 1.0)))
-    z = (1 - lowered_to) / np.sqrt(high.noise)
-    logs = (log_scaled(z) - z**2 / 2).sum(1) - (tried / doubt) ** 2 / 2
-    return float(tried[np.argmax(logs)])
+    errors = np.arange(0.0, _MAX_ERROR, _ERROR_STEP)
+    reduced_values = high.values * (1 - errors[:, None] * error_share(np.clip(high.values, 0.0, 1.0)))
+    z = (1 - reduced_values) / np.sqrt(high.noise)
+    logs = (log_scaled_cdf(z) - z**2 / 2).sum(1) - (errors / doubt) ** 2 / 2
+    return float(errors[np.argmax(logs)])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scales:
-    """What is found of two errors: the one that all rounds before have in common, and that of a round.
+class CommonErrors:
+    """The estimates of two errors: the common error of all earlier rounds, and the common error of a new round.
 
     Parameters
     ----------
-    before, new
-        How far all before and the round lie over what is true, relative to what was believed.
+    earlier, newer
+        The excess of the earlier evidence and of the new evidence over the true frequencies, relative to the earlier
+        means.
     doubt
-        The standard deviation of what is left of the first.
+        The standard deviation of the remaining error of the earlier rounds.
     spare
-        The variance of what is left between the two.
+        The variance of the remaining difference between both errors.
     """
 
-    before: float
-    new: float
+    earlier: float
+    newer: float
     doubt: float
     spare: float
 
     @classmethod
-    def found(
+    def estimate(
         cls,
-        told: Evidence,
-        believed: tuple[Values, Values],
+        evidence: Evidence,
+        earlier_belief: tuple[Values, Values],
         doubts: tuple[float, float],
-        follows: tuple[Values, Values],
-    ) -> Scales:
-        """Compare a round with the means and variances that were believed of the same patterns.
+        error_shares: tuple[Values, Values],
+    ) -> CommonErrors:
+        """Compare a round's evidence with the earlier means and variances of its patterns.
 
-        With the errors b before and n of the round, what is true is 1 - b s times what was believed, and what was told
-        lies over it by n t, where s and t say how far a pattern follows either. That is a regression in b and n, which
-        are normal with the deviations `doubts` before it: what all patterns differ by is divided by how uncertain
-        either was.
+        With the errors b of earlier rounds and n of the new one, the true frequency is (1 - b s) m for the earlier mean
+        m, and the new estimate is (1 - b s + n t) m; s and t are the pattern's shares of both errors. That is a linear
+        regression in b and n, with normal priors of the deviations `doubts`; each pattern is weighted by its precision.
         """
-        means, variance = believed
+        means, variance = earlier_belief
         if not len(means):
-            return cls(before=0.0, new=0.0, doubt=doubts[0], spare=0.0)
-        rows = np.stack((-means * follows[0], means * follows[1]))
-        weighed = rows / (told.noise_at(means) + variance + told.relative * means**2)
+            return cls(earlier=0.0, newer=0.0, doubt=doubts[0], spare=0.0)
+        rows = np.stack((-means * error_shares[0], means * error_shares[1]))
+        weighted_rows = rows / (evidence.noise_at(means) + variance + evidence.relative * means**2)
         prior = np.diag(np.square(doubts))
-        # Also where nothing is in doubt: the matrix to invert is that of one over the other, and not their sum.
-        left = prior @ np.linalg.inv(np.eye(2) + weighed @ rows.T @ prior)
-        before, new = np.clip(left @ weighed @ (told.values - means), -_MOST_APART, _MOST_APART).tolist()
-        between = left[0, 0] + left[1, 1] - left[0, 1] - left[1, 0]
-        return cls(before=before, new=new, doubt=sqrt(max(left[0, 0], 0.0)), spare=max(float(between), 0.0))
+        # prior (1 + rows W rows' prior)^-1 is the posterior covariance, also for a prior of 0 that has no inverse.
+        covariance = prior @ np.linalg.inv(np.eye(2) + weighted_rows @ rows.T @ prior)
+        earlier, newer = np.clip(
+            covariance @ weighted_rows @ (evidence.values - means), -_MAX_ERROR, _MAX_ERROR
+        ).tolist()
+        difference_variance = covariance[0, 0] + covariance[1, 1] - covariance[0, 1] - covariance[1, 0]
+        return cls(
+            earlier=earlier,
+            newer=newer,
+            doubt=sqrt(max(covariance[0, 0], 0.0)),
+            spare=max(float(difference_variance), 0.0),
+        )
 
 
-def _by_size(one: Itemset) -> tuple[int, Itemset]:
-    return len(one), one
+def _size_and_codes(itemset: Itemset) -> tuple[int, Itemset]:
+    return len(itemset), itemset
 
 
-def _within(order: NDArray[np.int64], means: Values, held: float) -> NDArray[np.int64]:
-    """Return the first of an order of which a person is expected to hold up to `held`, and one at least."""
-    return order[: max(1, int(np.searchsorted(np.cumsum(means[order]), held, "right")))]
+def _limit_held(order: NDArray[np.int64], means: Values, max_held: float) -> NDArray[np.int64]:
+    """Return the start of an order with an expected number in a basket of at most `max_held`; one pattern at least."""
+    return order[: max(1, int(np.searchsorted(np.cumsum(means[order]), max_held, "right")))]
 
 
-def _threshold(levels: list[PatternLevel], top: int, least: float) -> float:
-    """Return the frequency, `least` or more, that as many patterns as are wanted are expected to be over.
+def _find_threshold(levels: list[PatternLevel], top: int, min_threshold: float) -> float:
+    """Return the frequency, at least `min_threshold`, that an expected number of `top` patterns exceeds.
 
-    The last of the largest means would be far below it where little is known, since means of what is not known to be
-    frequent are near 0.
+    The last of the `top` largest means would be far too low where little is known: the means of patterns that are not
+    known to be frequent are near 0. Found by bisection of the logarithm.
     """
-    low, high, beliefs = log(least), 0.0, [level.belief for level in levels]
-    while high - low > _NEAR_ENOUGH:
+    low, high, beliefs = log(min_threshold), 0.0, [level.belief for level in levels]
+    while high - low > _THRESHOLD_PRECISION:
         middle = (low + high) / 2
-        chances = [belief.over(exp(middle)) for belief in beliefs]
-        if sum(float(some.sum()) for some in chances) > top:
+        probabilities = [belief.probability_above(exp(middle)) for belief in beliefs]
+        if sum(float(column.sum()) for column in probabilities) > top:
             low = middle
-            # What is hardly over this is hardly over anything more.
-            beliefs = [belief.take(some > _HARDLY) for belief, some in zip(beliefs, chances, strict=True)]
+            # A pattern with a negligible probability here has a smaller one at any higher threshold.
+            beliefs = [
+                belief.take(column > _NEGLIGIBLE_PROBABILITY)
+                for belief, column in zip(beliefs, probabilities, strict=True)
+            ]
         else:
             high = middle
     return exp(high)

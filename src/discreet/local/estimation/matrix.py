@@ -1,6 +1,6 @@
-"""What protocols share that learn relations through a matrix: the items, then the matrix, then the likeliest pairs.
+"""The common steps of protocols that learn relations through a matrix: items, then the matrix, then the best relations.
 
-How the matrix is asked about is each protocol's own.
+Each protocol has its own questions about the matrix.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from ..study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk
 from ..study.pair_questions import Folded, Items, NumberQuestion, Projection, Relations, sides
 from ..study.rounds import AskedValues, Estimated, Values, check_parts, checked, cut_off, estimating, last_of
 from .beliefs import Evidence
-from .priors import Guessed, pulled
+from .priors import ItemsetGuess, shrink_estimates
 from .spectral import Matrix, Whole
 
-# Of those who answer for relations one by one: who say how many they hold, as svim's 0.1 of 0.5.
-_SIZES = Fraction(1, 5)
-_CURIOSITY = 0.1  # deviations, by which a relation is believed larger where it is decided what is asked about
+# The part of the last group of people that answers for sizes, as svim's 0.1 of 0.5.
+_SIZES_SHARE = Fraction(1, 5)
+_CURIOSITY = 0.1  # deviations that are added to an entry when relations are selected for a question
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairSupports:
-    """A matrix of supports: of items and bonds with each other.
+    """A matrix of supports of pairs: of items, and of items with bonds.
 
     Parameters
     ----------
     items
-        What its rows and columns are.
+        The items and bonds of its rows and columns.
     values
-        What is believed of each entry.
+        The estimate of each entry.
     guess
-        What chance would have: the independence guess.
+        The support of each entry if items are independent.
     doubt
-        How far each entry may be off, as a variance, where that is known.
+        The variance of each entry, if it is known.
     """
 
     items: Items
@@ -55,43 +55,46 @@ class PairSupports:
 
     @property
     def ranked(self) -> Matrix:
-        """What relations are chosen by: of two that are believed equal, the one that is less sure may be the larger."""
+        """The scores that relations are selected by: of two equal estimates, the less certain one may be larger."""
         return self.values if self.doubt is None else self.values + _CURIOSITY * np.sqrt(self.doubt)
 
-    def best(self, values: Matrix, many: int) -> list[tuple[int, ...]]:
-        """Return the relations with the largest entries: pairs of items, and bonds with an item that is not theirs."""
+    def select_relations(self, values: Matrix, count: int) -> list[tuple[int, ...]]:
+        """Return the relations with the largest entries: pairs of items, and bonds with an item outside the bond."""
         rows = [(item,) for item in self.items.order] + list(self.items.bonds)
         width = len(self.items.order)
-        found: list[tuple[int, ...]] = []
-        for code in np.argsort(-values[:, :width].ravel(), kind="stable").tolist():
-            first, second = rows[code // width], self.items.order[code % width]
-            if second not in first:
-                found.append((*first, second))
-            if len(found) == many:
+        relations: list[tuple[int, ...]] = []
+        for position in np.argsort(-values[:, :width].ravel(), kind="stable").tolist():
+            antecedent, consequent = rows[position // width], self.items.order[position % width]
+            if consequent not in antecedent:
+                relations.append((*antecedent, consequent))
+            if len(relations) == count:
                 break
-        return found
+        return relations
 
-    def at(self, matrix: Matrix, of: list[tuple[int, ...]]) -> Values:
-        """Return the entries of these relations."""
+    def entries_of(self, matrix: Matrix, relations: list[tuple[int, ...]]) -> Values:
+        """Return the entry of each relation."""
         rank = self.items.rank
-        places = [(rank[one], rank[other]) for one, other in map(sides, of)]
-        found: Values = matrix[tuple(np.array(places, np.int64).reshape(-1, 2).T)]
-        return found
+        places = [(rank[antecedent], rank[consequent]) for antecedent, consequent in map(sides, relations)]
+        entries: Values = matrix[tuple(np.array(places, np.int64).reshape(-1, 2).T)]
+        return entries
 
-    def guessed(self, of: list[tuple[int, ...]]) -> Guessed:
-        """Return what is believed of these relations, as a guess.
-
-        They are at most as frequent as the rarer of their two sides is believed to be.
-        """
-        rank, alone = self.items.rank, np.clip(np.diag(self.values), 0.0, 1.0)
-        return Guessed(
-            guess=np.maximum(self.at(self.values, of), 0.0),
-            unsure=np.zeros(len(of)) if self.doubt is None else self.at(self.doubt, of),
-            cap=np.array([min(alone[rank[one]], alone[rank[other]]) for one, other in map(sides, of)], np.float64),
+    def guess_of(self, relations: list[tuple[int, ...]]) -> ItemsetGuess:
+        """Return the estimates of relations as a guess, each with the rarer of its two sides as its cap."""
+        rank, side_supports = self.items.rank, np.clip(np.diag(self.values), 0.0, 1.0)
+        return ItemsetGuess(
+            means=np.maximum(self.entries_of(self.values, relations), 0.0),
+            variance=np.zeros(len(relations)) if self.doubt is None else self.entries_of(self.doubt, relations),
+            cap=np.array(
+                [
+                    min(side_supports[rank[antecedent]], side_supports[rank[consequent]])
+                    for antecedent, consequent in map(sides, relations)
+                ],
+                np.float64,
+            ),
         )
 
 
-# A direction on either side, and the range of the number that people have of it.
+# The weights of both sides, and the range of the number that each person computes from them.
 Direction: TypeAlias = tuple[Whole, Whole, int, int]
 Step: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, PairSupports]
 
@@ -103,15 +106,15 @@ class MatrixProtocol(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for the items, for the matrix, and for the relations one by one.
+        The shares of the people: for the items, for the matrix, and for single relations.
     how
-        What makes a relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
+        The kind of relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
     items
-        Among how many of the most frequent items.
+        The number of the most frequent items to search for relations.
     support
-        How many relations the matrix leaves, by their support.
+        The number of relations that are selected from the matrix, by their support.
     finder
-        Which protocol finds the items; `usual` is svim as printed, and svim-better otherwise.
+        The protocol that finds the items; `usual` is svim as printed, and svim-better otherwise.
     means
         The oracle of means: hm, pm or duchi.
     """
@@ -125,7 +128,7 @@ class MatrixProtocol(Protocol):
 
     @property
     def printed(self) -> bool:
-        """Whether items and relations are asked for as the article has it."""
+        """Whether the questions about items and relations are those of the article."""
         return True
 
     def check(self, wanted: Wanted) -> None:
@@ -137,179 +140,199 @@ class MatrixProtocol(Protocol):
         checked(1, "0.9", wanted.epsilon, size_oracle=self._oracles[0], oracles=self._oracles[1:])
 
     @property
+    def bias(self) -> str:
+        """The reason for counts of items that are too low: the bias of the protocol that finds the items."""
+        return self._finder.bias
+
+    @property
     def _finder(self) -> SVIM:
-        usual = "svim" if self.printed else "svim-better"
-        return found_by(usual if self.finder == "usual" else self.finder)
+        usual_finder = "svim" if self.printed else "svim-better"
+        return found_by(usual_finder if self.finder == "usual" else self.finder)
 
     @property
     def _oracles(self) -> tuple[str, str]:
         return ("olh", "grr-or-olh") if self.printed else ("adaptive", "adaptive")
 
     @abstractmethod
-    def matrix(self, singles: Singles, found: Estimated, line: Partition, share: Fraction, epsilon: Fraction) -> Step:
+    def matrix(
+        self, singles: Singles, item_estimates: Estimated, line: Partition, share: Fraction, epsilon: Fraction
+    ) -> Step:
         """Ask a share of the people about the matrix."""
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, second, third) = Partition(), self.parts
-        found = yield from self._finder.items(wanted.items, self.items, wanted.epsilon, line, first)
-        singles = Singles.of(found, self.items)
+        line, (items_share, matrix_share, relations_share) = Partition(), self.parts
+        item_estimates = yield from self._finder.items(wanted.items, self.items, wanted.epsilon, line, items_share)
+        singles = Singles.of(item_estimates, self.items)
         if len(singles.order) < 2:
             return singles.alone()
-        matrix = yield from self.matrix(singles, found, line, second, wanted.epsilon)
-        if line.taken < first + second:
-            third += first + second - line.taken  # nobody was asked about the matrix
-        chosen = matrix.best(matrix.ranked, self.support)
-        for bond in matrix.items.bonds:  # what a bond is relied on by has to be known
-            chosen += [bond] if bond not in chosen else []
-        asked = self._asked(chosen)
+        matrix = yield from self.matrix(singles, item_estimates, line, matrix_share, wanted.epsilon)
+        if line.taken < items_share + matrix_share:
+            relations_share += items_share + matrix_share - line.taken  # no person was asked about the matrix
+        relations = matrix.select_relations(matrix.ranked, self.support)
+        for bond in matrix.items.bonds:  # the confidence of a relation with a bond needs the support of the bond
+            relations += [bond] if bond not in relations else []
+        questions = self._questions(relations)
         estimated = yield from estimating(
-            Relations(matrix.items, tuple(asked)),
+            Relations(matrix.items, tuple(questions)),
             line,
-            (third * _SIZES, third * (1 - _SIZES)),
+            (relations_share * _SIZES_SHARE, relations_share * (1 - _SIZES_SHARE)),
             wanted.epsilon,
             oracles=self._oracles,
             padding="percentile" if self.printed else "predicted",
             told="each" if self.printed else "bins",
-            near=last_of(matrix.at(matrix.values, chosen), wanted.top),
-            longest=min(len(asked), _LONGEST),
+            near=last_of(matrix.entries_of(matrix.values, relations), wanted.top),
+            longest=min(len(questions), _MAX_RELATIONS_PER_PERSON),
             about="relations",
         )
-        chosen, place = self._answered(chosen, estimated.of)
-        values, variance = estimated.values[place], estimated.variance[place]
+        relations, positions = self._answered(relations, estimated.of)
+        values, variance = estimated.values[positions], estimated.variance[positions]
         if not self.printed:
-            # Other people said something about the same numbers: where these are mostly noise, that is believed.
-            values, variance = pulled(Evidence.noisy(values, variance), matrix.guessed(chosen))
-            variance = variance + cut_off(values, estimated.correction) ** 2  # it is the same for all, as in `pairs`
-        facts = {"item padding": found.pad, "relation padding": estimated.pad, "relations asked about": len(asked)}
-        related = _reliable(chosen, values, variance, singles, wanted.top)
-        by_guess = matrix.best(matrix.guess, self.support)
+            # Other people measured the matrix: an estimate that is mostly noise is shrunk to their answer.
+            values, variance = shrink_estimates(Evidence.noisy(values, variance), matrix.guess_of(relations))
+            variance = (
+                variance + cut_off(values, estimated.correction) ** 2
+            )  # not shrunk: one error for all, see `pairs`
+        facts = {
+            "item padding": item_estimates.pad,
+            "relation padding": estimated.pad,
+            "relations asked about": len(questions),
+        }
+        related = _most_reliable(relations, values, variance, singles, wanted.top)
+        by_guess = matrix.select_relations(matrix.guess, self.support)
         return Learnt(
             itemsets=tuple((item,) for item in singles.order),
             values=singles.values,
             variance=singles.variance,
             facts=facts,
             related=related,
-            kept=tuple(chosen[: self.support]),
+            kept=tuple(relations[: self.support]),
             guessed=tuple(by_guess),
         )
 
-    def _asked(self, chosen: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Return which relations are asked about.
+    def _questions(self, relations: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Return the relations to ask about: one of the orders of items that are simply together."""
+        questions: dict[Any, tuple[int, ...]] = {}
+        for chain in relations:
+            questions.setdefault(self._answer_key(chain), chain)
+        return list(questions.values())
 
-        Items that are simply together are so in any order: one answer says it for all of them.
-        """
-        asked: dict[Any, tuple[int, ...]] = {}
-        for chain in chosen:
-            asked.setdefault(self._same(chain), chain)
-        return list(asked.values())
-
-    def _same(self, chain: tuple[int, ...]) -> tuple[int, ...] | frozenset[int]:
-        """Return what relations have in common that one answer is about."""
+    def _answer_key(self, chain: tuple[int, ...]) -> tuple[int, ...] | frozenset[int]:
+        """Return the key of a relation's answer: relations with equal keys have one answer."""
         return chain if self.printed or self.how != "together" else frozenset(chain)
 
-    def _answered(self, chosen: list[tuple[int, ...]], of: AskedValues) -> tuple[list[tuple[int, ...]], list[int]]:
-        """Return the relations chosen that were asked about, and the place of each among those."""
-        places = {self._same(of[place]): place for place in range(len(of))}
-        found = [chain for chain in chosen if self._same(chain) in places]
-        return found, [places[self._same(chain)] for chain in found]
+    def _answered(self, relations: list[tuple[int, ...]], of: AskedValues) -> tuple[list[tuple[int, ...]], list[int]]:
+        """Return the chosen relations with an answer, and the position of each answer."""
+        positions = {self._answer_key(of[position]): position for position in range(len(of))}
+        answered = [chain for chain in relations if self._answer_key(chain) in positions]
+        return answered, [positions[self._answer_key(chain)] for chain in answered]
 
 
-_LONGEST = 128  # how many relations of one person are told apart from more
-WIDEST = Fraction(95, 100)  # of the people: what the range of a number has room for; beyond it is clipped
-MOST_ROUNDS, MOST_FRESH = 100, 1000
-MOST_WAYS = 2000  # fresh directions of all rounds: what is believed after them takes memory by the square of these
+_MAX_RELATIONS_PER_PERSON = 128  # the largest number of relations of one person that a question about sizes tells
+WIDEST = Fraction(95, 100)  # the share of the people with a number within the range; further numbers are clipped
+MAX_ROUNDS, MAX_FRESH = 100, 1000
+MAX_DIRECTIONS = 2000  # fresh directions of all rounds: the covariance of their answers takes memory by its square
 
 
 def check_means(name: str) -> None:
-    """Refuse an oracle of means that there is not."""
+    """Check the name of an oracle of means."""
     if name not in means():
         raise MisuseError(f"There is no oracle of means {name!r}; there are {', '.join(means())}.")
 
 
-def check_rounds(plan: Any, least: int) -> None:
-    """Refuse numbers of rounds and of directions that make no sense: settings `theta`, `rounds` and `fresh`."""
+def check_rounds(plan: Any, min_rounds: int) -> None:
+    """Check the settings `theta`, `rounds` and `fresh` of a protocol."""
     if any(not 0 < exact(theta, "theta") <= 1 for theta in plan.theta):
         raise MisuseError(f"theta is over 0 and at most 1, twice; {' '.join(plan.theta)} was given.")
-    if not least <= plan.rounds <= MOST_ROUNDS:
-        raise MisuseError(f"rounds is from {least} to {MOST_ROUNDS}; {plan.rounds} was given.")
-    if not 1 <= plan.fresh <= MOST_FRESH:
-        raise MisuseError(f"fresh is from 1 to {MOST_FRESH:,}; {plan.fresh} was given.")
-    if plan.rounds * plan.fresh > MOST_WAYS:
+    if not min_rounds <= plan.rounds <= MAX_ROUNDS:
+        raise MisuseError(f"rounds is from {min_rounds} to {MAX_ROUNDS}; {plan.rounds} was given.")
+    if not 1 <= plan.fresh <= MAX_FRESH:
+        raise MisuseError(f"fresh is from 1 to {MAX_FRESH:,}; {plan.fresh} was given.")
+    if plan.rounds * plan.fresh > MAX_DIRECTIONS:
         raise MisuseError(
             f"{plan.rounds} rounds with {plan.fresh:,} fresh directions each are {plan.rounds * plan.fresh:,}, and "
-            f"{plan.name} takes {MOST_WAYS:,} in all: give fewer rounds, or fewer fresh directions."
+            f"{plan.name} takes {MAX_DIRECTIONS:,} in all: give fewer rounds, or fewer fresh directions."
         )
 
 
-def theta_at(plan: Any, at: int) -> float:
-    """Return the share of the singular values in a round: from the first setting to the last, evenly."""
-    first, last = (float(exact(theta, "theta")) for theta in plan.theta)
-    return first + (last - first) * at / max(1, int(plan.rounds) - 1)
+def theta_at(plan: Any, round_number: int) -> float:
+    """Return the share of the singular values in a round (from 0): linear from the first setting to the last."""
+    first_theta, last_theta = (float(exact(theta, "theta")) for theta in plan.theta)
+    return first_theta + (last_theta - first_theta) * round_number / max(1, int(plan.rounds) - 1)
 
 
-def asked(
+def ask_directions(
     name: str,
     of: Items | int,
-    ways: list[Direction],
+    directions: list[Direction],
     oracle: str,
     epsilon: Fraction,
     line: Partition,
     share: Fraction,
 ) -> tuple[Ask, ...]:
-    """Return the rounds that ask for one number each, at once: of one direction on either side, within a range."""
-    made, rounds = means()[oracle].make(epsilon), []
-    for at, (left, right, low, high) in enumerate(ways, 1):
-        one, other = tuple(left.tolist()), tuple(right.tolist())
+    """Return the simultaneous rounds of one number each: of one pair of directions, within a range."""
+    mean_oracle, rounds = means()[oracle].make(epsilon), []
+    for number, (left_weights, right_weights, low, high) in enumerate(directions, 1):
+        left, right = tuple(left_weights.tolist()), tuple(right_weights.tolist())
         question: NumberQuestion
         if isinstance(of, int):
-            question = Folded(items=of, left=one, right=other, low=low, high=high)
+            question = Folded(items=of, left=left, right=right, low=low, high=high)
         else:
-            question = Projection(items=of, left=one, right=other, low=low, high=high)
-        who = line.next(share / len(ways))
-        rounds.append(Ask(name=f"{name}, {at} of {len(ways)}", who=who, question=question, oracle=made))
+            question = Projection(items=of, left=left, right=right, low=low, high=high)
+        people = line.next(share / len(directions))
+        rounds.append(
+            Ask(name=f"{name}, {number} of {len(directions)}", who=people, question=question, oracle=mean_oracle)
+        )
     return tuple(rounds)
 
 
-def direction(answer: Estimate) -> tuple[Whole, Whole]:
-    """Return the direction on either side that a round was asked about; a study that goes on elsewhere has no other."""
+def direction_of(answer: Estimate) -> tuple[Whole, Whole]:
+    """Return both directions of a round.
+
+    They are read from the question, as a study that is continued elsewhere has no further record of them.
+    """
     question = answer.ask.question
     if not isinstance(question, NumberQuestion):
         raise MisuseError(f"The round {answer.ask.name!r} is not about one number.")
     return np.array(question.left, np.int64), np.array(question.right, np.int64)
 
 
-def measured(answer: Estimate) -> tuple[float, float]:
-    """Return the mean number that people have, on the scale of its question, and its variance."""
+def estimate_mean(answer: Estimate) -> tuple[float, float]:
+    """Return the mean of the numbers of all people, on the scale of their question, and its variance."""
     question = answer.ask.question
     if not isinstance(question, NumberQuestion):
         raise MisuseError(f"The round {answer.ask.name!r} is not about one number.")
+    # The oracle of means works on [-1, 1].
     half = (question.high - question.low) / 2
     return question.low + half * (float(answer.values[0]) + 1), half * half * float(answer.variance[0])
 
 
-def _reliable(chosen: list[tuple[int, ...]], values: Values, variance: Values, singles: Singles, top: int) -> Related:
-    """Return the most reliable relations, the most reliable first; of equal ones, the most frequent.
+def _most_reliable(
+    relations: list[tuple[int, ...]], values: Values, variance: Values, singles: Singles, top: int
+) -> Related:
+    """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent.
 
-    A confidence is a ratio of two noisy numbers: a relation has no more people than its first side, which is what
-    `relied_on` says (D8).
+    A confidence is a ratio of two noisy numbers. A relation has no more people than its first side: `relied_on` bounds
+    the first side by that (D8).
     """
-    alone: dict[tuple[int, ...], tuple[float, float]] = {
-        (item,): (float(value), float(wide))
-        for item, value, wide in zip(singles.order, singles.values, singles.variance, strict=True)
+    sides_alone: dict[tuple[int, ...], tuple[float, float]] = {
+        (item,): (float(value), float(item_variance))
+        for item, value, item_variance in zip(singles.order, singles.values, singles.variance, strict=True)
     }
-    alone |= {chain: (float(values[at]), float(variance[at])) for at, chain in enumerate(chosen) if len(chain) == 2}
-    first = np.array([alone[chain[:-1]] for chain in chosen]).reshape(-1, 2)
-    second = np.array([alone[chain[-1:]] for chain in chosen]).reshape(-1, 2)
-    floor = relied_on(first[:, 0], first[:, 1])
-    confidence = np.clip(values, 0.0, floor) / floor
-    best = np.lexsort((-values, -confidence))[:top]
+    sides_alone |= {
+        chain: (float(values[row]), float(variance[row])) for row, chain in enumerate(relations) if len(chain) == 2
+    }
+    antecedents = np.array([sides_alone[chain[:-1]] for chain in relations]).reshape(-1, 2)
+    consequents = np.array([sides_alone[chain[-1:]] for chain in relations]).reshape(-1, 2)
+    antecedent_values = relied_on(antecedents[:, 0], antecedents[:, 1])
+    confidence = np.clip(values, 0.0, antecedent_values) / antecedent_values
+    order = np.lexsort((-values, -confidence))[:top]
     return Related(
-        first=tuple(chosen[place][:-1] for place in best),
-        second=tuple(chosen[place][-1:] for place in best),
-        values=values[best],
-        variance=variance[best],
-        first_values=floor[best],
-        first_variance=first[best, 1],
-        second_values=np.clip(second[best, 0], 0.0, 1.0),
+        first=tuple(relations[row][:-1] for row in order),
+        second=tuple(relations[row][-1:] for row in order),
+        values=values[order],
+        variance=variance[order],
+        first_values=antecedent_values[order],
+        first_variance=antecedents[order, 1],
+        second_values=np.clip(consequents[order, 0], 0.0, 1.0),
     )

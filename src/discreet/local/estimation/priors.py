@@ -1,8 +1,8 @@
-"""The prior of itemsets around a guess, learnt from the estimates themselves, and what estimates are pulled to by it.
+"""The prior of itemsets around a guess, learnt from the estimates themselves, and the estimates shrunk to it.
 
-An itemset is either about as frequent as its parts suggest (the core) or anything up to what its rarest part allows
-(the slab): most pairs of items have little to do with each other, and a few come together nearly always. One law for
-both would pull the few down with the many.
+An itemset is either about as frequent as its parts suggest (the core) or anything up to the limit that its rarest part
+sets (the slab): most pairs of items have little to do with one another, and a few come together nearly always. One law
+for both kinds would pull the few down with the many.
 """
 
 from __future__ import annotations
@@ -13,67 +13,69 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .beliefs import Belief, Evidence, Values, log_scaled, mixed
+from .beliefs import Belief, Evidence, Values, log_scaled_cdf, mix_normals
 
-_UNKNOWN = 1e6  # the variance of what was not measured
-_NARROWEST = 1e-14  # the least variance of a core
-_LEAST_NOISE = 1e-18
-_LEAST_MEAN = 1e-9  # of a slab
+_UNMEASURED_VARIANCE = 1e6  # stands for infinity, with which densities would be no numbers
+_MIN_CORE_VARIANCE = 1e-14
+_MIN_NOISE = 1e-18
+_MIN_SLAB_MEAN = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Guessed:
-    """What sets would be by their parts.
+class ItemsetGuess:
+    """The frequency of itemsets that their parts suggest.
 
     Parameters
     ----------
-    guess, unsure
-        If members had nothing to do with each other, and the variance of that from the noise of the parts.
+    means, variance
+        The frequency if members were independent, and its variance from the noise of the parts.
     cap, floor
-        The most and the least it can be; nothing is the least where that is not given.
+        The largest and the smallest possible frequency; 0 is the smallest where no floor is given.
     """
 
-    guess: Values
-    unsure: Values
+    means: Values
+    variance: Values
     cap: Values
     floor: Values | None = None
 
     @property
-    def least(self) -> Values:
-        """The floor."""
-        return np.zeros(len(self.guess)) if self.floor is None else self.floor
+    def floor_or_zero(self) -> Values:
+        """The floor of each itemset."""
+        return np.zeros(len(self.means)) if self.floor is None else self.floor
 
-    def take(self, places: NDArray[Any]) -> Guessed:
-        """Return that of some."""
-        floor = None if self.floor is None else self.floor[places]
-        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places], floor=floor)
+    def take(self, positions: NDArray[Any]) -> ItemsetGuess:
+        """Return the guess of the itemsets at some positions."""
+        floor = None if self.floor is None else self.floor[positions]
+        return ItemsetGuess(
+            means=self.means[positions], variance=self.variance[positions], cap=self.cap[positions], floor=floor
+        )
 
 
 class _Parts(NamedTuple):
-    """Both parts after an estimate: the logarithms of their weights, and where the estimate leaves them."""
+    """Core and slab after an estimate: the logarithms of their weights, and their centres and variances."""
 
     core: Values
     slab: Values
-    centre: Values  # of the core before the estimate, and its variance
-    wide: Values
-    noise: Values  # of the estimate, were it of the core
-    moved: Values  # the centre of the slab after the estimate, which is cut at the floor, and its variance
-    loose: Values
+    core_centre: Values  # before the estimate
+    core_variance: Values  # before the estimate
+    noise: Values  # of the estimate, if the itemset is of the core
+    slab_centre: Values  # after the estimate; the slab is cut at the floor
+    slab_variance: Values  # after the estimate
 
 
 @dataclass(frozen=True)
-class TwoPart:
-    """The prior of itemsets around a guess: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
+class ItemsetPrior:
+    """The prior of itemsets around a guess g: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
 
-    Both g and the cap are over the floor, and so is what they say: where nearly everyone holds every member, nearly
-    everyone holds them all, and it is only uncertain how many do not.
+    Both g and the cap are above the floor, and so is the frequency: where nearly each person holds every member, nearly
+    each person holds the whole set, and only the number of exceptions is uncertain.
 
     Parameters
     ----------
     slope, spread
-        Of the core: how much more frequent than guessed sets are, and the relative variance around that.
+        Of the core: the ratio of the frequency to the guess, and the relative variance around it.
     share, reach
-        Of the slab: how many sets are in it, and their mean as a part of what their rarest part allows.
+        Of the slab: its share of the sets, and their mean as a part of the frequency of their rarest part.
     """
 
     slope: float
@@ -81,146 +83,161 @@ class TwoPart:
     share: float
     reach: float
 
-    def believed(self, known: Evidence, guessed: Guessed) -> Belief:
-        """Return what to believe of sets."""
-        parts = self._parts(known, guessed)
+    def posterior(self, evidence: Evidence, guess: ItemsetGuess) -> Belief:
+        """Return the posterior of the frequency of each set."""
+        parts = self._parts(evidence, guess)
+        # The larger of two logarithms is taken out first: exp would underflow for both of an unlikely estimate.
         weights = np.exp(np.stack((parts.core, parts.slab)) - np.maximum(parts.core, parts.slab))
         weights /= weights.sum(0)
-        pull = parts.wide / (parts.wide + parts.noise)
-        centres = np.stack((parts.centre + pull * (known.values - parts.centre), parts.moved))
-        spreads = np.sqrt(np.stack((pull * parts.noise, parts.loose)))
-        return mixed(weights, centres, spreads, np.array([False, True]), guessed.least)
+        pull = parts.core_variance / (parts.core_variance + parts.noise)
+        centres = np.stack((parts.core_centre + pull * (evidence.values - parts.core_centre), parts.slab_centre))
+        spreads = np.sqrt(np.stack((pull * parts.noise, parts.slab_variance)))
+        return mix_normals(weights, centres, spreads, np.array([False, True]), guess.floor_or_zero)
 
-    def likelihood(self, known: Evidence, guessed: Guessed, many: Values) -> float:
-        """Return the log likelihood of measured sets, each counted so many times."""
-        parts = self._parts(known, guessed)
-        return float((many * np.logaddexp(parts.core, parts.slab)).sum())
+    def likelihood(self, evidence: Evidence, guess: ItemsetGuess, multiplicities: Values) -> float:
+        """Return the log likelihood of measured sets, each counted with its multiplicity."""
+        parts = self._parts(evidence, guess)
+        return float((multiplicities * np.logaddexp(parts.core, parts.slab)).sum())
 
-    def _parts(self, known: Evidence, guessed: Guessed) -> _Parts:
-        values, plain = known.values, np.clip(known.noise, _LEAST_NOISE, _UNKNOWN)
-        floor = guessed.least
-        more = self.slope * (guessed.guess - floor)
-        centre = floor + more
-        noise = np.clip(known.noise_at(centre), _LEAST_NOISE, _UNKNOWN) + known.relative * centre**2
-        wide = self.spread * more**2 + self.slope**2 * guessed.unsure + _NARROWEST
-        total = wide + noise
-        core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
-        mean = np.maximum(self.reach * (guessed.cap - floor), _LEAST_MEAN)
-        # In the slab a set is about as frequent as it was seen to be.
-        loose = plain + known.relative * np.clip(values, 0.0, guessed.cap) ** 2
-        over = values - floor
-        moved = over - loose / mean
-        z = moved / np.sqrt(loose)
-        tail = log_scaled(-np.abs(z))
-        # Either side of the floor in the form in which nothing cancels.
-        below = tail - over**2 / (2 * loose)
-        above = np.log1p(-np.exp(tail - z**2 / 2)) + loose / (2 * mean**2) - over / mean
-        slab = np.log(self.share / mean) + np.where(z < 0, below, above)
-        return _Parts(core, slab, centre, wide, noise, floor + moved, loose)
-
-
-PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
-"""What is believed of pairs before any was measured."""
-LARGER = TwoPart(slope=1.0, spread=0.3, share=0.1, reach=0.3)
-"""The same of larger sets, whose guess is nearer."""
-RELATIONS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.3)
-"""The same of relations between few items, the most reliable of which are wanted: those that are far from the guess."""
-_MOST_FITTED = 4000
-_ROUNDS = 7
-_FIRST_STEP, _SHRINKS = 0.8, 0.7  # how far a number is moved first, and by what that shrinks from round to round
-_LOOSE = (0.3, 1.0, 1.0, 0.7)  # how far, on a scale of logarithms, each number may be from its default
-# The same of relations. A slab has a long tail: a reach that fits the many small ones in it would pull down the few
-# large ones, so it may move the least.
-_LOOSER = (0.7, 1.4, 1.0, 0.3)
-# Relations may be far from typical: where next to no noise is left, all numbers are. One search would end on the way.
-_TIMES = 6
-_TRIED_STEP = 0.2  # by which numbers are moved to see how much hangs on them
+    def _parts(self, evidence: Evidence, guess: ItemsetGuess) -> _Parts:
+        """Return the weights and the centres of core and slab, given the evidence about each set."""
+        values, plain_noise = evidence.values, np.clip(evidence.noise, _MIN_NOISE, _UNMEASURED_VARIANCE)
+        floor = guess.floor_or_zero
+        core_excess = self.slope * (guess.means - floor)
+        core_centre = floor + core_excess
+        # The noise of an estimate depends on the true frequency, which in the core is about the guess.
+        noise = np.clip(evidence.noise_at(core_centre), _MIN_NOISE, _UNMEASURED_VARIANCE)
+        noise = noise + evidence.relative * core_centre**2
+        core_variance = self.spread * core_excess**2 + self.slope**2 * guess.variance + _MIN_CORE_VARIANCE
+        total = core_variance + noise
+        core = np.log1p(-self.share) - (values - core_centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
+        slab_mean = np.maximum(self.reach * (guess.cap - floor), _MIN_SLAB_MEAN)
+        # In the slab a set is about as frequent as its estimate, up to its cap.
+        slab_variance = plain_noise + evidence.relative * np.clip(values, 0.0, guess.cap) ** 2
+        excess = values - floor
+        # Exponential prior times normal error: a normal law moved by variance / mean, cut at the floor.
+        moved_excess = excess - slab_variance / slab_mean
+        z = moved_excess / np.sqrt(slab_variance)
+        tail = log_scaled_cdf(-np.abs(z))
+        # Each side of the floor in the form in which nothing cancels.
+        below = tail - excess**2 / (2 * slab_variance)
+        above = np.log1p(-np.exp(tail - z**2 / 2)) + slab_variance / (2 * slab_mean**2) - excess / slab_mean
+        slab = np.log(self.share / slab_mean) + np.where(z < 0, below, above)
+        return _Parts(core, slab, core_centre, core_variance, noise, floor + moved_excess, slab_variance)
 
 
-class _Measured(NamedTuple):
-    """Sets that a prior is learnt from, each counted so many times, what it was before, and how loosely that holds."""
+PAIRS = ItemsetPrior(slope=1.0, spread=0.5, share=0.1, reach=0.15)
+"""The prior of pairs before any pair was measured."""
+LARGER = ItemsetPrior(slope=1.0, spread=0.3, share=0.1, reach=0.3)
+"""The prior of larger sets, for which the guess is nearer to the truth."""
+RELATIONS = ItemsetPrior(slope=1.0, spread=0.5, share=0.1, reach=0.3)
+"""The prior of relations between few items. The most reliable of them are far from the guess."""
+_MAX_FITTED_SETS = 4000
+_SEARCH_ROUNDS = 7
+_FIRST_STEP, _STEP_SHRINKAGE = 0.8, 0.7  # the first step of a number, and the factor of a step from round to round
+# Standard deviations of the logarithms of slope, spread, odds of the slab, and reach, around their defaults.
+_LOG_SPREADS = (0.3, 1.0, 1.0, 0.7)
+# The deviations for relations. A slab has a long tail: a reach that fits its many small members would pull down the few
+# large members, so the reach may move the least.
+_RELATION_LOG_SPREADS = (0.7, 1.4, 1.0, 0.3)
+# Where next to no noise is left, all numbers of relations may be far from their defaults, and one search ends too soon.
+_RELATION_SEARCHES = 6
+_CURVATURE_STEP = 0.2  # of a logarithm: the step of the finite differences of score and posterior
 
-    default: TwoPart
-    loose: tuple[float, ...]
-    known: Evidence
-    guessed: Guessed
-    many: Values
+
+class _FittingSample(NamedTuple):
+    """Measured sets to learn a prior from: their multiplicities, and the default prior with its deviations."""
+
+    default: ItemsetPrior
+    log_spreads: tuple[float, ...]
+    evidence: Evidence
+    guess: ItemsetGuess
+    multiplicities: Values
 
     @classmethod
-    def of(cls, default: TwoPart, loose: tuple[float, ...], known: Evidence, guessed: Guessed) -> _Measured:
-        """Take all measured sets that may matter, and of the others some that stand for all."""
-        asked = np.flatnonzero(np.isfinite(known.noise))
-        by_guess = asked[np.argsort(-guessed.guess[asked], kind="stable")]
-        half = _MOST_FITTED // 2
-        rest = by_guess[half:]
-        step = max(1, -(-len(rest) // half))
-        chosen = np.concatenate((by_guess[:half], rest[::step]))
-        many = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(rest[::step]), float(step))))
-        return cls(default, loose, known.take(chosen), guessed.take(chosen), many)
+    def select(
+        cls, default: ItemsetPrior, log_spreads: tuple[float, ...], evidence: Evidence, guess: ItemsetGuess
+    ) -> _FittingSample:
+        """Return the measured sets with the largest guesses, and a systematic sample of all further sets."""
+        measured = np.flatnonzero(np.isfinite(evidence.noise))
+        by_guess = measured[np.argsort(-guess.means[measured], kind="stable")]
+        half = _MAX_FITTED_SETS // 2
+        tail = by_guess[half:]
+        step = max(1, -(-len(tail) // half))
+        chosen = np.concatenate((by_guess[:half], tail[::step]))
+        multiplicities = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(tail[::step]), float(step))))
+        return cls(default, log_spreads, evidence.take(chosen), guess.take(chosen), multiplicities)
 
-    def score(self, at: Values) -> float:
-        """Return how likely the sets are under a prior with these numbers, as logarithms, and these under theirs."""
-        away = (at - _logs(self.default)) / self.loose
-        return _from_logs(at).likelihood(self.known, self.guessed, self.many) - float((away**2).sum()) / 2
+    def score(self, parameters: Values) -> float:
+        """Return the log posterior of the logarithms of a prior's parameters, up to a constant."""
+        deviations = (parameters - _parameters_of(self.default)) / self.log_spreads
+        likelihood = _prior_from(parameters).likelihood(self.evidence, self.guess, self.multiplicities)
+        return likelihood - float((deviations**2).sum()) / 2
 
 
-def fitted(default: TwoPart, known: Evidence, guessed: Guessed) -> TwoPart:
-    """Return the prior whose numbers make the measured sets likeliest, held loosely to their defaults.
+def fit_prior(default: ItemsetPrior, evidence: Evidence, guess: ItemsetGuess) -> ItemsetPrior:
+    """Return the prior of largest posterior, given the measured sets and the default.
 
-    One number at a time is moved up or down, by steps that shrink: the same estimates always give the same prior, and
-    it takes as long whatever they are.
+    One parameter at a time is moved up or down, by steps that shrink: equal estimates always give equal priors, and
+    the time does not depend on their values.
     """
-    return _likeliest(_Measured.of(default, _LOOSE, known, guessed))
+    return _search_parameters(_FittingSample.select(default, _LOG_SPREADS, evidence, guess))
 
 
-def _likeliest(measured: _Measured, times: int = 1) -> TwoPart:
-    """Return the likeliest numbers, searched for so many times: each begins where the one before ended."""
-    if not len(measured.many):
-        return measured.default
-    at = _logs(measured.default)
-    best = measured.score(at)
-    for _ in range(times):
-        before, width = best, _FIRST_STEP
-        for _ in range(_ROUNDS):
-            for number in range(len(at)):
+def _search_parameters(sample: _FittingSample, searches: int = 1) -> ItemsetPrior:
+    """Return the prior with the largest score; each further search begins at the end of the search before."""
+    if not len(sample.multiplicities):
+        return sample.default
+    parameters = _parameters_of(sample.default)
+    best_score = sample.score(parameters)
+    for _ in range(searches):
+        score_before, width = best_score, _FIRST_STEP
+        for _ in range(_SEARCH_ROUNDS):
+            for position in range(len(parameters)):
                 for sign in (1.0, -1.0):
-                    moved = at.copy()
-                    moved[number] += sign * width
-                    reached = measured.score(moved)
-                    if reached > best:
-                        best, at = reached, moved
+                    moved = parameters.copy()
+                    moved[position] += sign * width
+                    moved_score = sample.score(moved)
+                    if moved_score > best_score:
+                        best_score, parameters = moved_score, moved
                         break
-            width *= _SHRINKS
-        if best == before:
+            width *= _STEP_SHRINKAGE
+        if best_score == score_before:
             break
-    return _from_logs(at)
+    return _prior_from(parameters)
 
 
-def pulled(known: Evidence, guessed: Guessed) -> tuple[Values, Values]:
-    """Return what to expect of relations under the prior learnt from them, and the variance of that.
+def shrink_estimates(evidence: Evidence, guess: ItemsetGuess) -> tuple[Values, Values]:
+    """Return the posterior mean of each relation under the prior learnt from them all, and its variance.
 
-    How far the numbers of the prior may be off is part of the variance. A number may be off by what one over the
-    curvature of its cost says, and what is expected moves with it. Far from the likeliest the cost need not curve; then
-    the number is no surer than it was before anything was seen.
+    The variance has the uncertainty of the prior's parameters in it (the delta method): for each parameter, the squared
+    derivative of the mean, over the curvature of the score. Far from its maximum the score need not curve; then the
+    parameter has the variance that it had before the data.
     """
-    measured = _Measured.of(RELATIONS, _LOOSER, known, guessed)
-    prior = _likeliest(measured, _TIMES)
-    belief = prior.believed(known, guessed)
-    at, variance = _logs(prior), belief.variance
-    best = measured.score(at)
-    for number, loose in enumerate(_LOOSER):
-        step = np.zeros(len(at))
-        step[number] = _TRIED_STEP
-        curve = (2 * best - measured.score(at + step) - measured.score(at - step)) / _TRIED_STEP**2
-        up, down = (_from_logs(at + sign * step).believed(known, guessed).means for sign in (1, -1))
-        variance = variance + ((up - down) / (2 * _TRIED_STEP)) ** 2 / max(curve, 1 / loose**2)
+    sample = _FittingSample.select(RELATIONS, _RELATION_LOG_SPREADS, evidence, guess)
+    prior = _search_parameters(sample, _RELATION_SEARCHES)
+    belief = prior.posterior(evidence, guess)
+    parameters, variance = _parameters_of(prior), belief.variance
+    best_score = sample.score(parameters)
+    for position, log_spread in enumerate(_RELATION_LOG_SPREADS):
+        step = np.zeros(len(parameters))
+        step[position] = _CURVATURE_STEP
+        curvature = (
+            2 * best_score - sample.score(parameters + step) - sample.score(parameters - step)
+        ) / _CURVATURE_STEP**2
+        upper, lower = (_prior_from(parameters + sign * step).posterior(evidence, guess).means for sign in (1, -1))
+        slope = (upper - lower) / (2 * _CURVATURE_STEP)
+        variance = variance + slope**2 / max(curvature, 1 / log_spread**2)
     return belief.means, variance
 
 
-def _logs(prior: TwoPart) -> Values:
+def _parameters_of(prior: ItemsetPrior) -> Values:
+    """Return the logarithms of the parameters; of the share, the logarithm of the odds."""
     return np.asarray(np.log([prior.slope, prior.spread, prior.share / (1 - prior.share), prior.reach]))
 
 
-def _from_logs(at: Values) -> TwoPart:
-    slope, spread, odds, reach = np.exp(at).tolist()
-    return TwoPart(slope, spread, odds / (1 + odds), min(reach, 1.0))
+def _prior_from(parameters: Values) -> ItemsetPrior:
+    """Return the prior with the given logarithms of parameters."""
+    slope, spread, odds, reach = np.exp(parameters).tolist()
+    # A mean above the cap would say nothing: no set is more frequent than its rarest part.
+    return ItemsetPrior(slope, spread, odds / (1 + odds), min(reach, 1.0))

@@ -1,10 +1,14 @@
-"""How many candidates people hold, from a round that asked for it in bins, and what a padding cuts off.
+"""The number of candidates in a basket, from a round that asked for it in bins, and the part that a padding cuts off.
 
-A bin far out weighs a lot where sums are scaled up: whoever holds a thousand counts a thousand times. Of twenty such
-bins noise alone lifts one over two deviations every few runs, so no bin is believed by itself. All laws of a grid are
-compared with all bins at once, and their mean counts, each law by how well it explains the bins. No law is quite true:
-each bin may be off by a share of itself, which is learnt too. By that share the bins are moved from the law, and the
-law says how a bin is divided. Nothing here asks anybody; all of it is post-processing.
+A bin far out weighs a lot where sums are scaled up: a person with a thousand candidates counts a thousand times. Of
+twenty such bins noise alone lifts one above two deviations every few runs, so that no bin is believed by itself.
+
+1. Each law of a grid is compared with all bins at once. The estimate is the mean of all laws, each weighted by its
+   posterior probability.
+2. No law is quite true: each bin may deviate from it by a share of itself, which is learnt too. By that share the bins
+   are moved from the law, and the law divides a bin among the sizes in it.
+
+Nothing in this module sends a question; all of it is post-processing.
 """
 
 from __future__ import annotations
@@ -22,316 +26,352 @@ from ..study.conversation import Estimate
 
 Values: TypeAlias = NDArray[np.float64]
 
+# The constants were chosen as `local/protocols/adept.md` says, in its section "Constants".
 BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65, 92, 130, 184, 260, 368, 520, 736, 1040)
-"""Where the bins of a size begin. Subset selection makes hardly more noise with 22 bins than with 14, and whoever holds
-ten items holds ninety ordered pairs."""
+"""The least size of each bin. Subset selection makes hardly more noise with 22 bins than with 14, and a person with ten
+items has ninety ordered pairs."""
 
-FEW = (0, 1, 2, 3, 4, 6, 9, 14, 24, 41, 92, 260)
-"""Where they begin if liars must not decide. With few bins a report adds less to each; what lies beyond is one bin, of
-which a report can be only once."""
+FEW_BINS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 41, 92, 260)
+"""The least size of each bin if liars must not decide. With few bins a report adds less to each; all sizes from 260 on
+are one bin, in which a report can be only once."""
 
-_LARGEST = 1500  # up to here laws say how many are held
+_LARGEST_SIZE = 1500  # the largest size of a law
 _MEANS = np.geomspace(0.02, 150, 50)
 _SHAPES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0])
 _MEDIANS = np.geomspace(0.5, 150, 30)
 _WIDTHS = np.linspace(0.3, 2.4, 8)
-TYPICAL = (2.0, 1.5)
-"""How many people hold before anything was heard, and how far that may be off: one deviation of its logarithm."""
-# Before anything was heard, a shape is about 1, and the width of a logarithm about .8. How far each may be from that:
-# one deviation, of the shape that of its logarithm.
-_USUAL, _ROOM = (1.0, 0.8), (1.5, 0.4)
-_LOG_NORMAL = 0.2  # how much a log-normal law counts beside a negative binomial one
+TYPICAL_SIZE = (2.0, 1.5)
+"""The prior median of the number of candidates in a basket, and the standard deviation of its logarithm."""
+# Priors of the form of a law: the centres of the shape of a negative binomial law and of the width of a log-normal law,
+# then the standard deviations of the logarithm of the shape, and of the width.
+_FORM_CENTRES, _FORM_DEVIATIONS = (1.0, 0.8), (1.5, 0.4)
+_LOG_NORMAL_WEIGHT = 0.2  # of a log-normal law, beside 1 of a negative binomial law
+# Long tails that are mixed into each law: share of the people, median, prior weight.
 _TAILS = ((0.0, 1, 1.0), (0.1, 10, 0.05), (0.1, 25, 0.05), (0.2, 10, 0.05), (0.2, 25, 0.05), (0.3, 10, 0.05))
-_TAIL_WIDTH = 1.0  # of the logarithm
-_MOST_NONE = 0.9  # of the people, who hold none for reasons of their own
-_MISFITS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # by which share of itself a bin of a law may be off
-_OUTSTANDING = 4  # deviations of noise, beyond which a bin is off whatever other bins say
-_SURE = 4  # deviations that the last bin has to be over 0 for more than the laws say to be held
-_BEYOND = 30  # numbers that then stand for all there are
+_TAIL_WIDTH = 1.0  # standard deviation of the logarithm of the size
+_MAX_EMPTY_SHARE = 0.9  # of the people with an empty basket beyond the law's own
+_MISFITS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # the relative deviation of a bin from its law
+_OUTLIER_DEVIATIONS = 4  # of noise: a bin farther from its law deviates, for any misfit
+_OVERFLOW_DEVIATIONS = 4  # of noise, above 0: less in the last bin is no evidence of sizes beyond all laws
+_OVERFLOW_SIZES = 30  # the number of sizes that stand for all sizes of the last bin
 EXPOSURES = np.concatenate(([0.0], np.geomspace(1e-7, 60, 240)))
-_ACTIVE = np.geomspace(1e-4, 1e4, 1000)  # how many times as many items as others people hold
-_SHARED_OUT, _DAMPED = 60, 0.7  # steps in which what is held is shared out among lengths, and how far each goes
-_HARDLY_ANY = 1e-6  # of all that is held, the least that a length has
+_ACTIVITIES = np.geomspace(1e-4, 1e4, 1000)  # the number of items in a basket, relative to the mean
+_SHARING_STEPS, _SHARING_POWER = 60, 0.7  # of the fixed point in `by_length`: the steps, and the power of each
+_MIN_LENGTH_SHARE = 1e-6  # of all candidates in baskets: the least share of one length
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cut:
-    """What a padding leaves of candidates, for every rate of a grid.
+class PaddingEffect:
+    """The part of candidates that a padding keeps, for each rate of the grid `EXPOSURES`.
 
     Parameters
     ----------
-    left, true
-        What is seen of a candidate of each rate, and what there is of it.
+    kept_frequencies, true_frequencies
+        The frequency of a candidate of each rate after the padding, and before it.
     ratio
-        The second over the first.
+        true_frequencies / kept_frequencies.
     slope
-        How fast the second grows with the first.
+        The derivative of the true frequency in the kept frequency.
     """
 
-    left: Values
-    true: Values
+    kept_frequencies: Values
+    true_frequencies: Values
     ratio: Values
     slope: Values
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldSizes:
-    """The law of how many candidates a person holds, and how sure it is.
+    """The law of the number of candidates in a basket, and its errors.
 
     Parameters
     ----------
     sizes, chances
-        The numbers held, from 0, and the probability of each. After the last bin's own come those beyond all laws.
-    first
-        At which of them each bin begins.
-    noise
-        The covariance of the probabilities of the bins: of a law all bins of a tail are off together.
-    mean_off
-        How far the mean number held may be off because the last bin does not say where in it people are.
-    exposed
-        Of some candidates: how many of them people hold who hold so many of all, up to a factor. None where that grows
-        as what they hold in all.
+        The sizes, from 0, and the probability of each. After the sizes of the laws come the sizes beyond all laws.
+    bin_starts
+        The position in `sizes` of the start of each bin.
+    covariance
+        The covariance of the probabilities of the bins: under one law, all bins of a tail deviate together.
+    mean_error
+        The standard deviation of the mean size, because the last bin does not say how large its sizes are.
+    exposures
+        For a part of the candidates: the number of these in a basket of each size, up to a factor. None if that grows
+        as the size.
     """
 
     sizes: NDArray[np.int64]
     chances: Values
-    first: NDArray[np.int64]
-    noise: Values
-    mean_off: float = 0.0
-    exposed: Values | None = None
+    bin_starts: NDArray[np.int64]
+    covariance: Values
+    mean_error: float = 0.0
+    exposures: Values | None = None
 
     @classmethod
-    def of(
-        cls, answer: Estimate, first: tuple[int, ...], most: int, typical: tuple[float, float] = TYPICAL
+    def fit(
+        cls,
+        answer: Estimate,
+        bin_starts: tuple[int, ...],
+        max_size: int,
+        typical_size: tuple[float, float] = TYPICAL_SIZE,
     ) -> HeldSizes:
-        """Fit the bins that a round told.
+        """Return the law of sizes, fitted to the bins of a round.
 
         Parameters
         ----------
         answer
-            What the round's reports say.
-        first
-            Where each bin begins.
-        most
-            How many there are to hold.
-        typical
-            How many people are expected to hold, and how far that may be off: one deviation of its logarithm.
+            The estimates of the round: the share of the people in each bin.
+        bin_starts
+            The least size of each bin.
+        max_size
+            The number of candidates.
+        typical_size
+            The prior median of the size, and the standard deviation of its logarithm.
         """
-        starts, many = np.array(first), min(most, _LARGEST) + 1
-        law, misfit, noise = _fitted(answer.values, answer.variance, starts, many, typical)
+        starts, size_count = np.array(bin_starts), min(max_size, _LARGEST_SIZE) + 1
+        law, misfit, covariance = _fit_laws(answer.values, answer.variance, starts, size_count, typical_size)
         expected = np.add.reduceat(law, starts)
-        off, variance = answer.values - expected, np.maximum(answer.variance, 1e-18)
-        spread = np.maximum(misfit * expected**2, off**2 - _OUTSTANDING**2 * variance)
+        residuals, variance = answer.values - expected, np.maximum(answer.variance, 1e-18)
+        # The square of a residual without its noise: by the misfit of all bins, or by its own size if it is an outlier.
+        spread = np.maximum(misfit * expected**2, residuals**2 - _OUTLIER_DEVIATIONS**2 * variance)
         weight = spread / (spread + variance)
-        moved = np.clip(expected + weight * off, 0.0, None)
-        moved = moved if moved.sum() > 0 else expected  # a few reports may put nobody anywhere
-        bins = np.repeat(np.arange(len(starts)), np.diff([*starts, many]))
-        # Where the law has nobody, a size is the likelier the smaller it is.
-        shape = law + 1e-12 / np.maximum(np.arange(many), 1)
+        moved = np.clip(expected + weight * residuals, 0.0, None)
+        moved = moved if moved.sum() > 0 else expected  # of a few reports, all estimates may be negative
+        bins = np.repeat(np.arange(len(starts)), np.diff([*starts, size_count]))
+        # Where the law has no mass at all, smaller sizes are taken to be likelier.
+        shape = law + 1e-12 / np.maximum(np.arange(size_count), 1)
         chances = shape * (moved / np.add.reduceat(shape, starts))[bins]
-        noise = np.diag(weight * answer.variance) + (1 - weight)[:, None] * noise * (1 - weight)
-        held = cls(sizes=np.arange(many), chances=chances / chances.sum(), first=starts, noise=noise)
-        if most <= _LARGEST:
-            return held
-        return held._carried(answer.values[-1] - _SURE * sqrt(answer.variance[-1]), most)
+        covariance = np.diag(weight * answer.variance) + (1 - weight)[:, None] * covariance * (1 - weight)
+        fitted_sizes = cls(
+            sizes=np.arange(size_count), chances=chances / chances.sum(), bin_starts=starts, covariance=covariance
+        )
+        if max_size <= _LARGEST_SIZE:
+            return fitted_sizes
+        return fitted_sizes._spread_overflow(
+            answer.values[-1] - _OVERFLOW_DEVIATIONS * sqrt(answer.variance[-1]), max_size
+        )
 
-    def _carried(self, sure: float, most: int) -> HeldSizes:
-        """Return this with the people who are surely in the last bin anywhere up to `most`, as no law tells where.
+    def _spread_overflow(self, overflow_share: float, max_size: int) -> HeldSizes:
+        """Return the law with the share of the people surely in the last bin at any size up to `max_size`.
 
-        All magnitudes count alike, and that it may be any one of them is said by `mean_off`. Where noise alone may have
-        put people there, the laws are believed: a few in a thousand who hold ten thousand would be most of all held.
+        No law says which size: all magnitudes count alike, and `mean_error` has their spread. A share that may be noise
+        stays with the laws: a few people in a thousand with ten thousand candidates would hold most of all candidates.
         """
-        last = int(self.first[-1])
-        mass = float(self.chances[last:].sum())
-        sure = min(sure, mass)
-        if sure <= 0:
+        last_start = int(self.bin_starts[-1])
+        mass = float(self.chances[last_start:].sum())
+        overflow_share = min(overflow_share, mass)
+        if overflow_share <= 0:
             return self
-        beyond = np.rint(np.geomspace(last, most, _BEYOND)).astype(np.int64)
-        within = self.chances.copy()
-        within[last:] *= 1 - sure / mass
+        overflow_sizes = np.rint(np.geomspace(last_start, max_size, _OVERFLOW_SIZES)).astype(np.int64)
+        chances = self.chances.copy()
+        chances[last_start:] *= 1 - overflow_share / mass
         return HeldSizes(
-            sizes=np.concatenate((self.sizes, beyond)),
-            chances=np.concatenate((within, np.full(_BEYOND, sure / _BEYOND))),
-            first=self.first,
-            noise=self.noise,
-            mean_off=sure * float(beyond.std()),
+            sizes=np.concatenate((self.sizes, overflow_sizes)),
+            chances=np.concatenate((chances, np.full(_OVERFLOW_SIZES, overflow_share / _OVERFLOW_SIZES))),
+            bin_starts=self.bin_starts,
+            covariance=self.covariance,
+            mean_error=overflow_share * float(overflow_sizes.std()),
         )
 
     def fractions(self) -> Values:
-        """Return the fractions of people who hold 1, 2, 3 … of the candidates."""
+        """Return the fractions of people with 1, 2, 3 … of the candidates."""
         fractions: Values = np.bincount(self.sizes, self.chances).astype(np.float64)[1:]
         return fractions
 
-    def up_to(self, share: float) -> int:
-        """Return how many so large a share of the people holds at most, and 1 at least."""
-        within = np.cumsum(self.chances) >= share * float(self.chances.sum()) - 1e-12
-        return max(1, int(self.sizes[np.argmax(within)]))
+    def size_quantile(self, share: float) -> int:
+        """Return the least size, 1 or more, that the baskets of a share of the people do not exceed."""
+        reaches_share = np.cumsum(self.chances) >= share * float(self.chances.sum()) - 1e-12
+        return max(1, int(self.sizes[np.argmax(reaches_share)]))
 
     def correction(self, pad: int) -> float:
-        """Return by how much the sum of all estimates falls short where people hold more than `pad` (A5, A6)."""
-        held = self._exposed * self.chances
-        kept = float((held * _kept(self.sizes, pad)).sum())
-        return float(held.sum()) / kept if kept > 0 else 1.0
+        """Return the factor of the sum of all estimates for the part that a padding to `pad` cuts off (A5, A6)."""
+        held_counts = self._exposures * self.chances
+        kept_frequencies = float((held_counts * _kept_shares(self.sizes, pad)).sum())
+        return float(held_counts.sum()) / kept_frequencies if kept_frequencies > 0 else 1.0
 
     def doubt(self, pad: int) -> float:
-        """Return how far the correction may be off, relative to it: one standard deviation."""
-        mass = np.maximum(np.add.reduceat(self.chances, self.first), 1e-300)
-        whole = np.add.reduceat(self.sizes * self.chances, self.first) / mass
-        kept = np.add.reduceat(np.minimum(self.sizes, pad) * self.chances, self.first) / mass
-        total, left = float((whole * mass).sum()), float((kept * mass).sum())
-        if left <= 0:
-            return 1.0
-        slope = whole / total - kept / left
-        return min(hypot(sqrt(max(float(slope @ self.noise @ slope), 0.0)), self.mean_off / total), 1.0)
+        """Return the relative standard deviation of the correction.
 
-    def restored(self, values: Values, pad: int) -> tuple[Values, Values]:
-        """Return estimates with what the padding cuts off given back to each, and by what their noise grows.
-
-        A candidate is taken to be held with the chance 1 - exp(-x c) where c are held in all: one that is rare comes
-        in proportion to c and is cut as all are on average, while one that is frequent is in small baskets as well,
-        and loses less. What is seen of it says x, and x says what there is.
+        The correction is a ratio of two sums over the bins: by the delta method, Var(log ratio) = g' C g with the
+        gradient g of its logarithm and the covariance C of the bins.
         """
-        slope = np.interp(values, self.cut(pad).left, self.cut(pad).slope)
-        # What is seen of next to everyone hardly says more than that; it is not taken for sure all the same.
+        bin_masses = np.maximum(np.add.reduceat(self.chances, self.bin_starts), 1e-300)
+        bin_means = np.add.reduceat(self.sizes * self.chances, self.bin_starts) / bin_masses
+        kept_means = np.add.reduceat(np.minimum(self.sizes, pad) * self.chances, self.bin_starts) / bin_masses
+        total, kept_total = float((bin_means * bin_masses).sum()), float((kept_means * bin_masses).sum())
+        if kept_total <= 0:
+            return 1.0
+        gradient = bin_means / total - kept_means / kept_total
+        deviation = sqrt(max(float(gradient @ self.covariance @ gradient), 0.0))
+        return min(hypot(deviation, self.mean_error / total), 1.0)
+
+    def restore_frequencies(self, values: Values, pad: int) -> tuple[Values, Values]:
+        """Return estimates with the part that the padding cuts off given back, and the factors of their noise.
+
+        A candidate of rate x is taken to be in a basket of size c with the probability 1 - exp(-x c). A rare candidate
+        comes in proportion to c and loses as much as all candidates do on average; a frequent candidate is in small
+        baskets as well and loses less. The frequency after the padding determines x, and x the frequency before it.
+        """
+        slope = np.interp(values, self.padding_effect(pad).kept_frequencies, self.padding_effect(pad).slope)
+        # The slope falls below 1 for a candidate in nearly each basket; its noise is not taken to shrink for that.
         return values * self.ratio(values, pad), np.maximum(slope, 1.0)
 
     def ratio(self, values: Values, pad: int) -> Values:
-        """Return by what estimates are multiplied to give back what the padding cuts off."""
-        return np.interp(values, self.cut(pad).left, self.cut(pad).ratio)
+        """Return the factor that gives back to each estimate the part that the padding cuts off."""
+        return np.interp(values, self.padding_effect(pad).kept_frequencies, self.padding_effect(pad).ratio)
 
-    def grows(self, frequency: float, pad: int) -> float:
-        """Return by what the estimate of a candidate that so many hold is to be multiplied."""
-        return float(np.interp(frequency, self.cut(pad).true, self.cut(pad).ratio))
+    def ratio_at(self, frequency: float, pad: int) -> float:
+        """Return the factor for the estimate of a candidate with the given true frequency."""
+        return float(np.interp(frequency, self.padding_effect(pad).true_frequencies, self.padding_effect(pad).ratio))
 
-    def follows(self, pad: int, frequencies: Values) -> Values:
-        """Return how far the estimate of a candidate that so many hold follows an error of the correction.
+    def error_share(self, pad: int, frequencies: Values) -> Values:
+        """Return the share of an error of the correction in the estimate of a candidate of each true frequency.
 
-        What was seen of it is seen; only what was given back is off. So a rare one is off by as much as the correction
-        is, and a frequent one, of which less was cut off, by less.
+        Only the part that was given back has the error. A rare candidate has the whole error of the correction, and a
+        frequent candidate, with less cut off, has less of it.
         """
-        cut = self.cut(pad)
-        most = 1 - 1 / cut.ratio[0]
+        effect = self.padding_effect(pad)
+        largest_share = 1 - 1 / effect.ratio[0]
         return np.asarray(
-            (1 - 1 / np.interp(frequencies, cut.true, cut.ratio)) / most if most > 0 else np.ones(len(frequencies))
+            (1 - 1 / np.interp(frequencies, effect.true_frequencies, effect.ratio)) / largest_share
+            if largest_share > 0
+            else np.ones(len(frequencies))
         )
 
-    def cut(self, pad: int) -> Cut:
-        """Return what a padding leaves of candidates of every rate."""
-        if pad not in self._cuts:
-            self._cuts[pad] = self._cut(pad)
-        return self._cuts[pad]
+    def padding_effect(self, pad: int) -> PaddingEffect:
+        """Return the part of candidates of each rate that a padding keeps."""
+        if pad not in self._padding_effects:
+            self._padding_effects[pad] = self._compute_padding_effect(pad)
+        return self._padding_effects[pad]
 
     @cached_property
-    def _cuts(self) -> dict[int, Cut]:
-        """What was tabled so far, by padding."""
+    def _padding_effects(self) -> dict[int, PaddingEffect]:
+        """The computed effects, by padding."""
         return {}
 
-    def _cut(self, pad: int) -> Cut:
-        left, true = self._by_rate @ _kept(self.sizes, pad), self._by_rate.sum(1)
-        if left[-1] <= 0:
-            return Cut(left=left, true=true, ratio=np.ones(len(left)), slope=np.ones(len(left)))
-        rare = self.correction(pad)
-        ratio = np.concatenate(([rare], true[1:] / np.maximum(left[1:], 1e-300)))
-        steps = np.maximum(np.diff(left), 1e-300)
-        slope = np.minimum(np.concatenate(([rare], np.diff(true) / steps)), ratio)
-        return Cut(left=left, true=true, ratio=ratio, slope=slope)
+    def _compute_padding_effect(self, pad: int) -> PaddingEffect:
+        kept_frequencies, true_frequencies = (
+            self._joint_chances @ _kept_shares(self.sizes, pad),
+            self._joint_chances.sum(1),
+        )
+        if kept_frequencies[-1] <= 0:
+            return PaddingEffect(
+                kept_frequencies=kept_frequencies,
+                true_frequencies=true_frequencies,
+                ratio=np.ones(len(kept_frequencies)),
+                slope=np.ones(len(kept_frequencies)),
+            )
+        # At the rate 0 both are 0: their ratio there is its limit, the correction of all candidates.
+        rare_ratio = self.correction(pad)
+        ratio = np.concatenate(([rare_ratio], true_frequencies[1:] / np.maximum(kept_frequencies[1:], 1e-300)))
+        steps = np.maximum(np.diff(kept_frequencies), 1e-300)
+        slope = np.minimum(np.concatenate(([rare_ratio], np.diff(true_frequencies) / steps)), ratio)
+        return PaddingEffect(
+            kept_frequencies=kept_frequencies, true_frequencies=true_frequencies, ratio=ratio, slope=slope
+        )
 
     @cached_property
-    def _by_rate(self) -> Values:
-        """How many people hold so many and a candidate of each rate."""
-        return np.asarray(-np.expm1(-EXPOSURES[:, None] * self._exposed) * self.chances)
+    def _joint_chances(self) -> Values:
+        """The probability of each size together with a candidate of each rate in the basket; one row per rate."""
+        return np.asarray(-np.expm1(-EXPOSURES[:, None] * self._exposures) * self.chances)
 
     @property
-    def _exposed(self) -> Values:
-        return self.sizes.astype(np.float64) if self.exposed is None else self.exposed
+    def _exposures(self) -> Values:
+        return self.sizes.astype(np.float64) if self.exposures is None else self.exposures
 
-    def by_length(self, expected: Mapping[int, float]) -> dict[int, HeldSizes]:
-        """Return what holds for candidates of each length, of which so many each are expected to be held.
+    def by_length(self, expected_held: Mapping[int, float]) -> dict[int, HeldSizes]:
+        """Return the law for the candidates of each length, given the expected number of each length in a basket.
 
-        Who is s times as active as others holds s times as many items, and s^2 times as many pairs. So of pairs that
-        are asked about beside items more is cut off than of the items: they are held by those who hold the most.
+        A person with s times as many items as other people has about s^2 times as many pairs. So of pairs that are
+        asked for beside items, a padding cuts off more than of the items: pairs are in the largest baskets.
         """
         sizes, mean = self.sizes.astype(np.float64), float(self.sizes @ self.chances)
-        lengths, sums = np.array([*expected]), np.array([*expected.values()])
+        lengths, sums = np.array([*expected_held]), np.array([*expected_held.values()])
         if len(lengths) < 2 or mean <= 0 or sums.sum() <= 0:
-            return dict.fromkeys(expected, self)
-        shares = np.maximum(sums / sums.sum(), _HARDLY_ANY)
-        # Of each length, what who is as active as `_ACTIVE` says holds; the factors are those that fit the shares.
-        powers, factors = _ACTIVE ** lengths[:, None], shares.copy()
-        for _ in range(_SHARED_OUT):
-            every = factors @ powers
-            active = np.exp(np.interp(np.log(np.maximum(sizes, 0.5) / mean), np.log(every), np.log(_ACTIVE)))
-            held = factors[:, None] * active ** lengths[:, None]
-            held *= sizes / held.sum(0)
-            factors = factors * (shares * mean / np.maximum(held @ self.chances, 1e-300)) ** _DAMPED
-        held *= (mean / np.maximum(held @ self.chances, 1e-300))[:, None]
-        return {length: replace(self, exposed=one) for length, one in zip(expected, held, strict=True)}
+            return dict.fromkeys(expected_held, self)
+        shares = np.maximum(sums / sums.sum(), _MIN_LENGTH_SHARE)
+        # Candidates of length l at the activity s are factor_l s^l. A fixed point finds factors that fit the shares;
+        # its power below 1 keeps the steps from swinging between two lengths.
+        powers, factors = _ACTIVITIES ** lengths[:, None], shares.copy()
+        for _ in range(_SHARING_STEPS):
+            totals = factors @ powers
+            activities = np.exp(np.interp(np.log(np.maximum(sizes, 0.5) / mean), np.log(totals), np.log(_ACTIVITIES)))
+            held_counts = factors[:, None] * activities ** lengths[:, None]
+            held_counts *= sizes / held_counts.sum(0)
+            factors = factors * (shares * mean / np.maximum(held_counts @ self.chances, 1e-300)) ** _SHARING_POWER
+        held_counts *= (mean / np.maximum(held_counts @ self.chances, 1e-300))[:, None]
+        return {length: replace(self, exposures=row) for length, row in zip(expected_held, held_counts, strict=True)}
 
 
-def _kept(sizes: NDArray[np.int64], pad: int) -> Values:
-    """Return which part of what people hold a padding keeps."""
+def _kept_shares(sizes: NDArray[np.int64], pad: int) -> Values:
+    """Return the part of a basket of each size that a padding keeps."""
     return np.asarray(np.minimum(1.0, pad / np.maximum(sizes, 1)))
 
 
-def _fitted(
-    shares: Values, variance: Values, first: NDArray[np.int64], many: int, typical: tuple[float, float]
+def _fit_laws(
+    shares: Values,
+    variance: Values,
+    bin_starts: NDArray[np.int64],
+    size_count: int,
+    typical_size: tuple[float, float],
 ) -> tuple[Values, float, Values]:
-    """Return the mean of all laws of the grid, how far bins are off from it, and the covariance of its bins.
+    """Return the posterior mean of the laws, the mean square misfit of the bins, and the covariance of the bins.
 
-    Each law counts by how well it explains the bins, and by how likely it was before. The second is the mean square of
-    the share of itself that a bin is off by.
+    Each law of the grid is weighted by its prior and by its likelihood for the bins.
     """
-    laws, likely, centres = _laws()
-    likely = likely - (np.log(centres / typical[0]) / typical[1]) ** 2 / 2
-    laws = laws[:, :many] / np.maximum(laws[:, :many].sum(1, keepdims=True), 1e-300)
-    tails = np.array([share * _long(median, many) for share, median, _ in _TAILS])
-    rest = 1 - tails.sum(1)
-    binned = rest[:, None, None] * np.add.reduceat(laws, first, axis=1) + np.add.reduceat(tails, first, axis=1)[:, None]
-    # (1 - z) (law + tail) + z none, for every law and every tail: of the z the best is known.
-    more = np.eye(1, len(first)) - binned
-    best = ((shares - binned) * more).sum(-1) / np.maximum((more**2).sum(-1), 1e-300)
-    none = np.clip(best, 0.0, _MOST_NONE)
-    grid = binned + none[..., None] * more
+    laws, log_priors, centres = _make_laws()
+    log_priors = log_priors - (np.log(centres / typical_size[0]) / typical_size[1]) ** 2 / 2
+    laws = laws[:, :size_count] / np.maximum(laws[:, :size_count].sum(1, keepdims=True), 1e-300)
+    tails = np.array([share * _make_tail(median, size_count) for share, median, _ in _TAILS])
+    law_shares = 1 - tails.sum(1)
+    binned = law_shares[:, None, None] * np.add.reduceat(laws, bin_starts, axis=1)
+    binned = binned + np.add.reduceat(tails, bin_starts, axis=1)[:, None]
+    # (1 - z) (law + tail) + z empty, for each law and each tail: the z of least squares has a closed form.
+    direction = np.eye(1, len(bin_starts)) - binned
+    best_z = ((shares - binned) * direction).sum(-1) / np.maximum((direction**2).sum(-1), 1e-300)
+    empty_shares = np.clip(best_z, 0.0, _MAX_EMPTY_SHARE)
+    grid = binned + empty_shares[..., None] * direction
     squares, noise = (shares - grid) ** 2, np.maximum(variance, 1e-18)
-    prior = np.log([chance for _, _, chance in _TAILS])[:, None] + likely
+    prior = np.log([weight for _, _, weight in _TAILS])[:, None] + log_priors
     logs = []
     for misfit in _MISFITS:
         total = noise + (misfit * grid) ** 2
         logs.append(prior - (squares / total + np.log(total)).sum(-1) / 2)
-    every = np.exp(np.array(logs) - np.max(logs))
-    every /= every.sum()
-    weights = every.sum(0)
-    some = weights * (1 - none)
-    law = (some * rest[:, None]).sum(0) @ laws + some.sum(1) @ tails
-    law[0] += (weights * none).sum()
-    away = (grid - np.add.reduceat(law, first)).reshape(-1, len(first))
-    return law, float(every.sum((1, 2)) @ np.square(_MISFITS)), (away * weights.reshape(-1, 1)).T @ away
+    # One axis each for misfits, tails and laws.
+    posterior = np.exp(np.array(logs) - np.max(logs))
+    posterior /= posterior.sum()
+    weights = posterior.sum(0)
+    filled_weights = weights * (1 - empty_shares)
+    law = (filled_weights * law_shares[:, None]).sum(0) @ laws + filled_weights.sum(1) @ tails
+    law[0] += (weights * empty_shares).sum()
+    deviations = (grid - np.add.reduceat(law, bin_starts)).reshape(-1, len(bin_starts))
+    mean_square_misfit = float(posterior.sum((1, 2)) @ np.square(_MISFITS))
+    return law, mean_square_misfit, (deviations * weights.reshape(-1, 1)).T @ deviations
 
 
-def _long(median: float, many: int) -> Values:
-    """Return a log-normal law of a long tail."""
-    sizes = np.arange(1, many)
+def _make_tail(median: float, size_count: int) -> Values:
+    """Return the log-normal law of a long tail."""
+    sizes = np.arange(1, size_count)
     law = np.concatenate(([0.0], np.exp(-((np.log(sizes / median) / _TAIL_WIDTH) ** 2) / 2) / sizes))
     return np.asarray(law / max(law.sum(), 1e-300))
 
 
 @lru_cache(maxsize=1)
-def _laws() -> tuple[Values, Values, Values]:
-    """Return laws of how many are held, one per row: negative binomial ones, and log-normal ones.
+def _make_laws() -> tuple[Values, Values, Values]:
+    """Return the laws of sizes, one per row: negative binomial laws, then log-normal laws.
 
-    With them how likely the form of each is before anything was heard, the logarithm, up to a constant; and its mean or
-    median.
+    With each law comes the logarithm of the prior probability of its form, up to a constant, and its mean or median.
     """
-    sizes = np.arange(1, _LARGEST + 1)
-    mean, shape = (one.ravel()[:, None] for one in np.meshgrid(_MEANS, _SHAPES))
+    sizes = np.arange(1, _LARGEST_SIZE + 1)
+    mean, shape = (axis.ravel()[:, None] for axis in np.meshgrid(_MEANS, _SHAPES))
     odds = mean / (mean + shape)
+    # Ratios of neighbouring probabilities: P(c) / P(c - 1) = odds (c - 1 + shape) / c.
     steps = np.log((sizes - 1 + shape) / sizes) + np.log(odds)
     logs = shape * np.log1p(-odds) + np.concatenate((np.zeros((len(mean), 1)), np.cumsum(steps, 1)), 1)
-    median, width = (one.ravel()[:, None] for one in np.meshgrid(_MEDIANS, _WIDTHS))
+    median, width = (axis.ravel()[:, None] for axis in np.meshgrid(_MEDIANS, _WIDTHS))
     tails = np.exp(-(np.log(sizes / median) ** 2) / (2 * width**2)) / sizes
     tails = np.concatenate((np.zeros((len(tails), 1)), tails / np.maximum(tails.sum(1, keepdims=True), 1e-300)), 1)
-    (usual, wide), rooms = _USUAL, _ROOM
-    narrow = np.log(shape / usual) / rooms[0]
-    broad = (width - wide) / rooms[1]
-    likely = np.concatenate((-(narrow**2) / 2, np.log(_LOG_NORMAL) - broad**2 / 2))
-    return np.concatenate((np.exp(logs), tails)), likely.ravel(), np.concatenate((mean, median)).ravel()
+    (shape_centre, width_centre), deviations = _FORM_CENTRES, _FORM_DEVIATIONS
+    shape_scores = np.log(shape / shape_centre) / deviations[0]
+    width_scores = (width - width_centre) / deviations[1]
+    log_priors = np.concatenate((-(shape_scores**2) / 2, np.log(_LOG_NORMAL_WEIGHT) - width_scores**2 / 2))
+    return np.concatenate((np.exp(logs), tails)), log_priors.ravel(), np.concatenate((mean, median)).ravel()

@@ -1,6 +1,6 @@
-"""The linear algebra behind relations: a matrix of supports, the directions it is asked about in, and what answers say.
+"""The linear algebra behind relations: a matrix of supports, directions of questions about it, and its estimation.
 
-Directions are whole numbers, so that what a device computes is exactly what is accounted for here.
+Directions are whole numbers, so that the device computes exactly the sums that the estimate accounts for.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..device.draws import mixed
 Matrix: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
 
-SCALE = 4096  # the largest weight of a direction
-_SMALL, _SURE = 1e-12, 1e-8
-_ROOM = 1 << 22  # numbers that are laid out at a time
-# How far off the guess may be, against the variance it is taken to have: the likeliest is chosen.
+SCALE = 4096  # the largest weight of a direction: rounding moves a weight by at most 1 / 8192 of the largest
+_NEGLIGIBLE, _RELATIVE_NOISE_FLOOR = 1e-12, 1e-8
+_BLOCK_CELLS = 1 << 22  # numbers of a block in memory: 32 MiB of doubles
+# The variance of the guess is known up to a factor. The likeliest factor of this grid is taken.
 _FACTORS = tuple(4.0**power for power in range(-4, 4))
 
 
 def independent(supports: Matrix) -> Matrix:
-    """Return which fraction of people would hold both, were all items independent (equation (10)).
+    """Return the fraction of people with both items of each pair, if all items are independent (equation (10)).
 
-    Supports are fractions, whatever noise made of them (D8).
+    Supports are clipped to fractions: noise may move them below 0 or above 1 (D8).
     """
     clipped = np.clip(supports, 0.0, 1.0)
     guess: Matrix = np.outer(clipped, clipped)
@@ -37,233 +37,247 @@ def independent(supports: Matrix) -> Matrix:
 
 
 def decomposed(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Return left vectors, singular values and right vectors, vectors as columns.
+    """Return left vectors, singular values and right vectors of a matrix, vectors as columns.
 
-    Of a vector and its opposite, the one whose largest weight is positive is the left one.
+    A singular vector is determined up to its sign: the largest weight of each left vector is made positive.
     """
-    left, singular, right = np.linalg.svd(matrix)
-    signs = np.sign(left[np.argmax(np.abs(left), axis=0), np.arange(len(singular))])
-    return left * signs, singular, right.T * signs
+    left_vectors, singular, right_rows = np.linalg.svd(matrix)
+    vector_signs = np.sign(left_vectors[np.argmax(np.abs(left_vectors), axis=0), np.arange(len(singular))])
+    return left_vectors * vector_signs, singular, right_rows.T * vector_signs
 
 
 def rank_of(singular: Matrix, theta: float) -> int:
-    """Return the fewest singular values with this share of their sum (equation (31), D7); 0 where all are 0."""
+    """Return the least number of values with the share `theta` of their sum (equation (31), D7); 0 for zeros."""
     total = float(singular.sum())
-    if total <= _SMALL:
+    if total <= _NEGLIGIBLE:
         return 0
-    enough = np.cumsum(singular) >= (theta - _SMALL) * total
-    return int(np.argmax(enough)) + 1 if enough.any() else len(singular)
+    # The tolerance keeps a share of exactly theta, as of equal values, from depending on rounding.
+    reaches_share = np.cumsum(singular) >= (theta - _NEGLIGIBLE) * total
+    return int(np.argmax(reaches_share)) + 1 if reaches_share.any() else len(singular)
 
 
-def updated(left: Matrix, values: Matrix, right: Matrix) -> Matrix:
-    """Return the matrix with these values along pairs of directions (equation (29)).
+def compose_matrix(left_vectors: Matrix, values: Matrix, right_vectors: Matrix) -> Matrix:
+    """Return the matrix with the given values along pairs of directions (equation (29)).
 
-    It has `left` and `right` for singular vectors already: the printed iteration stands still (D1).
+    The singular vectors of the result are the directions themselves: the printed iteration stands still (D1).
     """
-    matrix: Matrix = (left * values) @ right.T
+    matrix: Matrix = (left_vectors * values) @ right_vectors.T
     return matrix
 
 
-def whole(direction: Matrix) -> Whole:
-    """Return a direction in whole numbers, the largest of them `SCALE`."""
+def round_direction(direction: Matrix) -> Whole:
+    """Return a direction in whole numbers, with `SCALE` as its largest weight."""
     largest = float(np.abs(direction).max(initial=0.0))
-    if largest <= _SMALL:
+    if largest <= _NEGLIGIBLE:
         return np.zeros(len(direction), np.int64)
     return np.rint(direction * (SCALE / largest)).astype(np.int64)
 
 
-def signs(width: int, number: int) -> Matrix:
-    """Return a public row of signs: the same for everyone, and unlike those of other numbers."""
-    seed = (2 * number + 1, 0x9E3779B9)
+def public_signs(width: int, number: int) -> Matrix:
+    """Return a public row of pseudorandom signs, determined by its number."""
+    seed = (
+        2 * number + 1,
+        0x9E3779B9,
+    )  # odd multipliers permute 32-bit words; 0x9E3779B9 is 2^32 over the golden ratio
     return np.array([1.0 - 2.0 * (mixed(seed, place) & 1) for place in range(width)])
 
 
-def reach(direction: Whole, most: int) -> tuple[int, int]:
-    """Return the largest sums of so many weights: of positive ones, and of negative ones without their sign."""
+def reach(direction: Whole, max_items: int) -> tuple[int, int]:
+    """Return the largest sum of up to `max_items` weights, and minus the smallest sum."""
     ordered = np.sort(direction)
-    positive = int(np.clip(ordered[::-1][:most], 0, None).sum())
-    return positive, -int(np.clip(ordered[:most], None, 0).sum())
+    positive = int(np.clip(ordered[::-1][:max_items], 0, None).sum())
+    return positive, -int(np.clip(ordered[:max_items], None, 0).sum())
 
 
-def bounds(left: Whole, right: Whole, most: int, *, together: bool) -> tuple[int, int]:
-    """Return the range of the number of a person with up to `most` items, for every set of relations (21), (22).
+def bounds(left_weights: Whole, right_weights: Whole, max_items: int, *, together: bool) -> tuple[int, int]:
+    """Return the range of a person's number with up to `max_items` items, for any set of relations (21), (22).
 
-    What someone with more items has beyond it is clipped (D5). Items that are simply together make a product of two
-    sums; for one direction with itself that is a square, whose range is much smaller (D6).
+    The number of a person with more items is clipped to the range (D5). Items that are simply together make a product
+    of two sums; for a direction with itself the product is a square, with a much smaller range (D6).
     """
-    one, other = reach(left, most), reach(right, most)
-    if together and np.array_equal(left, right):
-        return 0, max(one) ** 2
-    if together and np.array_equal(left, -right):
-        return -(max(one) ** 2), 0
+    (left_high, left_low), (right_high, right_low) = reach(left_weights, max_items), reach(right_weights, max_items)
+    if together and np.array_equal(left_weights, right_weights):
+        return 0, max(left_high, left_low) ** 2
+    if together and np.array_equal(left_weights, -right_weights):
+        return -(max(left_high, left_low) ** 2), 0
     if together:
-        return -max(one[0] * other[1], one[1] * other[0]), max(one[0] * other[0], one[1] * other[1])
-    return -(one[0] * other[1] + one[1] * other[0]), one[0] * other[0] + one[1] * other[1]
+        return -max(left_high * right_low, left_low * right_high), max(left_high * right_high, left_low * right_low)
+    # Relations in an order may be any subset of all pairs: the positive and the negative terms of both sides add up.
+    return -(left_high * right_low + left_low * right_high), left_high * right_high + left_low * right_low
 
 
 @dataclass(kw_only=True)
-class _Weighed:
-    """How answers covary, in units of their own noise: one a diagonal entry, and what the doubt adds, times a factor.
+class _AnswerCovariance:
+    """The covariance of answers, in units of their own noise: the identity, plus a factor times `spread`.
 
     Parameters
     ----------
     spread, noise
-        What the doubt adds, and the noise as deviations.
-    place, roots
-        Which of the factors is the likeliest, and the triangular roots of the variance with it and with its neighbours.
+        The covariance from the uncertainty of the guess, and the standard deviation of the noise of each answer.
+    position, roots
+        The position of the likeliest factor, and the triangular roots of the covariance for it and its neighbours.
     along
-        How the answers surprise, along the root of the likeliest.
+        The residuals of the answers, solved along the root of the likeliest factor.
     """
 
     spread: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     noise: Matrix = field(default_factory=lambda: np.zeros(0))
-    place: int = 0
+    position: int = 0
     roots: dict[int, Matrix] = field(default_factory=dict)
     along: Matrix = field(default_factory=lambda: np.zeros(0))
 
     @property
     def factor(self) -> float:
         """The likeliest factor."""
-        return _FACTORS[self.place]
+        return _FACTORS[self.position]
 
     @property
     def root(self) -> Matrix:
-        """The root of the variance with it."""
-        return self.roots[self.place]
+        """The triangular root of the covariance for the likeliest factor."""
+        return self.roots[self.position]
 
-    def grown(self, spread: Matrix, noise: Matrix, surprise: Matrix) -> _Weighed:
-        """Return this with more answers. The first time all factors are tried, then those next to the likeliest."""
+    def grow(self, spread: Matrix, noise: Matrix, residuals: Matrix) -> _AnswerCovariance:
+        """Return the covariance with more answers, and its likeliest factor.
+
+        The first call tries all factors, each further call the neighbours of the likeliest: few answers move it far.
+        """
         roots: dict[int, Matrix] = {}
         along: dict[int, Matrix] = {}
-        unlikely: dict[int, float] = {}
+        costs: dict[int, float] = {}
 
-        def tried(place: int) -> float:
-            if place not in roots:
-                before = self.roots.get(place, np.zeros((0, 0)))
-                roots[place] = np.zeros(spread.shape)
-                roots[place][: len(before), : len(before)] = before
-                grow_root(spread, _FACTORS[place], len(before), roots[place])
-                along[place] = surprise.copy()
-                along_root(roots[place], along[place])
-                size = 2 * float(np.log(np.diag(roots[place])).sum())
-                unlikely[place] = size + float(along[place] @ along[place])
-            return unlikely[place]
+        def cost(position: int) -> float:
+            """Return -2 log likelihood of the residuals for a factor, up to a constant."""
+            if position not in roots:
+                known_root = self.roots.get(position, np.zeros((0, 0)))
+                roots[position] = np.zeros(spread.shape)
+                roots[position][: len(known_root), : len(known_root)] = known_root
+                grow_root(spread, _FACTORS[position], len(known_root), roots[position])
+                along[position] = residuals.copy()
+                along_root(roots[position], along[position])
+                log_determinant = 2 * float(np.log(np.diag(roots[position])).sum())
+                costs[position] = log_determinant + float(along[position] @ along[position])
+            return costs[position]
 
-        near = range(len(_FACTORS))
-        best = min(near, key=tried) if not self.roots else self.place
+        neighbours = range(len(_FACTORS))
+        best_position = min(neighbours, key=cost) if not self.roots else self.position
         while True:
-            near = range(max(0, best - 1), min(len(_FACTORS), best + 2))
-            better = min(near, key=tried)
-            if better == best:
+            neighbours = range(max(0, best_position - 1), min(len(_FACTORS), best_position + 2))
+            better_position = min(neighbours, key=cost)
+            if better_position == best_position:
                 break
-            best = better
-        kept = {place: roots[place] for place in near}
-        return _Weighed(spread=spread, noise=noise, place=best, roots=kept, along=along[best])
+            best_position = better_position
+        kept_roots = {position: roots[position] for position in neighbours}
+        return _AnswerCovariance(
+            spread=spread, noise=noise, position=best_position, roots=kept_roots, along=along[best_position]
+        )
 
 
 @dataclass(kw_only=True)
 class MatrixBelief:
-    """What is believed of a matrix: a guess, how far it may be off, and what was measured of it.
+    """The belief about a matrix: a guess, its variance, and the measurements of the matrix.
 
-    The entries are taken to be independently off, or in symmetric pairs, with a variance known up to one factor, and
-    measurements to be weighted sums of entries with noise of a known variance. What is believed after them is what
-    their precision says.
+    The errors of the entries are taken to be independent, or equal in symmetric pairs, with a variance known up to one
+    factor. A measurement is a weighted sum of entries with noise of a known variance. The posterior is the one of a
+    Gaussian process with these variances.
 
-    Answers come in rounds: how those of a new round covary with all there are is added to what is known, and so is
-    what they add to the root of that.
+    Answers come in rounds. The covariance of a new round with all earlier answers is added to the known covariance, and
+    its triangular root grows by as many rows: nothing is computed twice.
 
     Parameters
     ----------
     guess, doubt
-        The matrix before anything was measured, and the variance of each entry up to a factor.
+        The matrix before any measurement, and the variance of each entry up to a factor.
     symmetric
-        Whether an entry and its mirror image are the same number.
+        Whether an entry and its mirror image are one number.
     """
 
     guess: Matrix
     doubt: Matrix
     symmetric: bool
-    _left: list[Matrix] = field(default_factory=list)
-    _right: list[Matrix] = field(default_factory=list)
-    _heard: list[float] = field(default_factory=list)
+    _left_weights: list[Matrix] = field(default_factory=list)
+    _right_weights: list[Matrix] = field(default_factory=list)
+    _answers: list[float] = field(default_factory=list)
     _noise: list[float] = field(default_factory=list)
-    _weighed: _Weighed | None = None
+    _covariance: _AnswerCovariance | None = None
 
-    def measured(self, left: Matrix, right: Matrix, value: float, variance: float) -> None:
-        """Take note of the sum of left × right over the entries; an answer of nobody says nothing."""
-        size = float(np.linalg.norm(left) * np.linalg.norm(right))
+    def add_measurement(self, left_weights: Matrix, right_weights: Matrix, value: float, variance: float) -> None:
+        """Add an estimate of the sum of left weight * right weight * entry; one of infinite variance is dropped."""
+        size = float(np.linalg.norm(left_weights) * np.linalg.norm(right_weights))
         if size > 0 and np.isfinite(variance):
-            self._left.append(left / size)
-            self._right.append(right)
-            self._heard.append(value / size)
+            # Directions of length 1 keep the covariance of all answers on one scale.
+            self._left_weights.append(left_weights / size)
+            self._right_weights.append(right_weights)
+            self._answers.append(value / size)
             self._noise.append(max(variance / size**2, 1e-18))
 
-    def extended(self, guess: Matrix, doubt: Matrix) -> MatrixBelief:
-        """Return the belief about a larger matrix, of which this one is the first corner."""
-        more = (0, len(guess) - len(self.guess))
+    def extend(self, guess: Matrix, doubt: Matrix) -> MatrixBelief:
+        """Return the belief about a larger matrix, with this matrix as its first corner."""
+        padding = (0, len(guess) - len(self.guess))
         return MatrixBelief(
             guess=guess,
             doubt=doubt,
             symmetric=self.symmetric,
-            _left=[np.pad(one, more) for one in self._left],
-            _right=[np.pad(one, more) for one in self._right],
-            _heard=list(self._heard),
+            _left_weights=[np.pad(weights, padding) for weights in self._left_weights],
+            _right_weights=[np.pad(weights, padding) for weights in self._right_weights],
+            _answers=list(self._answers),
             _noise=list(self._noise),
         )
 
     def mean(self) -> Matrix:
-        """Return what is believed now of each entry."""
+        """Return the posterior mean of each entry."""
         mean = self.guess.copy()
-        if self._heard:
-            known = self._up_to_date()
-            solved = known.along.copy()
-            back_from_root(known.root, solved)
-            solved /= known.noise
-            for part, _, covered in self._blocks():
-                mean[part] += known.factor * (solved @ covered).reshape(mean[part].shape)
+        if self._answers:
+            covariance = self._update_covariance()
+            solution = covariance.along.copy()
+            back_from_root(covariance.root, solution)
+            solution /= covariance.noise
+            for rows, _, covered in self._blocks():
+                mean[rows] += covariance.factor * (solution @ covered).reshape(mean[rows].shape)
         return mean
 
     def variance(self) -> Matrix:
-        """Return how far what is believed may be off."""
-        if not self._heard:
+        """Return the posterior variance of each entry."""
+        if not self._answers:
             return self.doubt.copy()
-        known = self._up_to_date()
-        variance = known.factor * self.doubt
-        root = np.linalg.inv(known.root).T / known.noise
-        for part, _, covered in self._blocks():
-            variance[part] -= ((known.factor * (root @ covered)) ** 2).sum(axis=0).reshape(variance[part].shape)
+        covariance = self._update_covariance()
+        variance = covariance.factor * self.doubt
+        root = np.linalg.inv(covariance.root).T / covariance.noise
+        for rows, _, covered in self._blocks():
+            variance[rows] -= ((covariance.factor * (root @ covered)) ** 2).sum(axis=0).reshape(variance[rows].shape)
         return np.clip(variance, 0.0, None)
 
-    def _up_to_date(self) -> _Weighed:
-        """Return how all answers covary, and the likeliest factor of the doubt with them."""
-        many, known = len(self._heard), self._weighed or _Weighed()
-        before = len(known.spread)
-        if before == many:
-            return known
-        spread, surprise = np.zeros((many, many)), np.array(self._heard)
-        for part, rows, covered in self._blocks():
-            spread[before:] += covered[before:] @ rows.T
-            surprise -= rows @ self.guess[part].ravel()
-        spread[:before, before:] = spread[before:, :before].T
-        # An answer is no surer than rounding lets it be, so that every variance has a root.
-        sure = np.sqrt(np.maximum(np.array(self._noise), _SURE * np.diag(spread)))
-        noise = np.concatenate((known.noise, sure[before:]))
+    def _update_covariance(self) -> _AnswerCovariance:
+        """Return the covariance of all answers, with the likeliest factor of the doubt."""
+        answer_count, covariance = len(self._answers), self._covariance or _AnswerCovariance()
+        known_count = len(covariance.spread)
+        if known_count == answer_count:
+            return covariance
+        spread, residuals = np.zeros((answer_count, answer_count)), np.array(self._answers)
+        for rows, weights, covered in self._blocks():
+            spread[known_count:] += covered[known_count:] @ weights.T
+            residuals -= weights @ self.guess[rows].ravel()
+        spread[:known_count, known_count:] = spread[known_count:, :known_count].T
+        # The noise is at least what rounding adds, so that each covariance has a triangular root.
+        deviations = np.sqrt(np.maximum(np.array(self._noise), _RELATIVE_NOISE_FLOOR * np.diag(spread)))
+        noise = np.concatenate((covariance.noise, deviations[known_count:]))
         spread /= np.outer(noise, noise)
-        spread[:before, :before] = known.spread
-        self._weighed = known.grown(spread, noise, surprise / noise)
-        return self._weighed
+        # The known block keeps its bits: its root was computed from them.
+        spread[:known_count, :known_count] = covariance.spread
+        self._covariance = covariance.grow(spread, noise, residuals / noise)
+        return self._covariance
 
     def _blocks(self) -> Iterator[tuple[slice, Matrix, Matrix]]:
-        """Return some rows of the matrix at a time: the weights of its entries in each answer, and how they covary."""
-        left, right = np.array(self._left), np.array(self._right)
-        many = max(1, _ROOM // (left.size or 1))
-        for start in range(0, len(self.guess), many):
-            part = slice(start, start + many)
-            rows = left[:, part, None] * right[:, None, :]
-            covered = rows.copy()
+        """Yield blocks of rows: the weights of their entries in each answer, and their covariances with each answer."""
+        left_weights, right_weights = np.array(self._left_weights), np.array(self._right_weights)
+        row_count = max(1, _BLOCK_CELLS // (left_weights.size or 1))
+        for start in range(0, len(self.guess), row_count):
+            rows = slice(start, start + row_count)
+            weights = left_weights[:, rows, None] * right_weights[:, None, :]
+            covered = weights.copy()
             if self.symmetric:
-                covered += right[:, part, None] * left[:, None, :]
-                for place in range(start, min(start + many, len(self.guess))):
-                    covered[:, place - start, place] /= 2
-            covered *= self.doubt[part]
-            yield part, rows.reshape(len(left), -1), covered.reshape(len(left), -1)
+                covered += right_weights[:, rows, None] * left_weights[:, None, :]
+                # An entry on the diagonal is its own mirror image, and was added twice.
+                for row in range(start, min(start + row_count, len(self.guess))):
+                    covered[:, row - start, row] /= 2
+            covered *= self.doubt[rows]
+            yield rows, weights.reshape(len(left_weights), -1), covered.reshape(len(left_weights), -1)

@@ -1,4 +1,4 @@
-"""A tree of prefixes with noisy counts: which paths to ask for next, making counts agree, and mining it.
+"""A tree of prefixes with noisy counts: the selection of paths, the agreement of counts, and the mining of the tree.
 
 Everything is in ranks (0 is the most frequent item) and in fractions of all people, on one scale throughout (B4).
 """
@@ -20,7 +20,7 @@ Path = tuple[int, ...]
 
 @dataclass
 class Node:
-    """One path: how many people's baskets begin with it, as it is made to agree with all else and as it was heard."""
+    """One path: the fraction of baskets that begin with it, after inference (`value`) and as measured (`heard`)."""
 
     path: Path
     value: float
@@ -30,7 +30,7 @@ class Node:
 
 
 class Mined(NamedTuple):
-    """An itemset of the tree: the sums over its nodes of their values, and of what was heard with its variance."""
+    """An itemset of the tree: the sums over its nodes of their values, estimates and variances."""
 
     ranks: Path
     value: float
@@ -43,25 +43,27 @@ class Tree:
 
     def __init__(self, chances: Values) -> None:
         self.chances = chances
-        self.absent = np.concatenate(([0.0], np.cumsum(np.log1p(-chances))))  # logs, so that a gap is a difference
+        # Sums of log(1 - p): the probability that no rank of a gap is present is exp of a difference.
+        self.absent = np.concatenate(([0.0], np.cumsum(np.log1p(-chances))))
         self.levels: list[dict[Path, Node]] = [{(): Node((), 1.0, 1.0, 0.0, 1.0)}]
 
     def step(self, after: int, rank: int) -> float:
-        """Return the chance that `rank` comes next after `after`: it is there, and nothing in between is (B7)."""
+        """Return the probability that `rank` follows `after`: it is present and no rank in between is (B7)."""
         return float(self.chances[rank] * np.exp(self.absent[rank] - self.absent[after + 1]))
 
-    def candidates(self, most: int) -> list[Path]:
-        """Return the paths of the next level that are likeliest: their parent's count times the chance of the step."""
-        found = []
+    def candidates(self, max_paths: int) -> list[Path]:
+        """Return the likeliest paths of the next level: their parent's count times the probability of the step."""
+        scored_paths = []
         for node in self.levels[-1].values():
             if node.value > 0:
                 after = node.path[-1] if node.path else -1
                 for rank in range(after + 1, len(self.chances)):
-                    found.append((node.value * self.step(after, rank), tuple(-r for r in (*node.path, rank))))
-        return sorted(tuple(-r for r in path) for _, path in nlargest(most, found))
+                    # Negative ranks: of equal scores, nlargest then keeps the paths of more frequent items.
+                    scored_paths.append((node.value * self.step(after, rank), tuple(-r for r in (*node.path, rank))))
+        return sorted(tuple(-r for r in path) for _, path in nlargest(max_paths, scored_paths))
 
     def guesses(self, paths: list[Path]) -> Values:
-        """Return the chance of each path from the items alone, the gap before its first item included (B7)."""
+        """Return the probability of each path from the items alone, the gap before its first item included (B7)."""
         return np.array([self._guess(path) for path in paths])
 
     def _guess(self, path: Path) -> float:
@@ -71,160 +73,170 @@ class Tree:
             after = rank
         return guess
 
-    def add(self, paths: list[Path], values: Values, heard: Values, variance: Values) -> None:
-        """Add a level: its values, and what was heard, which noise takes below 0 too."""
+    def add(self, paths: list[Path], values: Values, estimates: Values, variance: Values) -> None:
+        """Add a level: its values, and its estimates, which noise may take below 0."""
         self.levels.append(
             {
-                path: Node(path, float(value), float(said), float(wide), self._guess(path))
-                for path, value, said, wide in zip(paths, values, heard, variance, strict=True)
+                path: Node(path, float(value), float(estimate), float(path_variance), self._guess(path))
+                for path, value, estimate, path_variance in zip(paths, values, estimates, variance, strict=True)
             }
         )
 
     def missing(self) -> Values:
-        """Return, by rank, which share of an item's people were heard on none of its paths: cut, or not asked for.
+        """Return, by rank, the share of an item's people on none of its paths: cut off, or on paths not asked for.
 
-        Noise takes it beyond 0 and 1.
+        Noise may take the share below 0 or above 1.
         """
-        heard = np.zeros(len(self.chances))
+        path_sums = np.zeros(len(self.chances))
         for level in self.levels[1:]:
             for node in level.values():
-                heard[node.path[-1]] += node.heard
-        share: Values = 1 - heard / self.chances
+                path_sums[node.path[-1]] += node.heard
+        share: Values = 1 - path_sums / self.chances
         return share
 
-    def infer(self, rounds: int, least: float, *, printed: bool) -> None:
-        """Make children agree with their parent, from the root down, several times (B8)."""
+    def infer(self, rounds: int, min_theta: float, *, printed: bool) -> None:
+        """Make the counts of children agree with their parent's, from the root down, several times (B8)."""
         children: dict[Path, list[Node]] = {}
         for level in self.levels[1:]:
             for node in level.values():
                 children.setdefault(node.path[:-1], []).append(node)
         parents = [(node, children[path]) for level in self.levels for path, node in level.items() if path in children]
         for _ in range(rounds):
-            for parent, own in parents:
-                _agree(parent, own, least, printed)
+            for parent, parent_children in parents:
+                _agree(parent, parent_children, min_theta, printed)
 
-    def mine(self, most: int, largest: int, related: NDArray[np.bool_] | None = None) -> list[Mined]:
-        """Return the `most` frequent sets of two to `largest` ranks.
+    def mine(self, max_sets: int, largest: int, related: NDArray[np.bool_] | None = None) -> list[Mined]:
+        """Return the `max_sets` most frequent sets of two to `largest` ranks.
 
-        A set is held by those whose path has its last member at some node and the others above it: counts of nodes
-        add up. Sets grow from their last member upwards, as FP-growth does it, and only where the sum is large enough.
-        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large.
-        No set has two ranks that are `related`, as an item is to one above it; paths do, as everyone on one holds both.
+        1. The people with a set are on the paths that have its last member at some node and its further members above
+           that node: the counts of these nodes add up.
+        2. Sets grow from their last member upwards, as in FP-growth (Han et al. 2000), while the sum is large enough.
+
+        Nodes with the value 0 count too: their estimates may be below 0, and without them the sums would be too large.
+        No set has two ranks that are `related`, as an item is to one above it. Paths do, each person on one has both.
         """
         nodes = [node for level in self.levels[1:] for node in level.values()]
         if not nodes:
             return []
-        held = np.zeros((len(nodes), len(self.chances)), bool)
+        has_rank = np.zeros((len(nodes), len(self.chances)), bool)
         for row, node in enumerate(nodes):
-            held[row, list(node.path)] = True
+            has_rank[row, list(node.path)] = True
         value = np.array([node.value for node in nodes])
-        heard = np.array([node.heard for node in nodes])
+        estimates = np.array([node.heard for node in nodes])
         variance = np.array([node.variance for node in nodes])
-        last = np.array([node.path[-1] for node in nodes])
-        best: list[tuple[float, Path, float, float]] = []
+        last_ranks = np.array([node.path[-1] for node in nodes])
+        heap: list[tuple[float, Path, float, float]] = []
 
         def grow(ranks: Path, rows: NDArray[np.int64]) -> None:
             for rank in range(ranks[0] - 1, -1, -1):
                 if related is not None and related[rank, list(ranks)].any():
                     continue
-                kept = rows[held[rows, rank]]
-                total = float(value[kept].sum())
-                if total <= 0 or (len(best) == most and total <= best[0][0]):
+                rank_rows = rows[has_rank[rows, rank]]
+                total = float(value[rank_rows].sum())
+                # A larger set is no more frequent: a sum below the least of a full heap ends this branch.
+                if total <= 0 or (len(heap) == max_sets and total <= heap[0][0]):
                     continue
-                wider = (rank, *ranks)
-                entry = (total, wider, float(heard[kept].sum()), float(variance[kept].sum()))
-                if len(best) < most:
-                    best.append(entry)
-                    best.sort()
+                grown_ranks = (rank, *ranks)
+                entry = (total, grown_ranks, float(estimates[rank_rows].sum()), float(variance[rank_rows].sum()))
+                if len(heap) < max_sets:
+                    heap.append(entry)
+                    heap.sort()
                 else:
-                    heappushpop(best, entry)
-                if len(wider) < largest:
-                    grow(wider, kept)
+                    heappushpop(heap, entry)
+                if len(grown_ranks) < largest:
+                    grow(grown_ranks, rank_rows)
 
         for rank in range(len(self.chances) - 1, -1, -1):
-            rows = np.flatnonzero(last == rank)
+            rows = np.flatnonzero(last_ranks == rank)
             if len(rows):
                 grow((rank,), rows)
-        return [Mined(ranks, total, *rest) for total, ranks, *rest in sorted(best, key=lambda one: (-one[0], one[1]))]
+        return [
+            Mined(ranks, total, *sums) for total, ranks, *sums in sorted(heap, key=lambda entry: (-entry[0], entry[1]))
+        ]
 
 
-def _agree(parent: Node, own: list[Node], least: float, printed: bool) -> None:
-    many, total = len(own), sum(node.value for node in own)
-    theta = 1.0 if parent.value < total or parent.guess <= 0 else sum(node.guess for node in own) / parent.guess
+def _agree(parent: Node, children: list[Node], min_theta: float, printed: bool) -> None:
+    """Move the counts of a parent and of its children to agree; `theta` is the share of the parent in its children."""
+    child_count, total = len(children), sum(node.value for node in children)
+    theta = 1.0 if parent.value < total or parent.guess <= 0 else sum(node.guess for node in children) / parent.guess
     theta = min(theta, 1.0)
-    if theta < least:
+    # Too small a share of the parent says too little of it.
+    if theta < min_theta:
         return
-    root = not parent.path  # everyone's basket begins with nothing: that count is known
-    if root:
-        better = parent.value
+    is_root = not parent.path  # each basket begins with the empty path: its count is known
+    if is_root:
+        parent_estimate = parent.value
     elif printed:
         # (b^2 - b) / (b^2 - 1) and (b - 1) / (b^2 - 1), with their common factor cancelled for the sake of one child.
-        better = (many * parent.value + total / theta) / (many + 1)
+        parent_estimate = (child_count * parent.value + total / theta) / (child_count + 1)
     else:
-        better = (many * parent.value + theta * total) / (many + theta**2)
-    parent.value = max(better, 0.0)
-    for node in own:
-        node.value = max(node.value + (better * theta - total) / many, 0.0)
+        # Least squares of the parent and of total / theta, with variances 1 and child_count / theta^2.
+        parent_estimate = (child_count * parent.value + theta * total) / (child_count + theta**2)
+    parent.value = max(parent_estimate, 0.0)
+    for node in children:
+        node.value = max(node.value + (parent_estimate * theta - total) / child_count, 0.0)
 
 
 def cut_share(ranks: Path, chances: Values, sizes: Values, height: int) -> float:
-    """Return which share of those who hold a set hold more items before its last one than the tree is high (B5).
+    """Return the share of a set's people with more items up to its last one than the tree is high (B5).
 
-    Whoever holds the set and some number of items besides has each of these before the last one with the chance that
-    the frequencies of the items give it.
+    Each further item of a person is before the last member of the set with the probability that the frequencies of the
+    items give, independently of the person's remaining items: their number is binomial.
 
     Parameters
     ----------
     ranks, chances
-        The set, and how frequent items are, by rank.
+        The ranks of the set, and the frequency of each item, by rank.
     sizes
-        Which share of people holds 1, 2, 3 … of the items.
+        The share of people with 1, 2, 3 … of the items.
     height
-        How many of a basket's items the tree has at most.
+        The largest number of a basket's items in the tree.
     """
-    last, own, many = ranks[-1], float(chances[list(ranks)].sum()), len(ranks)
-    others = float(chances.sum()) - own
-    before = float(chances[: last + 1].sum()) - own
-    chance = min(max(before / others, 0.0), 1.0) if others > 0 else 0.0
-    held = cut = 0.0
+    last_rank, set_chances, set_size = ranks[-1], float(chances[list(ranks)].sum()), len(ranks)
+    further_chances = float(chances.sum()) - set_chances
+    earlier_chances = float(chances[: last_rank + 1].sum()) - set_chances
+    chance = min(max(earlier_chances / further_chances, 0.0), 1.0) if further_chances > 0 else 0.0
+    set_people = cut_people = 0.0
     for size, share in enumerate(sizes.tolist(), 1):
-        if share > 0 and size >= many:
-            besides = size - many
+        if share > 0 and size >= set_size:
+            further_items = size - set_size
             fits = sum(
-                comb(besides, here) * chance**here * (1 - chance) ** (besides - here)
-                for here in range(min(besides, height - many) + 1)
+                comb(further_items, earlier) * chance**earlier * (1 - chance) ** (further_items - earlier)
+                for earlier in range(min(further_items, height - set_size) + 1)
             )
-            held += share * comb(size, many)
-            cut += share * comb(size, many) * (1 - min(fits, 1.0))
-    return cut / held if held > 0 else 0.0
+            # A basket of this size has comb(size, set_size) sets of the size of this one.
+            set_people += share * comb(size, set_size)
+            cut_people += share * comb(size, set_size) * (1 - min(fits, 1.0))
+    return cut_people / set_people if set_people > 0 else 0.0
 
 
 def balanced(values: Values, total: float) -> Values:
-    """Return the nearest values of 0 or more with this total (Norm-Sub)."""
+    """Return the nearest values of 0 or more with the given total (Norm-Sub, Wang et al. 2020)."""
     falling = np.sort(values)[::-1]
     shift = (total - np.cumsum(falling)) / np.arange(1, len(values) + 1)
-    kept = int(np.flatnonzero(falling + shift > 0)[-1])
-    fitting: Values = np.clip(values + shift[kept], 0.0, None)
+    last_positive = int(np.flatnonzero(falling + shift > 0)[-1])
+    fitting: Values = np.clip(values + shift[last_positive], 0.0, None)
     return fitting
 
 
 def balanced_at_random(values: Values, people: int) -> Values:
-    """Return values of 0 or more as the paper prints it: one person at a time is taken from a random one over 0.
+    """Return values of 0 or more as the paper prints it: one person at a time is taken from a random value above 0.
 
-    The randomness follows from the values, since a conversation has none of its own. Only values still over 0 are
-    taken from, and none where the rest is all there is.
+    The randomness follows from the values: a conversation has no randomness of its own. Only values still above 0 are
+    taken from, until the negative values are made up for or no value is above 0.
     """
     unit = 1.0 / max(people, 1)
     debt = round(float(-values[values < 0].sum()) / unit)
     counts = np.floor(np.clip(values, 0, None) / unit).astype(np.int64)
-    over = np.clip(values, 0, None) - counts * unit
+    fractions = np.clip(values, 0, None) - counts * unit
     seed = int.from_bytes(blake2b(values.tobytes(), digest_size=8).digest(), "little")
     generator = np.random.default_rng(seed)
     debt = min(debt, int(counts.sum()))
     while debt > 0:
         places = np.flatnonzero(counts)
-        taken = np.minimum(generator.multinomial(debt, np.full(len(places), 1 / len(places))), counts[places])
-        counts[places] -= taken
-        debt -= int(taken.sum())
-    left: Values = (counts * unit + over).astype(np.float64)
-    return left
+        # All of the debt at once, as many draws of one person each: a value that ran out is left out of the next step.
+        removed = np.minimum(generator.multinomial(debt, np.full(len(places), 1 / len(places))), counts[places])
+        counts[places] -= removed
+        debt -= int(removed.sum())
+    balanced_values: Values = (counts * unit + fractions).astype(np.float64)
+    return balanced_values

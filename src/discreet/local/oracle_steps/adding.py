@@ -1,51 +1,52 @@
-"""What reports add up to: the aggregate of a round, for every kind of oracle.
+"""The aggregate of a round, for each kind of oracle: the sums of its reports.
 
-An *aggregate* is an array of whole numbers that begins with zeros (`empty`). Blocks of reports are added to it (`add`),
-in any order and on any machine, as aggregates of parts of a round add up number by number to that of the whole. At the
-end it is read once (`decoded`): supports, from which everything else is computed. For most oracles the aggregate is the
-supports. Where devices draw from published seeds it is a table of seeds and buckets, which costs one step per report to
-add to, and seeds times candidates to read, whatever the number of people.
+An *aggregate* is an array of whole numbers that begins with zeros (`Adder.start`). Blocks of reports are added to it
+(`Adder.add`), in any order and on any machine, as aggregates of parts of a round add up number by number to that of the
+whole. At the end it is read once (`Adder.decode`) as supports, from which all results are computed. For most oracles
+the aggregate is the supports. Where devices draw from published seeds it is a table of seeds and buckets, which costs
+one step per report to add to, and seeds times candidates to read, whatever the number of people.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import Offsets
-from .reading import ReportColumns, ReportReader
+from .codec import ReportColumns
 
 Counts: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """Who answered what: the values of each row, and the number of the person behind it in the simulation."""
+    """The answers of a simulation: the values of each row, and the number of its person."""
 
     offsets: Offsets
     held: NDArray[np.int32]
     people: NDArray[np.int64]
 
     def arguments(self, seed: int) -> tuple[Offsets, NDArray[np.int32], NDArray[np.int64], np.uint64]:
-        """Return what every kernel of devices begins with."""
+        """Return the first arguments of each kernel of devices."""
         return self.offsets, self.held, self.people, np.uint64(seed)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedReports:
-    """How many reports every two of some values have in common beyond what people hold explains.
+    """The excess of the reports that name both of two values over the reports that honest holders explain.
 
     Parameters
     ----------
     more, variance
-        By how many that is, and how far chance takes it: honest reports make 0 of it on average, whatever is held.
+        The excess of each pair of values, and its variance; of honest reports, its mean is 0 for any baskets.
     worth
-        What a made-up report that names both adds to it, over what it adds to the support of either.
+        The effect of a forged report that names both values on the excess, relative to its effect on the support of
+        one value.
     """
 
     more: NDArray[np.float64]
@@ -55,77 +56,76 @@ class SharedReports:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AggregateReading:
-    """An aggregate that was read: the supports that it stands for."""
+    """An aggregate that was read: the supports of the candidates."""
 
     supports: Counts
 
     def shared(self, values: NDArray[np.int64]) -> SharedReports | None:
-        """Return how often every two of some values come together, where an aggregate tells; None where it does not."""
+        """Return the excess of shared reports of each pair of values; None if the aggregate does not tell it."""
         return None
 
     def together(self, values: NDArray[np.int64]) -> Counts | None:
-        """Return how many reports name both of every two values, where an aggregate tells; None where it does not."""
+        """Return the number of reports with both values of each pair; None if the aggregate does not tell it."""
         return None
 
 
-class ReportAdder(ReportReader):
-    """How reports of an oracle are added up. Subclasses say what a report supports."""
+class Adder(ABC):
+    """The addition of the reports of an oracle."""
 
-    @property
-    @abstractmethod
-    def kept(self) -> int:
-        """How many whole numbers an aggregate is read as."""
-
-    @abstractmethod
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
+    # Whether adding a report takes one step: a simulation then makes single reports at each speed.
+    quick: ClassVar[bool] = False
+    # Whether one block of reports is added on all cores: a second aggregate in another thread then saves no time.
+    on_all_cores: bool = False
 
     @abstractmethod
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Return what these reports by themselves support, counted report by report."""
-
-    def expecting(self, people: int) -> Self:
-        """Return the oracle as so many people are best asked through it: a public number, known before anyone is."""
-        return self
-
-    def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the oracle as it was put to people before, by its form, where `expecting` made the difference."""
-        return self
-
-    def empty(self) -> Counts:
+    def start(self) -> Counts:
         """Return the aggregate of no reports."""
-        return np.zeros(self.kept, np.int64)
 
+    @abstractmethod
     def add(self, aggregate: Counts, columns: ReportColumns, times: int = 1) -> None:
-        """Add a block of reports to an aggregate; -1 times takes reports out that are in there."""
-        aggregate += times * self.supports(columns)
+        """Add a block of reports to an aggregate, or take it out again with `times` -1."""
 
-    @property
-    def adds_on_all_cores(self) -> bool:
-        """Whether a block of reports is added on all cores by itself: a second aggregate then makes nothing quicker."""
-        return False
-
-    def add_drawn(
-        self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
-    ) -> None:
-        """Add everyone's reports: made one by one, or what they add up to drawn, where that is quicker."""
-        self.add(aggregate, self.reports(answered, seed))
-
-    def reading(self, aggregate: Counts) -> AggregateReading:
-        """Return an aggregate read; it may be the aggregate's own memory."""
+    def read(self, aggregate: Counts) -> AggregateReading:
+        """Return the reading of an aggregate; it may share the memory of the aggregate."""
         return AggregateReading(supports=aggregate)
 
-    def decoded(self, aggregate: Counts) -> Counts:
-        """Return the supports that an aggregate stands for."""
-        return self.reading(aggregate).supports
+    def decode(self, aggregate: Counts) -> Counts:
+        """Return the supports of an aggregate."""
+        return self.read(aggregate).supports
 
-    def lots(self, aggregate: Counts) -> Counts | None:
-        """Return how many reports drew each of some lots that are all as likely.
+    def count_lots(self, aggregate: Counts) -> Counts | None:
+        """Return the number of reports with each lot; None for an oracle without lots.
 
-        A lot is drawn without looking at the basket and told, such as the number of a seed. None where there are none.
+        A lot is a public random choice of the device that does not depend on its basket, such as the number of a seed.
+        All lots are equally likely.
         """
         return None
 
-    def lot(self, columns: ReportColumns) -> NDArray[np.uint32]:
-        """Return the lot that each report drew, where there are lots."""
+    def find_lots(self, columns: ReportColumns) -> NDArray[np.uint32]:
+        """Return the lot of each report, for an oracle with lots."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SupportAdder(Adder):
+    """Adds up the supports of each block of reports.
+
+    Parameters
+    ----------
+    size
+        The length of the supports.
+    supports
+        The function from a block of reports to its supports.
+    """
+
+    size: int
+    supports: Callable[[ReportColumns], Counts]
+    on_all_cores: bool = False
+
+    def start(self) -> Counts:
+        """Return supports of 0."""
+        return np.zeros(self.size, np.int64)
+
+    def add(self, aggregate: Counts, columns: ReportColumns, times: int = 1) -> None:
+        """Add the supports of the reports."""
+        aggregate += times * self.supports(columns)

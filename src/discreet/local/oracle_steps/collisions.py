@@ -1,7 +1,7 @@
-"""What collisions cost where devices draw from published seeds, and how many seeds there have to be.
+"""The cost of collisions under published seeds, and the number of seeds to publish.
 
-All of it follows from public numbers: people, candidates, epsilon, padding. `olh.md` and `wheel.md` derive it, in their
-sections *Published seeds*; `published` reads the tables that it is about.
+Both follow from public numbers: people, candidates, epsilon, padding. `olh.md` and `wheel.md` derive the formulas, in
+their sections *Published seeds*; `published` reads the tables.
 """
 
 from __future__ import annotations
@@ -10,93 +10,114 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, lgamma, log, log1p, sqrt
+from typing import Any
 
 import numpy as np
 
+# The derivations of these bounds, and their measurements, are in `olh.md` and `wheel.md`.
 LEAST_SEEDS = 1 << 10
 MOST_CELLS = 1 << 27
-"""Cells of a table that an oracle is chosen for: 1 GiB. Where it would need more, seeds are fresh."""
+"""The largest number of cells of a table: 1 GiB. Where a table would need more, seeds are fresh."""
 LOSS = 0.05
-"""By how much of its own the variance may grow for seeds that are published."""
+"""The largest relative growth of the variance of a symbol outside all baskets, for seeds that are published."""
 WORTH = 16
-"""Reports per seed from which on a table is worth having."""
+"""The least number of reports per seed for which a table is cheaper than single reports."""
 FAR = 3.0
-"""Deviations from which on a value counts as frequent."""
+"""The least number of standard deviations of a frequent value."""
 WELL = 64
-"""Cells for each value that is solved for: the matrix is then within a quarter of the identity."""
+"""The least number of cells for each value that is solved for: the matrix is then within a quarter of the identity."""
 PAIRED = 64
-"""Values, for each that is held, whose pairs are looked at: the most frequent ones."""
+"""The number of most frequent values, per value of a basket, with their pairs considered."""
 PARTNERS = 1024
-"""Seeds for each pair of a value that is taken off: its pairs then add no more than a 1,024th to its variance."""
+"""The least seeds for each subtracted pair of a value: its pairs add at most 1 / 1,024 to its variance."""
 SURE = 1000
-"""Of so many families of seeds, one may have a cell from which a report adds more than is said."""
-_MISSED = 4.5  # what values below that leak at most: the largest k^2 P(N < 3 - k), in variances each
-_FALSE = 1 / 700  # of all values, that noise alone makes frequent
+"""One of this number of families of seeds may have a cell through which a report adds more than `amplified` says."""
+_MISSED_VARIANCE = 4.5  # of a value below `FAR` deviations, in variances: the largest k^2 P(N < 3 - k), N normal
+_FALSE_FREQUENT = 1 / 700  # the share of values that noise alone makes frequent: P(N > 3) = 1 / 741
 
 
 def takes_pairs(held: int, seeds: int, buckets: int) -> bool:
-    """Return whether pairs are taken off a table: where any two values share a bucket for 64 seeds or so."""
+    """Return whether pairs are subtracted from a table: if any two values share a bucket for about `WELL` seeds."""
     return held > 1 and seeds >= WELL * buckets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overlaps:
-    """What the values of one device that share a bucket leave in a table at most, where all devices hold the same set.
+    """The variance from values of one device in one bucket, in the worst case: equal baskets of all devices.
 
-    Both are variances of a frequency, times the number of seeds.
+    Each number is a variance of a frequency, times the number of seeds.
 
     Parameters
     ----------
     pairs
-        Of every two of them by themselves.
+        Of a value outside the basket: from two values of the basket in one bucket.
     more
-        Of three and more.
+        Of a value outside the basket: from three and more.
+    company
+        Of a value of the basket.
+    crowded_company
+        Of a value of the basket after pairs were subtracted: from three and more.
     """
 
     pairs: float = 0.0
     more: float = 0.0
+    company: float = 0.0
+    crowded_company: float = 0.0
 
     @staticmethod
     @lru_cache(maxsize=64)
     def of(held: int, buckets: int, own: float) -> Overlaps:
-        """Return them for so many held values and buckets, and the probability of a bucket that a value is in."""
+        """Return the variances for a basket of `held` values; `own` is the probability of a bucket of the basket."""
 
-        def left(many: int) -> float:
-            """Return the variance of a cell over all hash functions, less what each value by itself explains."""
-            filled = np.zeros(many + 1)
+        def unexplained_variance(value_count: int) -> float:
+            """Return the variance of a cell over all hash functions, less the part that single values explain."""
+            filled = np.zeros(value_count + 1)
             filled[0] = 1.0
-            taken = np.arange(many + 1)
-            for _ in range(many):  # one value more falls into a bucket that is taken, or into another one
-                stay = filled * taken / buckets
+            # The law of the number of filled buckets: one value at a time falls into a filled bucket or a new one.
+            filled_counts = np.arange(value_count + 1)
+            for _ in range(value_count):
+                stay = filled * filled_counts / buckets
                 filled = stay + np.concatenate(([0.0], (filled - stay)[:-1]))
-            rest = (1 - taken * own) / (buckets - taken)
-            squares = float((filled * (taken * own**2 + (buckets - taken) * rest**2)).sum())
-            other = 1 / buckets
-            alone = many * ((own - other) / (1 - other)) ** 2 * (1 - other)
-            return max(0.0, squares - other - alone) / buckets / (own - other) ** 2
+            empty_chance = (1 - filled_counts * own) / (buckets - filled_counts)
+            squares = float((filled * (filled_counts * own**2 + (buckets - filled_counts) * empty_chance**2)).sum())
+            uniform = 1 / buckets
+            single_values = value_count * ((own - uniform) / (1 - uniform)) ** 2 * (1 - uniform)
+            return max(0.0, squares - uniform - single_values) / buckets / (own - uniform) ** 2
 
         if held < 2:
             return Overlaps()
-        pairs = comb(held, 2) * left(2)
-        return Overlaps(pairs=pairs, more=max(0.0, left(held) - pairs))
+        pairs = comb(held, 2) * unexplained_variance(2)
+        # N further values in the bucket of a value, binomial, make it no likelier, and N of them explain that. Pairs
+        # explain 1 + (held - 2) / buckets for each of N (N + 1) / 2, as the two of a pair meet further values too.
+        companions = np.arange(held)
+        logs = [lgamma(held) - lgamma(count + 1) - lgamma(held - count) for count in companions.tolist()]
+        chances = np.exp(np.array(logs) + companions * log(1 / buckets) + (held - 1 - companions) * log1p(-1 / buckets))
+        excess = (1 + (held - 2) / buckets) * companions * (companions + 1) / 2 - companions
+        crowded = float(chances @ excess**2 - (chances @ excess) ** 2) * (buckets / (buckets - 1)) ** 2
+        return Overlaps(
+            pairs=pairs,
+            more=max(0.0, unexplained_variance(held) - pairs),
+            company=(held - 1) / (buckets - 1),
+            crowded_company=crowded,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collisions:
-    """What collisions cost where devices draw from published seeds: parts of the variance of an estimate.
+    """The cost of collisions under published seeds, as parts of the variance of an estimate.
 
     Parameters
     ----------
     seeds, buckets
-        How many there are.
+        The number of published seeds, and of buckets of each.
     symbols
-        How many there are, dummies among them.
+        The number of symbols, with the dummies.
     noise
-        The variance of a symbol's frequency that the reports of all people make, for a rare one.
+        The variance of a rare symbol's frequency from the reports of all people.
     held
-        How many symbols a device answers for at most.
+        The largest number of symbols that a device answers for.
     overlaps
-        What those of one device leave in a table that share a bucket.
+        The variance from symbols of one device in one bucket.
     """
 
     seeds: int
@@ -108,76 +129,104 @@ class Collisions:
 
     @property
     def cells(self) -> float:
-        """The cells that can be told apart: what collisions are divided by."""
+        """The number of independent cells: the cells of a seed add up to its reports."""
         return float(self.seeds * (self.buckets - 1))
 
     @property
-    def alone(self) -> float:
-        """How many symbols can matter: those with a frequency of two deviations, as all add up to what is held."""
+    def relevant_symbols(self) -> float:
+        """The largest number of symbols with a frequency of two deviations: all frequencies add up to `held`."""
         return min(float(self.symbols), self.held * 0.5 / sqrt(self.noise))
 
     @property
-    def together(self) -> float:
-        """How many pairs of symbols can matter; they are told less exactly by as much as they share buckets seldom."""
+    def relevant_pairs(self) -> float:
+        """The largest number of pairs with a frequency of two deviations; a pair is seen in one of `buckets` rows."""
         if not takes_pairs(self.held, self.seeds, self.buckets):
             return 0.0
         return min(comb(self.symbols, 2), comb(self.held, 2) * 0.5 / sqrt(self.noise * self.buckets))
 
     @property
-    def matter(self) -> float:
-        """How many of both can matter at most."""
-        return self.alone + self.together
+    def relevant(self) -> float:
+        """The largest number of symbols and pairs with a frequency of two deviations."""
+        return self.relevant_symbols + self.relevant_pairs
 
     @property
     def solved(self) -> float:
-        """By which part the variance grows as frequent symbols are solved for, and pairs of them."""
-        pairs, rough = takes_pairs(self.held, self.seeds, self.buckets), sqrt(self.noise * self.buckets)
-        looked = min(self.symbols, PAIRED * self.held, self.held / FAR / rough) if pairs else 0.0
-        partners = min(looked, self.seeds / PARTNERS, (self.held - 1) * 0.5 / rough)
-        false = self.symbols + looked**2 / 2
-        return min(self.matter + false * _FALSE, self.cells / WELL) / self.cells + partners / self.seeds
+        """The relative growth of the variance by solving for frequent symbols, and for pairs of them."""
+        pairs, pair_deviation = takes_pairs(self.held, self.seeds, self.buckets), sqrt(self.noise * self.buckets)
+        paired_symbols = min(self.symbols, PAIRED * self.held, self.held / FAR / pair_deviation) if pairs else 0.0
+        partners = min(paired_symbols, self.seeds / PARTNERS, (self.held - 1) * 0.5 / pair_deviation)
+        tests = self.symbols + paired_symbols**2 / 2
+        return min(self.relevant + tests * _FALSE_FREQUENT, self.cells / WELL) / self.cells + partners / self.seeds
+
+    @property
+    def _exceeds_room(self) -> bool:
+        return self.relevant > self.cells / WELL
 
     @property
     def leaked(self) -> float:
-        """By which part of a rare symbol's variance that of all grows, for what is not taken off."""
-        most = self.cells / WELL
-        few = self.matter > most
-        beyond = self.held**2 / (most * self.noise) if few else 0.0
-        # Pairs with a value that is not looked at, and those that a value has too many of.
-        rest = 1 / PAIRED + (self.held - 1) * PARTNERS / self.seeds if self.together and not few else 1.0
-        left = self.overlaps.more + self.overlaps.pairs * min(1.0, rest)
-        return (_MISSED * self.matter + beyond) / self.cells + left / (self.seeds * self.noise)
+        """The growth of all variances by all that is not subtracted, as a part of a rare symbol's variance."""
+        unsolved = self.held**2 * WELL / (self.cells * self.noise) if self._exceeds_room else 0.0
+        # Pairs with a value below the most frequent ones, and the pairs of a value beyond its allowance.
+        subtracts_pairs = self.relevant_pairs and not self._exceeds_room
+        unsubtracted = 1 / PAIRED + (self.held - 1) * PARTNERS / self.seeds if subtracts_pairs else 1.0
+        overlap_variance = self.overlaps.more + self.overlaps.pairs * min(1.0, unsubtracted)
+        return (_MISSED_VARIANCE * self.relevant + unsolved) / self.cells + overlap_variance / (self.seeds * self.noise)
+
+    def leaked_by_company(self, frequency: Any) -> Any:
+        """Return the largest variance of a symbol's frequency from the further symbols of its holders.
+
+        Where one of these shares a bucket with the symbol, the bucket is no likelier, so that the symbol seems rarer
+        over the seeds that have it so. `wheel.md` derives it, from the squares of how many people hold both.
+        """
+        variance = self.overlaps.company * frequency**2
+        if self.relevant_pairs and not self._exceeds_room:
+            company = (self.held - 1) * frequency
+            unpaired = np.minimum(company / PAIRED, self.held / (4 * PAIRED))
+            excess_partners = company**2 * PARTNERS / (4 * self.seeds)
+            missed_pairs = _MISSED_VARIANCE / 2 * company * sqrt(self.noise * self.buckets)
+            # Pairs are subtracted but for three kinds: with a rare partner, beyond the allowance, and too weak to see.
+            remainder = (unpaired + excess_partners + missed_pairs) / (self.buckets - 1)
+            variance = np.minimum(variance, remainder + self.overlaps.crowded_company * frequency**2)
+        return (variance if np.ndim(frequency) else float(variance)) / self.seeds
 
 
 @lru_cache(maxsize=256)
 def amplified(seeds: int, buckets: int, symbols: int, held: int = 1) -> Fraction:
-    """Return how much more one report can add to a value's estimate than with fresh seeds.
+    """Return the largest influence of one report on a value's estimate, relative to the influence with fresh seeds.
 
-    Solving adds what the report says of other values that are solved for, and of pairs of them, each with a small
-    weight of either sign. Given how many of them lie in a cell, that is a sum over seeds of terms of mean 0, whose
-    tail Bernstein's inequality bounds. How many lie in a cell is binomial. With hash functions that behave as random
-    ones, no cell adds more to any symbol, but for one family of seeds in `SURE`: `wheel.md` proves it.
+    Solving adds the report's evidence about all values and pairs that are solved for, each with a small weight of
+    either sign.
+
+    1. Given the number of them in a cell, the sum over seeds has terms of mean 0: Bernstein's inequality bounds its
+       tail.
+    2. The number in a cell is binomial.
+
+    With hash functions that behave as random functions, no cell adds more to any symbol, but for one family of seeds in
+    `SURE`: `wheel.md` proves it.
     """
     cells, rows = buckets - 1, float(seeds)
-    chances = log(2 * SURE * seeds * buckets * symbols)
-    usual = cells * rows / (WELL * buckets)
-    members = usual + sqrt(2 * usual * chances) + chances / 3
+    log_cases = log(2 * SURE * seeds * buckets * symbols)  # a union bound over all cells and symbols, both signs
+    mean_members = cells * rows / (WELL * buckets)
+    members = mean_members + sqrt(2 * mean_members * log_cases) + log_cases / 3
     variance = np.array([members / (cells * rows) + 1 / (WELL * cells**2)])
     logs, largest = np.zeros(1), buckets / (cells * rows)
     if takes_pairs(held, seeds, buckets):
-        looked, partners = min(symbols, PAIRED * held), seeds // PARTNERS
-        inside = np.arange(looked + 1)
-        choices = [lgamma(looked + 1) - lgamma(one + 1) - lgamma(looked - one + 1) for one in inside.tolist()]
-        logs = np.array(choices) - inside * log(buckets) + (looked - inside) * log1p(-1 / buckets)
-        own = np.minimum(inside, partners) * buckets * (buckets / cells) ** 3
-        others = inside * np.minimum(np.maximum(inside - 1, 0), partners) / 2
-        variance = variance + (own + others * buckets / cells / (1 - 2 / buckets) ** 2) / rows
+        paired_symbols, partners = min(symbols, PAIRED * held), seeds // PARTNERS
+        inside = np.arange(paired_symbols + 1)
+        choices = [
+            lgamma(paired_symbols + 1) - lgamma(count + 1) - lgamma(paired_symbols - count + 1)
+            for count in inside.tolist()
+        ]
+        logs = np.array(choices) - inside * log(buckets) + (paired_symbols - inside) * log1p(-1 / buckets)
+        own_pairs = np.minimum(inside, partners) * buckets * (buckets / cells) ** 3
+        further_pairs = inside * np.minimum(np.maximum(inside - 1, 0), partners) / 2
+        variance = variance + (own_pairs + further_pairs * buckets / cells / (1 - 2 / buckets) ** 2) / rows
         largest *= buckets
     variance *= (8 / 7) ** 2
     low, high = 0.0, float(seeds)
     while high > low + 0.001:
         middle = (low + high) / 2
-        exceeded = np.logaddexp.reduce(logs - middle**2 / (2 * (variance + largest * middle / 3))) > -chances
+        exceeded = np.logaddexp.reduce(logs - middle**2 / (2 * (variance + largest * middle / 3))) > -log_cases
         low, high = (middle, high) if exceeded else (low, middle)
     return Fraction(49, 48) * (1 + Fraction(high).limit_denominator(1000))
 
@@ -191,22 +240,22 @@ def seeds_for(
     overlaps: Overlaps | None = None,
     loss: float = LOSS,
 ) -> int | None:
-    """Return how many seeds to publish for so many people, a power of two; None where fresh ones are better.
+    """Return the number of seeds to publish, the least sufficient power of two; None where fresh seeds are better.
 
     Parameters
     ----------
     people, buckets, symbols
-        How many there are, dummies among the symbols.
+        The number of people, of buckets, and of symbols with the dummies.
     noise
-        The variance of a symbol's frequency that one report makes, for a rare one.
+        The variance of a rare symbol's frequency from one report.
     held, overlaps
         As for `Collisions`.
     loss
-        By how much of its own the variance may grow.
+        The largest relative growth of the variance of a symbol outside all baskets.
     """
     seeds = LEAST_SEEDS
     while seeds * WORTH <= people and seeds * buckets <= MOST_CELLS:
-        added = Collisions(
+        collisions = Collisions(
             seeds=seeds,
             buckets=buckets,
             symbols=symbols,
@@ -214,7 +263,7 @@ def seeds_for(
             held=held,
             overlaps=overlaps or Overlaps(),
         )
-        if added.solved + added.leaked <= loss:
+        if collisions.solved + collisions.leaked <= loss:
             return seeds
         seeds *= 2
     return None

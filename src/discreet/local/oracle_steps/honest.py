@@ -1,8 +1,8 @@
-"""What honest reports look like, whatever people hold, and what one report can add: public numbers of an oracle.
+"""The law of honest reports for any data, and the largest influence of one report: public numbers of an oracle.
 
-Every report has a *blank* law, which depends on the oracle's numbers alone. No basket makes any report more than
-`ratio` times as likely as the blank law does, since the report is private. So what is improbable under the blank law is
-improbable for everybody, whatever the data are. `local/study/screening.md` has the proofs.
+Each report has a *blank* law, which depends on the oracle's numbers alone. No basket makes any report more than `ratio`
+times as likely as the blank law does, since the report is private. So an event that is improbable under the blank law
+is improbable for each person, for any data. `local/study/screening.md` has the proofs.
 """
 
 from __future__ import annotations
@@ -16,130 +16,143 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# The probability that a report names all of some values, at least so many of them: one number for 0, 1, 2 ... of them.
+# For a number n of given values: the probabilities that a report names at least 0, 1, 2 ... n of the values.
 Tail: TypeAlias = Callable[[int], NDArray[np.float64]]
 
-SEED_BITS = 63  # of a seed: an odd number of 32 bits and any number of 32 bits
+SEED_BITS = 63  # an odd multiplier of 32 bits (31 of them free) and an increment of 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Influence:
-    """What one report can add, whoever sent it.
+    """The largest influence of one report on estimates, for any sender.
 
     Parameters
     ----------
     people
-        By how many people the estimate of one value grows with one report that names it, beside a report that says
-        nothing. An honest holder's report adds one person on average.
+        The growth of the estimate of one value, in people, by one report that names the value instead of a report that
+        says nothing. An honest holder's report adds one person on average.
     values
-        To how many values of the sender's choice one report can add as much at once.
+        The largest number of values, chosen by the sender, that one report can name at once.
     """
 
     people: Fraction
     values: int
 
     def harm(self, targets: int) -> float:
-        """Return how many people one report adds to each of so many values, when reports share them out evenly."""
+        """Return the people that one report adds to each target value, when reports divide the targets evenly."""
         return float(self.people) * min(1.0, self.values / targets)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Together:
-    """Two given values in one report, for one way to hold them: the chances that it names both, the one, the other."""
+class PairLaw:
+    """The probabilities that a report names both of two given values, the first, and the second, for one basket."""
 
     both: Fraction
-    one: Fraction
-    other: Fraction
+    first_value: Fraction
+    second_value: Fraction
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HonestLaw:
-    """How honest reports come about, whatever is held.
+    """The law of honest reports, for any basket.
 
     Parameters
     ----------
     p_other
-        The probability that a report names a value that is not held.
-    together
-        Two given values, for every way to hold neither, one or both of them.
+        The probability that a report names a value outside the basket.
+    pair_laws
+        The law of two given values, for baskets with no value, one value or both values.
     ratio
-        How much likelier any report is for some basket than under the blank law, at most.
+        The largest ratio of the probability of a report for a basket to its probability under the blank law.
     tail
-        For a number of given values: the probability under the blank law that a report names at least 0, 1, 2 … of
-        them. None where it is not known.
+        For a number n of given values: the probabilities under the blank law that a report names at least 0, 1, 2 … n
+        of the values. None where the law is not known.
     """
 
     p_other: Fraction
-    together: tuple[Together, ...]
+    pair_laws: tuple[PairLaw, ...]
     ratio: Fraction
     tail: Tail | None
 
     @property
     def excess(self) -> Fraction:
-        """How much more often, at most, two values are named together than how often each is named explains.
+        """The largest mean of (I - q) (J - q), with I and J for "the report names this value" and q = `p_other`.
 
-        That is the mean of (1 - q) (1 - q) over reports that name both, -q (1 - q) for one and q q for none, where q is
-        the chance of a value that is not held: it is next to nothing, or less, whatever is held.
+        It measures how much more often two values are named together than both alone explain: it is nearly 0, or
+        negative, for any basket.
         """
         q = self.p_other
-        return max(way.both - q * (way.one + way.other) + q * q for way in self.together)
+        # E (I - q) (J - q) = P(both) - q (P(I) + P(J)) + q^2.
+        return max(law.both - q * (law.first_value + law.second_value) + q * q for law in self.pair_laws)
 
     @property
     def square(self) -> Fraction:
-        """The largest mean square of the same."""
+        """The largest mean of (I - q)^2 (J - q)^2, with I, J and q as for `excess`."""
         q = self.p_other
         return max(
-            way.both * (1 - q) ** 4
-            + (way.one + way.other - 2 * way.both) * (1 - q) ** 2 * q**2
-            + (1 - way.one - way.other + way.both) * q**4
-            for way in self.together
+            law.both * (1 - q) ** 4
+            + (law.first_value + law.second_value - 2 * law.both) * (1 - q) ** 2 * q**2
+            + (1 - law.first_value - law.second_value + law.both) * q**4
+            for law in self.pair_laws
         )
 
 
-def apart(own: Fraction, other: Fraction) -> tuple[Together, ...]:
-    """Return the ways of an oracle for one value whose other values are named independently of each other."""
-    return (Together(both=other * other, one=other, other=other), Together(both=own * other, one=own, other=other))
+def independent_pair_laws(own: Fraction, other: Fraction) -> tuple[PairLaw, ...]:
+    """Return the pair laws of an oracle for one value that names all further values independently.
+
+    `own` and `other` are the probabilities that a report names a value in the basket, and a value outside of it.
+    """
+    return (
+        PairLaw(both=other * other, first_value=other, second_value=other),
+        PairLaw(both=own * other, first_value=own, second_value=other),
+    )
 
 
-def independent(chance: Fraction) -> Tail:
-    """Return the tails where each value is named by itself with this chance."""
+def independent_tail(chance: Fraction) -> Tail:
+    """Return the tails of a binomial law: each value is named independently with the probability `chance`."""
 
-    def tail(many: int) -> NDArray[np.float64]:
-        at = np.arange(many + 1)
-        likely, unlikely = log(chance), log1p(-float(chance))
-        logs = [_choose(many, named) + named * likely + (many - named) * unlikely for named in at.tolist()]
-        return _from(logs)
-
-    return tail
-
-
-def without_putting_back(symbols: int, drawn: int) -> Tail:
-    """Return the tails where so many of all symbols are drawn, each set as likely."""
-
-    def tail(many: int) -> NDArray[np.float64]:
-        whole = _choose(symbols, drawn)
-        logs = [_choose(many, named) + _choose(symbols - many, drawn - named) - whole for named in range(many + 1)]
-        return _from(logs)
+    def tail(value_count: int) -> NDArray[np.float64]:
+        log_named, log_unnamed = log(chance), log1p(-float(chance))
+        logs = [
+            _log_binomial(value_count, named) + named * log_named + (value_count - named) * log_unnamed
+            for named in range(value_count + 1)
+        ]
+        return _sum_tails(logs)
 
     return tail
 
 
-def found_together(chance: Fraction, bits: int = SEED_BITS) -> int:
-    """Return how many values of one's choice some seed of so many bits puts together.
+def tail_without_replacement(symbols: int, sample_size: int) -> Tail:
+    """Return the tails of a hypergeometric law: a report names a random subset of `sample_size` symbols."""
 
-    Each further value lies where the first does with this chance, so that one of 2^bits seeds does it for all of them.
+    def tail(value_count: int) -> NDArray[np.float64]:
+        log_subsets = _log_binomial(symbols, sample_size)
+        logs = [
+            _log_binomial(value_count, named) + _log_binomial(symbols - value_count, sample_size - named) - log_subsets
+            for named in range(value_count + 1)
+        ]
+        return _sum_tails(logs)
+
+    return tail
+
+
+def count_colliding_values(chance: Fraction, bits: int = SEED_BITS) -> int:
+    """Return the number of values, chosen by the sender, that some seed of `bits` bits hashes together.
+
+    Each further value meets the first with the probability `chance`. Of 2^bits seeds, one is expected to put n further
+    values there as long as 2^bits * chance^n >= 1.
     """
     return 1 + int(bits * log(2) / -log(chance))
 
 
-def _choose(many: int, chosen: int) -> float:
+def _log_binomial(total: int, chosen: int) -> float:
     """Return the logarithm of a binomial coefficient; that of 0 is -infinity."""
-    if not 0 <= chosen <= many:
+    if not 0 <= chosen <= total:
         return -np.inf
-    return lgamma(many + 1) - lgamma(chosen + 1) - lgamma(many - chosen + 1)
+    return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
 
 
-def _from(logs: list[float]) -> NDArray[np.float64]:
-    """Return the sums from each place on."""
+def _sum_tails(logs: list[float]) -> NDArray[np.float64]:
+    """Return the sum of probabilities from each position on; rounding must not make a sum larger than 1."""
     tails: NDArray[np.float64] = np.cumsum(np.exp(np.array(logs))[::-1])[::-1]
     return np.minimum(tails, 1.0)

@@ -1,8 +1,8 @@
-"""How many reports meet every symbol, where both are points of a projective space: all hyperplanes summed at once.
+"""The reports that meet each symbol, both points of a projective space: the sums over all hyperplanes at once.
 
-The points that meet a symbol are a hyperplane, which has one point in `field`. Summing each by itself would cost
-symbols times points. Here coordinates are summed out one after the other, as in a Fourier transform and in whole
-numbers: a step turns one coordinate of the reports into one of the symbols, and costs `field` additions per cell.
+The points that meet a symbol are a hyperplane, about one point in `field` of the space. A sum for each symbol alone
+would cost symbols times points. Here coordinates are summed out one after another, as in a Fourier transform and in
+whole numbers: a step turns one coordinate of the reports into one of the symbols, and costs `field` additions per cell.
 `local/oracles/geometry.md` has the proof.
 """
 
@@ -18,32 +18,33 @@ from ...kernels.jit import in_threads, threads
 from ..device.loss import points
 from .adding import Counts
 
-_PIECE = 1 << 12  # places, of field times field cells each, from which on threads share them
+_MIN_PLACES = 1 << 12  # places of one thread, of field times field cells each: fewer do not pay for a thread
 
 
-def met(cells: Counts, field: int, coordinates: int, wanted: int) -> Counts:
-    """Return how many reports meet each of the first `wanted` points, from how many there are of every point."""
-    # Of how many points of one coordinate less the wanted ones go on, down to those of one coordinate.
-    needed = [wanted]
+def met(cells: Counts, field: int, coordinates: int, point_count: int) -> Counts:
+    """Return the number of reports that meet each of the first `point_count` points, from the reports of each point."""
+    # The number of points that are needed with each number of coordinates, from all of them down to one.
+    needed_counts = [point_count]
     for _ in range(coordinates - 1):
-        needed.append((needed[-1] - 2) // field + 1 if needed[-1] > 1 else 0)
-    found, before = np.zeros(needed.pop(), np.int64), int(cells[0])
-    for many in range(2, coordinates + 1):
-        # Reports whose last coordinate is the first that is not 0 have been looked at; these have `many` behind it.
-        found = _extended(found, cells[points(field, many - 1) : points(field, many)], field, needed.pop(), before)
-        before += int(cells[points(field, many - 1) : points(field, many)].sum())
-    return found
+        needed_counts.append((needed_counts[-1] - 2) // field + 1 if needed_counts[-1] > 1 else 0)
+    report_counts, reports_before = np.zeros(needed_counts.pop(), np.int64), int(cells[0])
+    for length in range(2, coordinates + 1):
+        # A group of reports has its leading 1 at one position; groups come from the last position to the first.
+        group = cells[points(field, length - 1) : points(field, length)]
+        report_counts = _add_coordinate(report_counts, group, field, needed_counts.pop(), reports_before)
+        reports_before += int(cells[points(field, length - 1) : points(field, length)].sum())
+    return report_counts
 
 
 def coordinates_of(numbers: NDArray[np.int64], field: int, coordinates: int) -> NDArray[np.int64]:
     """Return the coordinates of points, a row per point: the first that is not 0 is 1."""
-    found = np.zeros((len(numbers), coordinates), np.int64)
-    left = numbers.copy()
-    for at in range(coordinates - 1, -1, -1):
-        # The 1 that leads has the number 0 left of it, and the zeros before it none.
-        found[:, at] = np.where(left > 0, (left - 1) % field, left == 0)
-        left = np.where(left > 0, (left - 1) // field, -1)
-    return found
+    rows = np.zeros((len(numbers), coordinates), np.int64)
+    quotients = numbers.copy()
+    for column in range(coordinates - 1, -1, -1):
+        # At the leading 1 the quotient is 0; before it, at the leading zeros, it is -1.
+        rows[:, column] = np.where(quotients > 0, (quotients - 1) % field, quotients == 0)
+        quotients = np.where(quotients > 0, (quotients - 1) // field, -1)
+    return rows
 
 
 @lru_cache(maxsize=1)
@@ -52,73 +53,75 @@ def _inverses(field: int) -> NDArray[np.int64]:
 
 
 def numbers_of(places: NDArray[np.int64], field: int) -> NDArray[np.int64]:
-    """Return the numbers of points by any coordinates of theirs, a row per point: multiples are one point."""
+    """Return the number of each point from any of its coordinates, a row per point: multiples are one point."""
     inverse = _inverses(field)
-    first = places[np.arange(len(places)), (places != 0).argmax(1)]
-    scaled = places * inverse[first][:, None] % field
-    found = np.full(len(places), -1, np.int64)
+    leading = places[np.arange(len(places)), (places != 0).argmax(1)]
+    scaled = places * inverse[leading][:, None] % field
+    numbers = np.full(len(places), -1, np.int64)
     for column in scaled.T:
-        found = np.where(found < 0, np.where(column > 0, 0, -1), found * field + column + 1)
-    return found
+        numbers = np.where(numbers < 0, np.where(column > 0, 0, -1), numbers * field + column + 1)
+    return numbers
 
 
 def met_together(cells: Counts, field: int, coordinates: int, values: NDArray[np.int64]) -> Counts:
-    """Return how many reports meet both of every two points, from how many there are of every point.
+    """Return the number of reports that meet both points of each pair, from the reports of each point.
 
-    The two span a line of `field` + 1 points. A report that meets both meets all of these, and any other meets just
-    one. So the reports of all points of the line add up to all reports, and `field` times those that meet both.
+    Two points span a line of `field` + 1 points. A report that meets both meets all points of the line, and any other
+    report meets exactly one. So the reports of all points of the line add up to all reports, plus `field` times the
+    reports that meet both.
     """
-    each = met(cells, field, coordinates, points(field, coordinates))
+    report_counts = met(cells, field, coordinates, points(field, coordinates))
     places = coordinates_of(values, field, coordinates)
-    one, other = np.triu_indices(len(values), 1)
-    sums = each[values[other]] - int(cells.sum())
-    for times in range(field):
-        sums += each[numbers_of((places[one] + times * places[other]) % field, field)]
-    both = np.diag(each[values])
-    both[one, other] = both[other, one] = sums // field
-    return both
+    rows, columns = np.triu_indices(len(values), 1)
+    sums = report_counts[values[columns]] - int(cells.sum())
+    for factor in range(field):
+        sums += report_counts[numbers_of((places[rows] + factor * places[columns]) % field, field)]
+    pair_counts = np.diag(report_counts[values])
+    pair_counts[rows, columns] = pair_counts[columns, rows] = sums // field
+    return pair_counts
 
 
-def _extended(shorter: Counts, group: Counts, field: int, wanted: int, before: int) -> Counts:
-    """Return what meets points of one coordinate more: reports that were looked at, and one more group of them."""
-    found = np.empty(wanted, np.int64)
-    found[:1] = before  # (0, …, 0, 1) meets all reports whose first coordinate is 0, and no other
-    found[1:] = np.repeat(shorter, field)[: wanted - 1]
-    turned = -np.arange(field) % field
+def _add_coordinate(shorter: Counts, group: Counts, field: int, point_count: int, reports_before: int) -> Counts:
+    """Return the counts of points with one coordinate more, from the earlier reports and one more group of reports."""
+    counts = np.empty(point_count, np.int64)
+    counts[:1] = reports_before  # (0, …, 0, 1) meets exactly the reports with the first coordinate 0
+    counts[1:] = np.repeat(shorter, field)[: point_count - 1]
+    # A report meets a point if their product is 0: the added coordinate is minus the sum of the products before.
+    negatives = -np.arange(field) % field
     levels = []
     while len(group) > 1:
         levels.append(group)
         group = group.reshape(-1, field).sum(1)
     for digits, level in enumerate(reversed(levels)):
-        # Points with so many coordinates behind the first that is not 0: those of `shorter`, and one coordinate more.
-        first = points(field, digits)
-        many = min(len(shorter) - first, field**digits)
-        if many <= 0:
+        # Points with `digits` coordinates after the leading 1: those of `shorter`, and one coordinate more.
+        start = points(field, digits)
+        shorter_count = min(len(shorter) - start, field**digits)
+        if shorter_count <= 0:
             break
-        sums = _folded(level, field, digits, many)[:many, turned].reshape(-1)
-        part = found[1 + field * first : 1 + field * (first + many)]
-        part += sums[: len(part)]
-    return found
+        sums = _fold_level(level, field, digits, shorter_count)[:shorter_count, negatives].reshape(-1)
+        section = counts[1 + field * start : 1 + field * (start + shorter_count)]
+        section += sums[: len(section)]
+    return counts
 
 
-def _folded(level: Counts, field: int, digits: int, many: int) -> Counts:
-    """Return, for the first `many` lists of so many factors, how many reports have each sum: a row per list."""
-    made, given = 1, np.ascontiguousarray(level)
-    for left in range(digits - 1, -1, -1):
-        # The first factor is the most significant one, so that only it has values that nobody wants.
-        few = -(-many // field**left) if left == digits - 1 else field
-        given = _summed_out(given, made, field, few, field**left * made)
-        made *= few
-    return given.reshape(-1, field)
+def _fold_level(level: Counts, field: int, digits: int, list_count: int) -> Counts:
+    """Return the count of reports of each sum, a row for each of the first `list_count` lists of factors."""
+    folded_count, sums = 1, np.ascontiguousarray(level)
+    for remaining in range(digits - 1, -1, -1):
+        # The first factor is the most significant one: only it has values beyond the lists that are needed.
+        factor_count = -(-list_count // field**remaining) if remaining == digits - 1 else field
+        sums = _sum_out(sums, folded_count, field, factor_count, field**remaining * folded_count)
+        folded_count *= factor_count
+    return sums.reshape(-1, field)
 
 
-def _summed_out(given: Counts, made: int, field: int, few: int, places: int) -> Counts:
-    """Sum one coordinate out, on all cores."""
-    out = np.empty(places * few * field, np.int64)
-    each = max(_PIECE, -(-places // threads()))
+def _sum_out(sums: Counts, folded_count: int, field: int, factor_count: int, place_count: int) -> Counts:
+    """Return the sums with one coordinate summed out, on all cores."""
+    result = np.empty(place_count * factor_count * field, np.int64)
+    step = max(_MIN_PLACES, -(-place_count // threads()))
 
-    def part(start: int) -> None:
-        fold(given, made, field, few, start, min(start + each, places), out)
+    def fold_places(start: int) -> None:
+        fold(sums, folded_count, field, factor_count, start, min(start + step, place_count), result)
 
-    in_threads(part, range(0, places, each))
-    return out
+    in_threads(fold_places, range(0, place_count, step))
+    return result

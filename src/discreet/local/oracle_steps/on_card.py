@@ -1,8 +1,9 @@
-"""Where reports are added up and tables are read: on this machine's cores, or on a graphics card that it has.
+"""The choice between this machine's cores and its graphics card, for adding up reports and for reading tables.
 
-The one place that decides. Whatever comes of a card is the same to the last bit (`gpu/`), so nobody else has to know:
-who has work for it asks `on_card`, and does the work on the cores where that returns None. It does so where no card is
-wanted, none is there, the work is too small for it, or it failed, which is said once.
+This module alone decides. The result of a card is equal to that of the cores to the last bit (`gpu/`), so that no other
+module depends on the choice: a caller gives its task to `on_card`, and does the work on the cores if `on_card` returns
+None. It does so if no card is asked for, if the machine has none, if the work is too small, or if the card failed; a
+failure is logged once.
 """
 
 from __future__ import annotations
@@ -21,111 +22,127 @@ from ...errors import CardError, MisuseError, told
 
 if TYPE_CHECKING:
     from .adding import Answered, Counts
-    from .packing import Words
+    from .codec import Words
 
 T = TypeVar("T")
 Device: TypeAlias = Literal["auto", "gpu", "cpu"]
 
 WORTH = 2 * 10**10
-"""Hashes, of all work so far, from which on `auto` looks for a card: a second or two of some cores."""
-DRAWN = 256
-"""Hashes that a report which is made takes the time of."""
+"""The number of hashes in this process from which on `auto` opens a card: a second or two of some cores."""
+HASHES_PER_REPORT = 256
+"""The number of hashes that take as long as making one report."""
 
 log = logging.getLogger("discreet")
 _lock = RLock()
-_asked: list[Device] = []  # what a command or a call was told, the innermost last
-_seen = 0  # hashes that have been asked for while it was left open where to work them out
-_said: set[str] = set()
+_device_stack: list[Device] = []  # the devices that commands and calls asked for, the innermost last
+_hash_count = 0  # the hashes of all tasks with the device "auto"
+_warnings: set[str] = set()
 
 
 def device() -> Device:
-    """Return what was asked for: by a command or a call, by the variable DISCREET_DEVICE, or "auto"."""
-    return _asked[-1] if _asked else checked_device(os.environ.get("DISCREET_DEVICE") or "auto", "DISCREET_DEVICE")
+    """Return the device of a command or a call, else of the variable DISCREET_DEVICE, else "auto"."""
+    return (
+        _device_stack[-1]
+        if _device_stack
+        else check_device(os.environ.get("DISCREET_DEVICE") or "auto", "DISCREET_DEVICE")
+    )
 
 
-def checked_device(given: Any, name: Any = None) -> Device:
-    """Refuse what is no device."""
-    if given not in get_args(Device):
-        what = told("{device}") if name is None else name
-        raise MisuseError(told("{what} is 'auto', 'gpu' or 'cpu'; {given!r} was given.", what=what, given=given))
-    return cast(Device, given)
+def check_device(value: Any, setting: Any = None) -> Device:
+    """Return the value as a device, or raise `MisuseError` with the name of the setting."""
+    if value not in get_args(Device):
+        setting = told("{device}") if setting is None else setting
+        raise MisuseError(
+            told("{setting} is 'auto', 'gpu' or 'cpu'; {value!r} was given.", setting=setting, value=value)
+        )
+    return cast(Device, value)
 
 
 @contextmanager
-def using(asked: Device | None) -> Iterator[None]:
-    """Do what is done within on this device; None changes nothing."""
-    if asked is None:
+def using(chosen_device: Device | None) -> Iterator[None]:
+    """Run the body of the `with` statement on a device; None changes nothing."""
+    if chosen_device is None:
         yield
         return
-    _asked.append(checked_device(asked))
+    _device_stack.append(check_device(chosen_device))
     try:
         yield
     finally:
-        _asked.pop()
+        _device_stack.pop()
 
 
 def on_card(work: int, task: Callable[[Any], T | None]) -> T | None:
-    """Let a card do a task that takes so many hashes, and return what came of it; None where the cores have to do it.
+    """Return the result of a task on the card, or None if the cores have to do it.
 
-    A task may be begun and fail: then it is begun anew on the cores, so it must change nothing but what it returns.
+    A task may fail halfway and is then repeated on the cores: it must have no effect beyond its result.
+
+    Parameters
+    ----------
+    work
+        The number of hashes of the task.
+    task
+        The work, as a function of the card.
     """
-    where = device()
-    if where == "cpu" or (where == "auto" and not _worth(work)):
+    chosen_device = device()
+    if chosen_device == "cpu" or (chosen_device == "auto" and not _is_worth_a_card(work)):
         return None
     try:
-        with _lock:  # one at a time: threads that share out work on the cores have one card
-            return task(_opened(os.getpid()))
+        with _lock:  # threads that divide work among the cores have one card in common
+            return task(_open_card(os.getpid()))
     except CardError as error:
-        text = f"The cores of this machine count, as a card cannot: {error}"
-        if text not in _said:
-            _said.add(text)
-            log.warning("%s", text)
+        warning = f"The cores of this machine count, as a card cannot: {error}"
+        if warning not in _warnings:
+            _warnings.add(warning)
+            log.warning("%s", warning)
         return None
 
 
 def said() -> tuple[str, ...]:
-    """Return why a card was not used though it was wanted, as far as it happened in this process."""
-    return tuple(sorted(_said))
+    """Return the reasons for work on the cores instead of the card, in this process."""
+    return tuple(sorted(_warnings))
 
 
-def words_on_card(oracle: Any, words: Callable[[], Iterable[Words]], many: int | None = None) -> Any | None:
-    """Return what packed reports add up to, a `gpu.rounds.RoundSums`; None where the cores have to add them up.
+def words_on_card(oracle: Any, words: Callable[[], Iterable[Words]], report_count: int | None = None) -> Any | None:
+    """Return the sums of packed reports, a `gpu.rounds.RoundSums`, or None if the cores have to add them up.
 
-    Where nobody knows how many there are, a card is taken if it was asked for; `auto` leaves that to each block.
+    With an unknown number of reports, `gpu` takes the card; `auto` leaves the choice to each block.
     """
-    if many is None and device() == "auto":
+    if report_count is None and device() == "auto":
         return None
-    work = (many or 0) * _each(oracle)
+    work = (report_count or 0) * _hashes_per_report(oracle)
     return on_card(work, lambda card: import_module("discreet.gpu.rounds").add_words(card, oracle, words()))
 
 
 def drawn_on_card(oracle: Any, people: int, blocks: Callable[[], Iterable[Answered]], seed: int) -> Counts | None:
-    """Return what the reports of these people add up to, made on a card; None where the cores have to make them."""
-    work = people * max(DRAWN, _each(oracle))
+    """Return the sums of reports that are made on the card, or None if the cores have to make them."""
+    work = people * max(HASHES_PER_REPORT, _hashes_per_report(oracle))
     return on_card(work, lambda card: import_module("discreet.gpu.rounds").add_drawn(card, oracle, blocks(), seed))
 
 
-def _each(oracle: Any) -> int:
+def _hashes_per_report(oracle: Any) -> int:
+    # With published seeds a report is one step into a table; otherwise it is compared with each candidate.
     return int(getattr(oracle, "size", 1)) if getattr(oracle, "seeds", None) is None else 1
 
 
-def _worth(work: int) -> bool:
-    global _seen
-    _seen += work
-    return _seen >= WORTH and find_spec("cupy") is not None
+def _is_worth_a_card(work: int) -> bool:
+    global _hash_count
+    _hash_count += work
+    # The package is looked up last: that takes time, and most processes never reach it.
+    return _hash_count >= WORTH and find_spec("cupy") is not None
 
 
 @lru_cache(maxsize=1)
-def _found(process: int) -> Any:
-    """Look for the card of a process, once: a forked child cannot use its parent's."""
+def _find_card(process: int) -> Any:
+    """Return the card of a process, or the error of opening it: a forked child cannot use its parent's card."""
     try:
         return import_module("discreet.gpu.card").open_card()
     except CardError as error:
         return error
 
 
-def _opened(process: int) -> Any:
-    found = _found(process)
-    if isinstance(found, CardError):
-        raise found
-    return found
+def _open_card(process: int) -> Any:
+    card = _find_card(process)
+    # The cache keeps returned values only: an error that is returned is not looked for again.
+    if isinstance(card, CardError):
+        raise card
+    return card

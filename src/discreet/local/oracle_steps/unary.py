@@ -1,4 +1,4 @@
-"""What the unary encodings have in common: one bit per candidate, each kept or told wrong by itself.
+"""The common part of the unary encodings: one bit per candidate, each flipped independently.
 
 They are kept for comparison, and simulated only: their reports are as long as the list of candidates.
 """
@@ -6,7 +6,7 @@ They are kept for comparison, and simulated only: their reports are as long as t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,14 +20,14 @@ from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss, both, odds
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns
-from .honest import HonestLaw, apart, independent
-from .reading import fields
+from .codec import BitsField, Field
+from .honest import HonestLaw, independent_pair_laws, independent_tail
 
 _DIGITS = re.compile("[0-9a-f]*")
 
 
 def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
-    """Tell every bit wrong at times, and the own one as often as is kept."""
+    """Return one bit per candidate: 1 with the probability `keep` for the own symbol, and `lie` for any other."""
     size, symbol = oracle["size"], sampled(oracle, values, draws)
     bits = draws.bits(size, oracle["lie"])
     if symbol < size:
@@ -36,7 +36,7 @@ def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report
 
 
 def _loss(oracle: Mapping[str, Any]) -> Fraction:
-    # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
+    # Two symbols change two bits, one each, and each bit changes the probability by at most this ratio.
     return both(odds(oracle["keep"]) / odds(oracle["lie"]))
 
 
@@ -50,29 +50,19 @@ class Unary(OneValue):
     keep: int
     lie: int
 
-    # Bits are drawn independently of each other, so the laws of the single counts are the law of all.
+    # Bits are independent, so that the laws of single counts determine the law of all counts.
     joint: ClassVar[bool] = True
     each_alone: ClassVar[bool] = True
 
     @property
-    def numbers(self) -> dict[str, int]:
-        """The two thresholds."""
-        return {"keep": self.keep, "lie": self.lie}
-
-    @property
     def p_own(self) -> Fraction:
-        """The own bit is 1."""
+        """The probability of a 1 at the own bit."""
         return Fraction(self.keep, WORD)
 
     @property
     def p_other(self) -> Fraction:
-        """Another bit is 1."""
+        """The probability of a 1 at any other bit."""
         return Fraction(self.lie, WORD)
-
-    @property
-    def bits(self) -> float:
-        """One a candidate."""
-        return self.size
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a row of bits a person."""
@@ -93,35 +83,14 @@ class Unary(OneValue):
 
     @property
     def honest(self) -> HonestLaw:
-        """Blank is every bit by itself; one of them is the own."""
+        """The law of honest reports; the blank law draws each bit with `p_other`."""
         own, other = self.p_own, self.p_other
         ratio = max(own / other, (1 - own) / (1 - other))
-        return HonestLaw(p_other=other, together=apart(own, other), ratio=ratio, tail=independent(other))
+        return HonestLaw(
+            p_other=other, pair_laws=independent_pair_laws(own, other), ratio=ratio, tail=independent_tail(other)
+        )
 
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return the bits as hexadecimal digits, eight candidates a byte."""
-        return {"bits": columns["bits"][row].astype("<u4").tobytes()[: (self.size + 7) // 8].hex()}
-
-    def flaw(self, report: Any) -> str:
-        """Return whether it is no row of bits."""
-        return fields(report, "bits") or digits("bits", report["bits"], self.size)
-
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the rows of bits."""
-        return {"bits": rows(reports, "bits", self.size)}
-
-
-def digits(name: str, text: Any, many: int) -> str:
-    """Return what is wrong with a field that has to be so many bits as hexadecimal digits, eight a byte."""
-    if not isinstance(text, str) or len(text) != (many + 7) // 8 * 2 or _DIGITS.fullmatch(text) is None:
-        return f"its {name} are not {(many + 7) // 8 * 2:,} hexadecimal digits"
-    if int.from_bytes(bytes.fromhex(text), "little") >> many:
-        return f"its {name} are more than {many:,}"
-    return ""
-
-
-def rows(reports: Sequence[Report], name: str, many: int) -> NDArray[np.uint32]:
-    """Return the bits of good reports, a row of words each."""
-    words = (many + 31) // 32
-    held = [bytes.fromhex(report[name]).ljust(4 * words, b"\0") for report in reports]
-    return np.frombuffer(b"".join(held), "<u4").astype(np.uint32).reshape(len(held), words)
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields of a report: a bit for each candidate."""
+        return (BitsField("bits", self.size),)

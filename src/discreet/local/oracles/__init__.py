@@ -1,5 +1,5 @@
-"""Oracles, one per file with its proof page beside it: how one answer is randomised, and what many answers tell.
+"""Oracles, one per file with its proof page beside it: the randomisation of one answer, and the estimate from all.
 
-The registry scans this folder. The contracts are `local.oracle` (frequencies) and `local.mean_oracle` (means); what
-oracles share is in `local.oracle_steps`.
+The registry scans this folder. The contracts are `local.oracle` (frequencies) and `local.mean_oracle` (means); the
+common parts of oracles are in `local.oracle_steps`.
 """

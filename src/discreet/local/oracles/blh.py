@@ -1,4 +1,4 @@
-"""Binary local hashing: two buckets, whatever the epsilon. Kept for comparison, simulated only: `olh` is as good."""
+"""Binary local hashing: two buckets, for any epsilon. Kept for comparison, simulated only: `olh` is as good."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .olh import OLH
 
 @dataclass(frozen=True, kw_only=True)
 class BLH(OLH):
-    """Hash the sampled symbol to one of two buckets and report it or the other."""
+    """Hash the sampled symbol to one of two buckets and report this bucket or its opposite."""
 
     name: ClassVar[str] = "blh"
     summary: ClassVar[str] = "one of two buckets of a hash function, or the other: for comparison, simulated only"
@@ -27,4 +27,4 @@ class BLH(OLH):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with two buckets."""
-        return cls._with(epsilon, size, pad, single, 2, grown(epsilon))
+        return cls._with_buckets(epsilon, size, pad, single, 2, grown(epsilon))

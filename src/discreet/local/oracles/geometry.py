@@ -1,42 +1,42 @@
-"""Projective geometry response: a point of a finite space, likelier one of the hyperplane that is the own value's.
+"""Projective geometry response: a point of a finite space, likelier a point of the hyperplane of the own value.
 
-Values and reports are points of one projective space over a prime field. Two hyperplanes have equally many points in
-common, whichever they are, so a report says as little of any other value as of the next. All hyperplanes are summed in
-one go (`oracle_steps/hyperplanes.py`): reading a round costs about items times e^epsilon, and a report is one number.
+Values and reports are points of one projective space over a prime field. Any two hyperplanes have an equal number of
+common points, so that a report says equally little about each value but the own. All hyperplanes are summed at once
+(`oracle_steps/hyperplanes.py`): reading a round costs about items times e^epsilon, and a report is one number.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import ceil, isqrt, log2
-from typing import Any, ClassVar, Self
+from functools import cached_property, lru_cache
+from math import isqrt
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.geometry import count_points, report_meeting
 from ..device.loss import WORD, points
-from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, chance, check_ranges, grown
-from ..oracle_steps.adding import AggregateReading
-from ..oracle_steps.honest import HonestLaw, Together
+from ..oracle import Answered, Counts, OneValue, ReportColumns, chance, check_ranges, grown
+from ..oracle_steps.adding import Adder, AggregateReading
+from ..oracle_steps.codec import Field, WholeField
+from ..oracle_steps.honest import HonestLaw, PairLaw
 from ..oracle_steps.hyperplanes import coordinates_of, met, met_together
-from ..oracle_steps.reading import fields, number, whole
 
 ROOM = 1 << 25
-"""Points of a space that is chosen: 256 MiB of whole numbers, as for a table of published seeds."""
-_EACH = 4  # points for each symbol, where that is more
-_LINE = 512  # points of a line that are gone through for every two values
+"""The largest number of points of a space: 256 MiB of whole numbers."""
+_POINTS_PER_SYMBOL = 4  # a space may have more than `ROOM` points for many symbols: four for each
+_MAX_LINE_POINTS = 512  # beyond, summing a line for each pair of values takes too long
 
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry(OneValue):
     """Report a point that meets the sampled symbol's with the probability `hit` out of 2^32.
 
-    `field` is how many values a coordinate has, a prime, and `coordinates` how many of them a point has.
+    `field` is the number of values of a coordinate, a prime, and `coordinates` the number of coordinates of a point.
     """
 
     field: int
@@ -48,175 +48,184 @@ class Geometry(OneValue):
         "a point of a finite space, likelier one that meets the own value: quick to read for millions"
     )
     citation: ClassVar[str] = "Feldman, Nelson, Nguyen, Talwar 2022"
-    # It is about as exact as `olh` up to an epsilon of 6, worse beyond where no space fits, and less well screened: for
-    # rounds that are too large to be read otherwise.
+    # It is about as exact as `olh` up to an epsilon of 6, worse beyond where no space fits, and less well screened. It
+    # is for rounds that are too large for other oracles.
     by_name: ClassVar[bool] = True
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
-        """Return the oracle with the field and coordinates of least variance that have room."""
+        """Return the oracle with the field and the coordinates of least variance, within the room for points."""
         check_ranges(epsilon, size, pad, single)
-        field, many, hit = _best(grown(epsilon), size + (not single))
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, field=field, coordinates=many, hit=hit)
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The space, and how often a report meets the own symbol."""
-        return {"field": self.field, "coordinates": self.coordinates, "hit": self.hit}
+        field, coordinates, hit = _select_space(grown(epsilon), size + (not single))
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, field=field, coordinates=coordinates, hit=hit)
 
     @property
     def points(self) -> int:
-        """How many points the space has."""
+        """The number of points of the space."""
         return points(self.field, self.coordinates)
 
     @property
     def p_own(self) -> Fraction:
-        """The reported point meets the own symbol."""
+        """The probability that the reported point meets the own symbol."""
         return Fraction(self.hit, WORD)
 
     @property
     def p_other(self) -> Fraction:
-        """It meets another: any two have the same number of points in common."""
-        return _other(self.field, self.coordinates, self.p_own)
-
-    @property
-    def bits(self) -> float:
-        """One point."""
-        return ceil(log2(self.points))
+        """The probability that it meets any other symbol: any two symbols have equally many common points."""
+        return _unsampled_chance(self.field, self.coordinates, self.p_own)
 
     @property
     def at_once(self) -> int:
-        """All that meet one point: a hyperplane of low numbers has as many as any."""
+        """The largest number of symbols that meet one point: the points of a hyperplane."""
         return min(self.size, points(self.field, self.coordinates - 1))
 
     @property
     def honest(self) -> HonestLaw:
-        """Blank is any point. A third symbol on a line with two others brings these together, whoever holds it."""
-        field, many, own, other = self.field, self.coordinates, self.p_own, self.p_other
-        each, shared = points(field, many - 1), points(field, many - 2)
-        both = own * Fraction(shared, each)
-        ways = [Together(both=both, one=own, other=other), Together(both=both, one=other, other=other)]
-        if many > 2:
-            all_three = points(field, many - 3)
-            apart = own * Fraction(all_three, each) + (1 - own) * Fraction(shared - all_three, field ** (many - 1))
-            ways.append(Together(both=apart, one=other, other=other))
-        return HonestLaw(p_other=other, together=tuple(ways), ratio=own * Fraction(self.points, each), tail=None)
+        """The law of honest reports; the blank law draws any point.
+
+        A third symbol on the line of two symbols puts both together, for each holder of the third.
+        """
+        field, coordinates, own, p_other = self.field, self.coordinates, self.p_own, self.p_other
+        # Points of a hyperplane, and points in the intersection of two.
+        plane_points, common_points = points(field, coordinates - 1), points(field, coordinates - 2)
+        both = own * Fraction(common_points, plane_points)
+        pair_laws = [
+            PairLaw(both=both, first_value=own, second_value=p_other),
+            PairLaw(both=both, first_value=p_other, second_value=p_other),
+        ]
+        if coordinates > 2:
+            # Two symbols that are not on a line with the own symbol.
+            triple_points = points(field, coordinates - 3)
+            outside_points = field ** (coordinates - 1)
+            independent = own * Fraction(triple_points, plane_points)
+            independent += (1 - own) * Fraction(common_points - triple_points, outside_points)
+            pair_laws.append(PairLaw(both=independent, first_value=p_other, second_value=p_other))
+        ratio = own * Fraction(self.points, plane_points)
+        return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=None)
 
     @property
-    def drawn_together(self) -> bool:
-        """Whether reports are made at every speed: they are, as that is quick."""
-        return True
-
-    def add_drawn(
-        self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
-    ) -> None:
-        """Add everyone's reports, made one by one at every speed."""
-        super().add_drawn(aggregate, answered, seed, None)
-
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return one point."""
-        return {"point": int(columns["point"][row])}
-
-    def flaw(self, report: Any) -> str:
-        """Return whether it is no point."""
-        return fields(report, "point") or number("point", report["point"], self.points)
-
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the points."""
-        return {"point": whole(reports, "point")}
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields of a report: one point."""
+        return (WholeField("point", self.points),)
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a point per person."""
+        """Return a point for each person."""
         point = np.empty(len(answered.people), np.int64)
         space = self.field, self.coordinates, self.hit
         report_meeting(*answered.arguments(seed), self.pad, self.size, self.dummies, *space, point)
         return {"point": point}
 
-    def empty(self) -> Counts:
-        """Return no reports of any point."""
+    @cached_property
+    def adder(self) -> Adder:
+        """Return the adder of points."""
+        return PointAdder(field=self.field, coordinates=self.coordinates, points=self.points, size=self.size)
+
+    def supports(self, columns: ReportColumns) -> Counts:
+        """Return the number of reports that meet each candidate."""
+        aggregate = self.adder.start()
+        self.adder.add(aggregate, columns)
+        return self.adder.decode(aggregate)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each report meets each value."""
+        places = coordinates_of(columns["point"], self.field, self.coordinates)[:, ::-1]
+        is_named = np.empty((len(places), len(values)), bool)
+        for column, value in enumerate(coordinates_of(values, self.field, self.coordinates)):
+            # Reduced before the sum, so that no sum overflows.
+            is_named[:, column] = (places * value % self.field).sum(1) % self.field == 0
+        return is_named
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PointAdder(Adder):
+    """The count of the reports of each point; all hyperplanes are summed when the counts are read."""
+
+    field: int
+    coordinates: int
+    points: int
+    size: int
+
+    quick: ClassVar[bool] = True
+
+    def start(self) -> Counts:
+        """Return the counts of no reports."""
         return np.zeros(self.points, np.int64)
 
     def add(self, aggregate: Counts, columns: ReportColumns, times: int = 1) -> None:
-        """Count the points."""
+        """Add the points of the reports to the counts."""
         count_points(columns["point"], times, aggregate)
 
-    def reading(self, aggregate: Counts) -> AggregateReading:
-        """Return how many reports meet each candidate."""
+    def read(self, aggregate: Counts) -> AggregateReading:
+        """Return the number of reports that meet each candidate."""
         supports = met(aggregate, self.field, self.coordinates, self.size)
         return PointReading(supports=supports, cells=aggregate, field=self.field, coordinates=self.coordinates)
-
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Count the points, and sum all hyperplanes."""
-        aggregate = self.empty()
-        self.add(aggregate, columns)
-        return self.decoded(aggregate)
-
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the values each report meets."""
-        places = coordinates_of(columns["point"], self.field, self.coordinates)[:, ::-1]
-        named = np.empty((len(places), len(values)), bool)
-        for at, one in enumerate(coordinates_of(values, self.field, self.coordinates)):
-            named[:, at] = (places * one % self.field).sum(1) % self.field == 0
-        return named
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PointReading(AggregateReading):
-    """Points that were counted, and what else they tell."""
+    """A count of points that was read: its supports, and the reports that values share."""
 
     cells: Counts
     field: int
     coordinates: int
 
     def together(self, values: NDArray[np.int64]) -> Counts | None:
-        """Return how many reports meet both of every two values; None where lines have very many points."""
-        if self.field > _LINE:
+        """Return the number of reports that meet both values of each pair; None if lines have too many points."""
+        if self.field > _MAX_LINE_POINTS:
             return None
         return met_together(self.cells, self.field, self.coordinates, values)
 
 
-def _other(field: int, many: int, own: Fraction) -> Fraction:
-    """Return the chance of a symbol that is not the own one: any two meet the same number of points."""
-    each, shared = points(field, many - 1), points(field, many - 2)
-    return own * Fraction(shared, each) + (1 - own) * Fraction(each - shared, field ** (many - 1))
+def _unsampled_chance(field: int, coordinates: int, own: Fraction) -> Fraction:
+    """Return the probability that a report meets a symbol that was not sampled.
+
+    Any two symbols have the same hyperplane sizes: `common_points` of the own hyperplane's points meet the symbol.
+    """
+    plane_points, common_points = points(field, coordinates - 1), points(field, coordinates - 2)
+    outside_points = field ** (coordinates - 1)
+    return own * Fraction(common_points, plane_points) + (1 - own) * Fraction(
+        plane_points - common_points, outside_points
+    )
 
 
 @lru_cache(maxsize=256)
-def _best(growth: Fraction, symbols: int) -> tuple[int, int, int]:
-    """Return the field, the coordinates and the threshold of least variance that have room."""
-    made = []
-    for field, many in _spaces(symbols, int(growth) + 1, max(ROOM, _EACH * symbols)):
-        inside = points(field, many - 1) * growth
-        hit = chance(inside / (inside + field ** (many - 1)))
+def _select_space(growth: Fraction, symbols: int) -> tuple[int, int, int]:
+    """Return the field, the coordinates and the threshold of least variance, within the room for points."""
+    spaces = []
+    for field, coordinates in _list_spaces(symbols, int(growth) + 1, max(ROOM, _POINTS_PER_SYMBOL * symbols)):
+        # Each of the points inside is `growth` times as likely as each of the points outside.
+        inside = points(field, coordinates - 1) * growth
+        hit = chance(inside / (inside + field ** (coordinates - 1)))
         own = Fraction(hit, WORD)
-        other = _other(field, many, own)
+        p_other = _unsampled_chance(field, coordinates, own)
         if 0 < hit < WORD:
-            variance = other * (1 - other) / (own - other) ** 2
-            made.append((variance, points(field, many), field, many, hit))
-    return min(made)[2:]
+            variance = p_other * (1 - p_other) / (own - p_other) ** 2
+            spaces.append((variance, points(field, coordinates), field, coordinates, hit))
+    return min(spaces)[2:]
 
 
-def _spaces(symbols: int, best: int, room: int) -> Iterator[tuple[int, int]]:
-    """Yield spaces with a point for every symbol: for each number of coordinates, primes near the best."""
-    many = 2
+def _list_spaces(symbols: int, best_field: int, room: int) -> Iterator[tuple[int, int]]:
+    """Yield spaces with a point for each symbol: for each number of coordinates, primes near the best field."""
+    coordinates = 2
     while True:
-        low, high = (_least(bound, many) for bound in (symbols, room + 1))
-        # The two around the best, the least that has a point for everybody, and the largest that has room.
-        for near in {_prime(max(best, low), 1), _prime(max(best, 2), -1), _prime(max(high - 1, 2), -1)}:
-            if near >= low and points(near, many) <= room:
-                yield near, many
+        low, high = (_least_field(bound, coordinates) for bound in (symbols, room + 1))
+        # The two primes around the best field, the least with a point for each symbol, and the largest within the room.
+        above, below = _next_prime(max(best_field, low), 1), _next_prime(max(best_field, 2), -1)
+        for field in {above, below, _next_prime(max(high - 1, 2), -1)}:
+            if field >= low and points(field, coordinates) <= room:
+                yield field, coordinates
         if low == 2:
             return
-        many += 1
+        coordinates += 1
 
 
-def _least(bound: int, many: int) -> int:
-    """Return the least field, prime or not, that makes so many points of so many coordinates."""
-    return 2 + bisect_left(range(2, bound + 2), bound, key=lambda field: points(field, many))
+def _least_field(bound: int, coordinates: int) -> int:
+    """Return the least size of a field, prime or not, with at least `bound` points of the given coordinates."""
+    return 2 + bisect_left(range(2, bound + 2), bound, key=lambda field: points(field, coordinates))
 
 
-def _prime(near: int, step: int) -> int:
-    """Return the first prime from a number on, in steps of 1 or -1."""
-    while near > 2 and any(near % divisor == 0 for divisor in range(2, isqrt(near) + 1)):
-        near += step
-    return near
+def _next_prime(number: int, step: int) -> int:
+    """Return the first prime from a number on, in steps of 1 or -1; 2 ends the steps downwards."""
+    while number > 2 and any(number % divisor == 0 for divisor in range(2, isqrt(number) + 1)):
+        number += step
+    return number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,12 +15,12 @@ from ...kernels.devices import report_either
 from ..device.loss import WORD
 from ..mean_oracle import SPAN, MeanOracle
 from ..oracle import Answered, Counts, Report, ReportColumns, chance, grown
-from ..oracle_steps.reading import fields
+from ..oracle_steps.codec import Codec, Field, Mask, WholeField, Words, find_names_flaw
 from .duchi import Duchi
 from .pm import PM
 
-# Up to here a sign alone is better for every number (theorem 3 of the article).
-_SIGN_ALONE = Fraction("0.61")
+# Up to this epsilon a sign alone is better for each number (theorem 3 of the article).
+_MAX_SIGN_EPSILON = Fraction("0.61")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,35 +38,35 @@ class HM(MeanOracle):
 
     @classmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
-        """Return the oracle with the coin that makes the variance the same for every number."""
-        choose = 0 if epsilon <= _SIGN_ALONE else chance(1 - 1 / grown(epsilon / 2))
+        """Return the oracle with the coin that makes the variance equal for all numbers."""
+        choose = 0 if epsilon <= _MAX_SIGN_EPSILON else chance(1 - 1 / grown(epsilon / 2))
         pm, duchi = PM.make(epsilon, span), Duchi.make(epsilon, span)
         return cls(epsilon=epsilon, span=span, choose=choose, pm=pm, duchi=duchi)
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The coin, and both mechanisms."""
+        """The numbers that travel: the coin, and the forms of both mechanisms."""
         return {"choose": self.choose, "pm": self.pm.form, "duchi": self.duchi.form}
 
     @property
     def bits(self) -> float:
-        """Which of them, and at most a point; a sign alone where the coin never falls otherwise."""
+        """The bits of a report: of the mechanism and of a point, or of a sign alone if no point is ever chosen."""
         return 1 + self.pm.bits if self.choose else 1
 
     @property
     def square(self) -> tuple[Fraction, Fraction]:
-        """Both are right on average, so the squares mix as the coin does."""
+        """The mean square of a report. Both mechanisms are unbiased: their squares mix as the coin does."""
         coin = Fraction(self.choose, WORD)
         pm, duchi = self.pm.square, self.duchi.square
         return coin * pm[0] + (1 - coin) * duchi[0], coin * pm[1] + (1 - coin) * duchi[1]
 
     @property
     def largest(self) -> Fraction:
-        """That of either, where a point is ever chosen."""
+        """The largest value of a report of either mechanism."""
         return max(self.pm.largest, self.duchi.largest) if self.choose else self.duchi.largest
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return which of them, and a point or a sign, a person."""
+        """Return the mechanism, and the point or the sign, of each person."""
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         pm = self.pm
         report_either(
@@ -85,35 +86,65 @@ class HM(MeanOracle):
         return {"kind": kind, "value": value}
 
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
-        """Return what each says by itself."""
+        """Return the value of each report."""
         value = columns["value"]
         return np.where(columns["kind"] == 1, self.pm.worth({"point": value}), self.duchi.worth({"sign": value}))
 
     def supports(self, columns: ReportColumns) -> Counts:
-        """Return how many reported a point, the sum of the points, and how many signs are 1."""
-        points = columns["kind"] == 1
-        return np.array([points.sum(), columns["value"][points].sum(), columns["value"][~points].sum()], np.int64)
+        """Return the number of points, the sum of the points, and the number of signs that are 1."""
+        is_point = columns["kind"] == 1
+        return np.array([is_point.sum(), columns["value"][is_point].sum(), columns["value"][~is_point].sum()], np.int64)
 
     def total(self, supports: Counts, people: int) -> float:
-        """Return what points and signs are worth together."""
-        many = int(supports[0])
-        return self.pm.total(supports[1:2], many) + self.duchi.total(supports[2:], people - many)
+        """Return the sum of the values of all points and signs."""
+        point_count = int(supports[0])
+        return self.pm.total(supports[1:2], point_count) + self.duchi.total(supports[2:], people - point_count)
 
-    def written(self, columns: ReportColumns, row: int) -> Report:
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the columns of a report: whether it is a point, and the point or the sign."""
+        return (WholeField("kind", 1 + bool(self.choose)), WholeField("value", max(2, self.pm.points)))
+
+    @cached_property
+    def codec(self) -> Codec:
+        """Return the codec that writes a report as that of one of both mechanisms."""
+        return EitherCodec(
+            oracle=self.name, longest=self.longest_report, fields=self.fields, pm=self.pm.codec, duchi=self.duchi.codec
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EitherCodec(Codec):
+    """The codec of reports of either mechanism: in JSON, under the name of the mechanism."""
+
+    pm: Codec
+    duchi: Codec
+
+    @property
+    def _has_points(self) -> bool:
+        """Whether the coin can choose a point."""
+        return not self.fields[0].find_flaw(1)
+
+    def find_flaw(self, report: Any) -> str:
+        """Return the flaw of a report that is of neither mechanism, or of one that the coin never chooses."""
+        if self._has_points and not find_names_flaw(report, "pm"):
+            return self.pm.find_flaw(report["pm"])
+        if find_names_flaw(report, "duchi"):
+            return "it is not an object with duchi, or with pm where that is chosen, and nothing else"
+        return self.duchi.find_flaw(report["duchi"])
+
+    def make_columns(self, reports: Sequence[Report]) -> ReportColumns:
+        """Return the kind of each report, and its point or sign."""
+        kinds = np.array(["pm" in report for report in reports], np.int64)
+        values = [report["pm"]["point"] if "pm" in report else report["duchi"]["sign"] for report in reports]
+        return {"kind": kinds, "value": np.array(values, np.int64)}
+
+    def make_report(self, columns: ReportColumns, row: int) -> Report:
         """Return a point or a sign, under the name of its mechanism."""
         value = int(columns["value"][row])
         return {"pm": {"point": value}} if columns["kind"][row] else {"duchi": {"sign": value}}
 
-    def flaw(self, report: Any) -> str:
-        """Return whether it is neither of the two's, or one that the coin never falls for."""
-        if self.choose and not fields(report, "pm"):
-            return self.pm.flaw(report["pm"])
-        if fields(report, "duchi"):
-            return "it is not an object with duchi, or with pm where that is chosen, and nothing else"
-        return self.duchi.flaw(report["duchi"])
-
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return which of them, and the points and signs."""
-        kinds = np.array(["pm" in report for report in reports], np.int64)
-        told = [report["pm"]["point"] if "pm" in report else report["duchi"]["sign"] for report in reports]
-        return {"kind": kinds, "value": np.array(told, np.int64)}
+    def find_good_rows(self, words: Words) -> Mask:
+        """Return whether each row is a point below the bound or a sign."""
+        good_rows: Mask = super().find_good_rows(words) & ((words[:, 0] == 1) | (words[:, 1] < 2))
+        return good_rows

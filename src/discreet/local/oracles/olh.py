@@ -14,22 +14,22 @@ from ...kernels.devices import report_hashed
 from ...kernels.tables import report_numbered
 from ..device.loss import WIDE
 from ..oracle import Answered, Counts, OneValue, ReportColumns, grown, weighed
-from ..oracle_steps.honest import HonestLaw, apart, independent
-from ..oracle_steps.numbered import NumberedSeeds
+from ..oracle_steps.honest import HonestLaw, independent_pair_laws, independent_tail
+from ..oracle_steps.seeding import HashedOracle
 
-_MOST_CELLS = 1 << 12  # that are counted one by one
-_MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
+_MAX_CELLS = 1 << 12  # the largest number of buckets that are counted one by one
+_MAX_BUCKETS = 1 << 31  # beyond, some buckets would have no hash of 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
-class OLH(NumberedSeeds, OneValue):
-    """Hash the sampled symbol to a bucket and report the bucket or another.
+class OLH(HashedOracle, OneValue):
+    """Hash the sampled symbol to a bucket and report this bucket or any other.
 
-    `share`, where it is given, is how many of the padded values may meet in one bucket: the sampling then hides more,
-    with a probability of failing (Theorem 5). Such an oracle is never pure (A14).
+    `share`, if given, is the number of padded values that may meet in one bucket: the sampling then hides more, with a
+    probability of failure (Theorem 5). Its privacy is never pure (A14).
 
-    `seeds`, where it is given, is how many seeds are published: a device draws the number of one. Reports then fall
-    into a table of seeds and buckets, so that reading it costs seeds times candidates, however many people there are.
+    `seeds`, if given, is the number of published seeds: a device draws the number of one seed. Reports then fall into a
+    table of seeds and buckets, and reading it costs seeds times candidates, for any number of people.
     """
 
     buckets: int
@@ -45,31 +45,34 @@ class OLH(NumberedSeeds, OneValue):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.seeds is not None and self.share is not None:
+        if None not in (self.seeds, self.share):
             raise MisuseError("An oracle that counts on the sampling draws fresh seeds: leave seeds out.")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the better of the two numbers of buckets around e^epsilon + 1 (A4)."""
         growth = grown(epsilon)
-        around = {max(2, int(growth) + 1), max(2, int(growth) + 2)}
-        made = [cls._with(epsilon, size, pad, single, buckets, growth) for buckets in sorted(around)]
-        return min(made, key=lambda oracle: oracle.variance(0.0))
+        bucket_counts = {max(2, int(growth) + 1), max(2, int(growth) + 2)}
+        oracles = [cls._with_buckets(epsilon, size, pad, single, buckets, growth) for buckets in sorted(bucket_counts)]
+        return min(oracles, key=lambda oracle: oracle.variance(0.0))
 
     @classmethod
-    def _with(cls, epsilon: Fraction, size: int, pad: int, single: bool, buckets: int, growth: Fraction) -> Self:
+    def _with_buckets(
+        cls, epsilon: Fraction, size: int, pad: int, single: bool, buckets: int, growth: Fraction
+    ) -> Self:
         inside = weighed(growth, 1, buckets - 1)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=inside)
 
     @classmethod
     def sampled(cls, epsilon: Fraction, size: int, *, pad: int, delta: Fraction) -> Self:
-        """Return the oracle that counts on the sampling, and fails with a probability of at most `delta`."""
+        """Return the oracle that relies on the sampling, and fails with a probability of at most `delta`."""
         if not 0 < delta < 1:
             raise MisuseError(f"delta is over 0 and below 1; {float(delta):g} was given.")
         for share in range(1, pad + 1):
+            # Each bucket has at most share / pad of the sampling (Theorem 5): the least share within delta is best.
             growth = Fraction(pad, share) * (grown(epsilon) - 1) + 1
             buckets = ceil(growth) + 1
-            if buckets >= _MOST_BUCKETS:
+            if buckets >= _MAX_BUCKETS:
                 raise MisuseError(
                     f"A padding of {pad:,} at epsilon {float(epsilon):g} needs too many buckets: use olh."
                 )
@@ -79,93 +82,74 @@ class OLH(NumberedSeeds, OneValue):
         raise AssertionError("unreachable: all of the padding may meet in one bucket")
 
     def expecting(self, people: int) -> Self:
-        """Return the oracle with published seeds for very many people, unless it counts on the sampling."""
+        """Return the oracle with published seeds for very many people, unless it relies on the sampling."""
         return self if self.share is not None else super().expecting(people)
 
     def numbered(self, seeds: int | None) -> Self:
-        """Return the oracle with so many published seeds, or with fresh ones."""
+        """Return the oracle with the given number of published seeds, or with fresh seeds for None."""
         return replace(self, seeds=seeds)
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The buckets and the weight of the own one; the share and the seeds, where there are such."""
-        more = {"share": self.share, "seeds": self.seeds}
-        given = {name: number for name, number in more.items() if number is not None}
-        return {"buckets": self.buckets, "inside": str(self.inside), **given}
+        """The numbers that travel: buckets, the weight of the own bucket, and the share and the seeds, if given."""
+        share = {} if self.share is None else {"share": self.share}
+        return {"buckets": self.buckets, "inside": str(self.inside), **share, **self.seeding.numbers}
 
     @property
     def dummies(self) -> int:
-        """One for nothing at all; as many as the padding where the sampling is counted on.
+        """The number of dummies: one, or the padding if the oracle relies on the sampling.
 
-        An empty basket whose dummies are one symbol would put all of them into one bucket, always (A3).
+        An empty basket with one dummy symbol would always have its whole padding in one bucket (A3).
         """
         return super().dummies if self.share is None else self.pad
 
     @property
     def p_own(self) -> Fraction:
-        """The own bucket's weight."""
+        """The probability of the own bucket."""
         return Fraction(self.inside, WIDE)
 
     @property
     def p_other(self) -> Fraction:
-        """Another symbol falls into the reported bucket as into any."""
+        """The probability that any other symbol is hashed to the reported bucket."""
         return Fraction(1, self.buckets)
 
     @property
-    def told(self) -> Fraction:
-        """The own bucket's weight."""
+    def own_chance(self) -> Fraction:
+        """The probability of the own bucket."""
         return self.p_own
 
     @property
     def places(self) -> int:
-        """The buckets."""
+        """The number of buckets."""
         return self.buckets
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a hash function and a bucket a person."""
-        many = len(answered.people)
-        if self.seeds is not None:
-            bucket, number_of = np.empty(many, np.int64), np.empty(many, np.uint32)
-            report_numbered(
-                *answered.arguments(seed),
-                self.pad,
-                self.size,
-                self.dummies,
-                np.uint64(self.inside),
-                self.buckets,
-                self.seeds,
-                bucket,
-                number_of,
-            )
-            return {"seed": number_of, "value": bucket}
-        value, first, second = np.empty(many, np.int64), np.empty(many, np.uint32), np.empty(many, np.uint32)
-        report_hashed(
-            *answered.arguments(seed),
-            self.pad,
-            self.size,
-            self.dummies,
-            np.uint64(self.inside),
-            self.buckets,
-            value,
-            first,
-            second,
-        )
+    def make_fresh_reports(self, answered: Answered, seed: int) -> ReportColumns:
+        """Return a hash function and a bucket for each person."""
+        people = len(answered.people)
+        arguments = (*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), self.buckets)
+        value, first, second = np.empty(people, np.int64), np.empty(people, np.uint32), np.empty(people, np.uint32)
+        report_hashed(*arguments, value, first, second)
         return {"first": first, "second": second, "value": value}
 
+    def make_published_reports(self, answered: Answered, seed: int, seeds: int) -> ReportColumns:
+        """Return the number of a seed and a bucket for each person."""
+        people = len(answered.people)
+        arguments = (*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), self.buckets)
+        bucket, seed_number = np.empty(people, np.int64), np.empty(people, np.uint32)
+        report_numbered(*arguments, seeds, bucket, seed_number)
+        return {"seed": seed_number, "value": bucket}
+
     @property
-    def honest(self) -> HonestLaw | None:
-        """Blank is any hash function with any bucket, which other values fall into by themselves.
-
-        Values that published seeds put together come together for everybody: there, lots are looked at instead.
-        """
-        if self.seeds is not None:
-            return None
-        own, other = self.p_own, self.p_other
+    def fresh_law(self) -> HonestLaw:
+        """The law of honest reports; the blank law draws any hash function with any bucket."""
+        own, p_other = self.p_own, self.p_other
         ratio = max(own * self.buckets, (1 - own) * self.buckets / (self.buckets - 1))
-        return HonestLaw(p_other=other, together=apart(own, other), ratio=ratio, tail=independent(other))
+        return HonestLaw(
+            p_other=p_other, pair_laws=independent_pair_laws(own, p_other), ratio=ratio, tail=independent_tail(p_other)
+        )
 
-    def cells(self, columns: ReportColumns) -> Counts | None:
-        """Return how many reports name each bucket, where all can be told apart."""
-        if self.seeds is not None or self.buckets > _MOST_CELLS:
+    def count_fresh_cells(self, columns: ReportColumns) -> Counts | None:
+        """Return the number of reports with each bucket; None for too many buckets."""
+        if self.buckets > _MAX_CELLS:
             return None
         return np.bincount(columns["value"], minlength=self.buckets).astype(np.int64)

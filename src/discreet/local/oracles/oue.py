@@ -1,4 +1,4 @@
-"""Optimised unary encoding: the own bit is told by a fair coin, the others are rarely wrong."""
+"""Optimised unary encoding: the own bit is a fair coin, and any other bit is rarely wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..oracle_steps.unary import LOSS, Unary, answer
 
 @dataclass(frozen=True, kw_only=True)
 class OUE(Unary):
-    """Report one bit per candidate; the own one is 1 in one of two reports, another in one of e^epsilon + 1."""
+    """Report one bit per candidate; the own bit is 1 in one of two reports, any other bit in one of e^epsilon + 1."""
 
     name: ClassVar[str] = "oue"
     summary: ClassVar[str] = (

@@ -1,16 +1,16 @@
-"""PCKV-UE: a key with a value of plus or minus one, told by one of three signs a key.
+"""PCKV-UE: a key with a value of plus or minus one, reported by one of three signs for each key.
 
-Candidates come in twos: 2k is key k with the value -1, and 2k + 1 the same key with +1. PCKV-GRR needs no oracle of its
-own: with the best split of its epsilon it is `grr` over the same candidates. Kept for comparison, and simulated only: a
+Candidates come in pairs: 2k is key k with the value -1, and 2k + 1 is key k with the value +1. PCKV-GRR has no oracle:
+with the best split of its epsilon it is `grr` over these candidates. Kept for comparison, and simulated only: a
 report is as long as the list of keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,24 +21,26 @@ from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
-from ..oracle_steps.honest import HonestLaw, apart
-from ..oracle_steps.reading import fields
-from ..oracle_steps.unary import digits, rows
+from ..oracle_steps.codec import BitsField, Codec, Field
+from ..oracle_steps.honest import HonestLaw, independent_pair_laws
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
     keys, symbol = (oracle["size"] + 1) // 2, sampled(oracle, values, draws)
     key = 1 << symbol // 2
-    told = draws.bits(keys, oracle["lie"])
+    named_keys = draws.bits(keys, oracle["lie"])
     signs = draws.bits(keys, WORD // 2)
-    if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not told & key:
-        told, signs = told | key, signs | key if symbol % 2 else signs & ~key
+    if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not named_keys & key:
+        named_keys, signs = named_keys | key, signs | key if symbol % 2 else signs & ~key
     size = (keys + 7) // 8
-    return {"told": told.to_bytes(size, "little").hex(), "signs": (told & signs).to_bytes(size, "little").hex()}
+    return {
+        "told": named_keys.to_bytes(size, "little").hex(),
+        "signs": (named_keys & signs).to_bytes(size, "little").hex(),
+    }
 
 
 def _loss(oracle: Mapping[str, Any]) -> Fraction:
-    # The own key has its sign more often, and the key that would have been the own one is untold more often.
+    # Two people differ in two keys: one has its own sign more often, and the other is left without a sign more often.
     keep, lie = (Fraction(oracle[name], WORD) for name in ("keep", "lie"))
     if not (0 < keep < 1 and 0 < lie < 1):
         raise ValueError("The question's numbers are not probabilities.")
@@ -47,10 +49,10 @@ def _loss(oracle: Mapping[str, Any]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class PCKVUE(OneValue):
-    """Report a sign or nothing for every key.
+    """Report a sign or nothing for each key.
 
-    Any key is told with `lie`, out of 2^32, with either sign alike. The sampled one, where that leaves it untold, is
-    told with `keep`, and with its own sign.
+    Each key gets a random sign with the probability `lie`, out of 2^32. If the sampled key gets none, it gets its own
+    sign with the probability `keep`.
     """
 
     keep: int
@@ -70,46 +72,36 @@ class PCKVUE(OneValue):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the least variance for a rare candidate; `keep` is rounded down."""
         check_ranges(epsilon, size, pad, single)
-        keep, lie = _best(grown(epsilon))
+        keep, lie = _select_thresholds(grown(epsilon))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=keep, lie=lie)
 
     @property
     def keys(self) -> int:
-        """How many keys there are: the last may have one candidate only."""
+        """The number of keys; the last key may have one candidate only."""
         return (self.size + 1) // 2
 
     @property
     def alike(self) -> Self:
-        """The same oracle for two keys at most, for an audit that enumerates reports.
+        """The oracle with at most two keys, for an audit that enumerates reports.
 
-        Its numbers do not depend on how many keys there are, and no more than two tell any two people apart: the loss
-        is the same.
+        Its numbers do not depend on the number of keys, and any two people differ in at most two keys: the loss is
+        unchanged.
         """
         return replace(self, size=min(self.size, 4))
 
     @property
-    def numbers(self) -> dict[str, int]:
-        """The two thresholds."""
-        return {"keep": self.keep, "lie": self.lie}
-
-    @property
     def p_own(self) -> Fraction:
-        """The own sign by chance, or kept where nothing is told by chance."""
+        """The probability of the own sign: at random, or kept where the key has no random sign."""
         return self.p_other + (1 - Fraction(self.lie, WORD)) * Fraction(self.keep, WORD)
 
     @property
     def p_other(self) -> Fraction:
-        """One of the two signs of a key that is told by chance."""
+        """The probability of one of both random signs of a key."""
         return Fraction(self.lie, 2 * WORD)
 
-    @property
-    def bits(self) -> float:
-        """Whether each key is told, and with what sign."""
-        return 2 * self.keys
-
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return two rows of bits a person."""
-        told, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
+        """Return two rows of bits for each person."""
+        named_keys, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
         report_signed(
             answered.offsets,
             answered.held,
@@ -119,13 +111,13 @@ class PCKVUE(OneValue):
             self.size,
             self.keep,
             self.lie,
-            told,
+            named_keys,
             signs,
         )
-        return {"told": told, "signs": signs}
+        return {"told": named_keys, "signs": signs}
 
     def supports(self, columns: ReportColumns) -> Counts:
-        """Count keys by sign."""
+        """Return the count of each key with each sign."""
         counts = np.zeros((self.keys, 2), np.int64)
         for sign, bits in enumerate((columns["told"] & ~columns["signs"], columns["signs"])):
             tally = np.zeros(self.keys, np.int64)
@@ -135,44 +127,50 @@ class PCKVUE(OneValue):
 
     @property
     def at_once(self) -> int:
-        """One sign of every key."""
+        """The number of candidates that one report names: one sign of each key."""
         return self.keys
 
     @property
     def honest(self) -> HonestLaw:
-        """Keys come by themselves but for the own one, and never with both signs."""
-        law = apart(self.p_own, self.p_other)
-        return HonestLaw(p_other=self.p_other, together=law, ratio=self.p_own / self.p_other, tail=None)
+        """The law of honest reports: keys are independent but for the own key, and no key has both signs."""
+        law = independent_pair_laws(self.p_own, self.p_other)
+        return HonestLaw(p_other=self.p_other, pair_laws=law, ratio=self.p_own / self.p_other, tail=None)
 
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return both rows of bits as hexadecimal digits, eight keys a byte."""
-        return {
-            name: columns[name][row].astype("<u4").tobytes()[: (self.keys + 7) // 8].hex() for name in ("told", "signs")
-        }
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields of a report: the keys that have a sign, and their signs."""
+        return (BitsField("told", self.keys), BitsField("signs", self.keys))
 
-    def flaw(self, report: Any) -> str:
-        """Return whether it is no two rows of bits; a sign is that of a key that is told."""
-        wrong = fields(report, "told", "signs") or digits("told", report["told"], self.keys)
-        wrong = wrong or digits("signs", report["signs"], self.keys)
-        if wrong:
-            return wrong
-        told, plus = (int.from_bytes(bytes.fromhex(report[name]), "little") for name in ("told", "signs"))
-        return "it has signs of keys that are not told" if plus & ~told else ""
+    @cached_property
+    def codec(self) -> Codec:
+        """Return the codec that checks both fields together."""
+        return SignCodec(oracle=self.name, longest=self.longest_report, fields=self.fields)
 
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the rows of bits."""
-        return {name: rows(reports, name, self.keys) for name in ("told", "signs")}
+
+@dataclass(frozen=True, kw_only=True)
+class SignCodec(Codec):
+    """The codec of keys and their signs: a sign belongs to a named key."""
+
+    def find_flaw(self, report: Any) -> str:
+        """Return the flaw of a report that is not two rows of bits, or has the sign of a key without one."""
+        flaw = super().find_flaw(report)
+        if flaw:
+            return flaw
+        keys, signs = (int.from_bytes(bytes.fromhex(report[name]), "little") for name in ("told", "signs"))
+        return "it has signs of keys that are not told" if signs & ~keys else ""
 
 
 @lru_cache(maxsize=64)
-def _best(growth: Fraction) -> tuple[int, int]:
-    """Return the thresholds with the least variance for a candidate nobody has, whose loss is within bounds.
+def _select_thresholds(growth: Fraction) -> tuple[int, int]:
+    """Return the thresholds with the least variance for a candidate outside all baskets, within the loss of epsilon.
 
-    Which lie is best is searched in floating point; what may be kept at that lie is an exact fraction, rounded down.
+    The best `lie` is searched in floating point; the largest `keep` for it is an exact fraction, rounded down.
     """
-    likely = float(growth)
-    other = np.linspace(1e-6, 0.5, 20_001)[:-1] if likely < 1e5 else np.geomspace(1e-10, 0.49, 20_001)
-    kept = (likely - 1) * other / (likely * other + 1 - 2 * other)
-    lie = max(1, round(2 * WORD * float(other[np.argmin(other * (1 - other) / ((1 - 2 * other) * kept) ** 2)])))
+    ratio = float(growth)
+    # For large e^epsilon the best `lie` is near 0: a grid of equal ratios reaches it.
+    p_other = np.linspace(1e-6, 0.5, 20_001)[:-1] if ratio < 1e5 else np.geomspace(1e-10, 0.49, 20_001)
+    keep = (ratio - 1) * p_other / (ratio * p_other + 1 - 2 * p_other)
+    variances = p_other * (1 - p_other) / ((1 - 2 * p_other) * keep) ** 2
+    lie = max(1, round(2 * WORD * float(p_other[np.argmin(variances)])))
     share = Fraction(lie, 2 * WORD)
     return int((growth - 1) * share / (growth * share + 1 - 2 * share) * WORD), lie

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,17 +12,17 @@ from numpy.typing import NDArray
 from ...kernels.devices import report_pieces
 from ..device.loss import WIDE
 from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Counts, Report, ReportColumns, grown, weighed
-from ..oracle_steps.reading import fields, number, whole
+from ..oracle import Answered, Counts, ReportColumns, grown, weighed
+from ..oracle_steps.codec import Field, WholeField
 
-# Points outside of the window. A power of two: the weight inside can then be chosen so that what is left is shared by
-# them without a rest, and the expected report is exactly linear in the number.
+# Points outside of the window. A power of two: the weight inside can then be chosen so that the remaining weight is
+# divisible by their number, and the expected report is exactly linear in the number.
 _OUTSIDE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class PM(MeanOracle):
-    """Report a point; those of the window that begins at (number + span) × step weigh `inside` each."""
+    """Report a point; points of the window from (number + span) × step on have the weight `inside` each."""
 
     window: int
     inside: int
@@ -35,57 +33,56 @@ class PM(MeanOracle):
 
     @classmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
-        """Return the oracle; the window is to what is outside as 1 to the root of e^epsilon."""
+        """Return the oracle; window / outside = 1 / e^(epsilon / 2), as in the article."""
         window = max(1, round(_OUTSIDE / grown(epsilon / 2)))
         inside = weighed(grown(epsilon), window, _OUTSIDE) // _OUTSIDE * _OUTSIDE
         return cls(epsilon=epsilon, span=span, window=window, inside=inside)
 
     @property
     def step(self) -> int:
-        """How many points the window moves a step of the grid."""
+        """The number of points that the window moves for one step of the grid."""
         return _OUTSIDE // (2 * self.span)
 
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return _OUTSIDE + self.window
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The points, the window, how it moves, and the weight of its points."""
+        """The numbers that travel: the points, the window, its step, and the weight of its points."""
         return {"step": self.step, "window": self.window, "points": self.points, "inside": str(self.inside)}
 
     @property
-    def bits(self) -> float:
-        """A point."""
-        return ceil(log2(self.points))
-
-    @property
     def _excess(self) -> tuple[Fraction, Fraction]:
-        """The probability of a point outside, and by how much that of one inside is larger."""
-        rest = Fraction(WIDE - self.inside * self.window, WIDE * _OUTSIDE)
-        return rest, Fraction(self.inside, WIDE) - rest
+        """The probability of a point outside, and the excess of the probability of a point inside."""
+        outside = Fraction(WIDE - self.inside * self.window, WIDE * _OUTSIDE)
+        return outside, Fraction(self.inside, WIDE) - outside
 
     @property
     def _unit(self) -> Fraction:
-        """What a point is worth, counted from the middle: the mean point moves so much slower than the number."""
+        """The number per point, from the middle: the inverse slope of the mean point in the number."""
         return 1 / (self._excess[1] * self.window * self.step * self.span)
 
     @property
     def square(self) -> tuple[Fraction, Fraction]:
-        """The squares of all points from the middle, and those of the window, whose middle the number moves."""
-        rest, excess = self._excess
-        spread = rest * _squares(self.points) + excess * _squares(self.window)
+        """The mean square of a report: its constant part, and the factor of the squared number.
+
+        The first has the squares of all points from the middle and of the window from its own middle; the second is the
+        squared move of the window by the number.
+        """
+        outside, excess = self._excess
+        spread = outside * _squares(self.points) + excess * _squares(self.window)
         moved = excess * self.window * (self.step * self.span) ** 2
         return spread * self._unit**2, moved * self._unit**2
 
     @property
     def largest(self) -> Fraction:
-        """The last point."""
+        """The largest value of a report: that of the last point."""
         return Fraction(self.points - 1, 2) * self._unit
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return one point per person."""
+        """Return one point for each person."""
         point = np.empty(len(answered.people), np.int64)
         inside = np.uint64(self.inside)
         report_pieces(
@@ -102,31 +99,25 @@ class PM(MeanOracle):
         return {"point": point}
 
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
-        """Return the distance from the middle, as a number."""
-        worth: NDArray[np.float64] = (columns["point"] - (self.points - 1) / 2) * float(self._unit)
-        return worth
+        """Return the value of each report: its distance from the middle, times the unit."""
+        values: NDArray[np.float64] = (columns["point"] - (self.points - 1) / 2) * float(self._unit)
+        return values
 
     def supports(self, columns: ReportColumns) -> Counts:
         """Return the sum of the points."""
         return np.array([columns["point"].sum()], np.int64)
 
     def total(self, supports: Counts, people: int) -> float:
-        """Return the distances from the middle."""
+        """Return the sum of the values of all reports."""
         return float((int(supports[0]) - Fraction(people * (self.points - 1), 2)) * self._unit)
 
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return one point."""
-        return {"point": int(columns["point"][row])}
-
-    def flaw(self, report: Any) -> str:
-        """Return whether it is no point."""
-        return fields(report, "point") or number("point", report["point"], self.points)
-
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the points."""
-        return {"point": whole(reports, "point")}
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields of a report: one point."""
+        return (WholeField("point", self.points),)
 
 
-def _squares(many: int) -> Fraction:
-    """Return the sum of the squares of so many points from their middle."""
-    return Fraction(many * (many * many - 1), 12)
+def _squares(point_count: int) -> Fraction:
+    """Return the sum of the squared distances of neighbouring points from their middle."""
+    # n (n^2 - 1) / 12: n times the variance of a discrete uniform law.
+    return Fraction(point_count * (point_count * point_count - 1), 12)

@@ -1,4 +1,4 @@
-"""PrivSet: a few symbols, likely to meet the whole padded set: the most exact for sets of few candidates."""
+"""PrivSet: a small set of symbols, likely to meet the padded set. The most exact oracle for sets of few candidates."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 from ...errors import MisuseError
 from ..device.loss import WORD
 from ..oracle import SetValued, chance, check_ranges, grown
-from ..oracle_steps.honest import HonestLaw, Together, without_putting_back
+from ..oracle_steps.honest import HonestLaw, PairLaw, tail_without_replacement
 from ..oracle_steps.subsets import Subsets
 
-# Beyond, binomial coefficients and reports grow large; the wheel is near it there.
-_LARGEST = 5000
+# Beyond, binomial coefficients and reports grow large, and the wheel is nearly as exact.
+_MAX_CANDIDATES = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivSet(Subsets, SetValued):
-    """Report a set of symbols that meets the device's padded set more often than chance would have it."""
+    """Report a set of symbols that meets the device's padded set more often than a random set would."""
 
     name: ClassVar[str] = "privset"
     summary: ClassVar[str] = "a few values, likely to meet the whole set: the most exact for sets of few candidates"
@@ -30,74 +30,82 @@ class PrivSet(Subsets, SetValued):
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
-        """Return the oracle with as many symbols a report as make the variance least."""
+        """Return the oracle with the number of symbols in a report that makes the variance least."""
         check_ranges(epsilon, size, pad, single)
-        if size > _LARGEST:
-            raise MisuseError(f"privset answers for up to {_LARGEST:,} candidates, and there are {size:,}: use wheel.")
+        if size > _MAX_CANDIDATES:
+            raise MisuseError(
+                f"privset answers for up to {_MAX_CANDIDATES:,} candidates, and there are {size:,}: use wheel."
+            )
         growth, dummies = grown(epsilon), 0 if single else pad
-        many = _best_many(float(growth), size + dummies, pad)
-        missing, everything = comb(size + dummies - pad, many), comb(size + dummies, many)
-        meeting = (everything - missing) * growth
+        set_size = _select_set_size(float(growth), size + dummies, pad)
+        missing, subsets = comb(size + dummies - pad, set_size), comb(size + dummies, set_size)
+        # Each set that meets the padded set is `growth` times as likely as each set that misses it.
+        meeting = (subsets - missing) * growth
         hit = chance(meeting / (meeting + missing))
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, many=many, hit=hit)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, many=set_size, hit=hit)
 
     @property
     def dummies(self) -> int:
-        """As many as the padding, all different (A3)."""
+        """The number of dummies: the padding, as all dummies differ (A3)."""
         return 0 if self.single else self.pad
 
     @cached_property
     def _sets(self) -> tuple[int, int]:
-        """How many sets there are, and how many miss the own values."""
+        """The number of sets of the size of a report, and of these the number that misses the own values."""
         return comb(self.symbols_in_all, self.many), comb(self.symbols_in_all - self.pad, self.many)
 
     @cached_property
     def p_held(self) -> Fraction:
-        """One own value, given that some is met."""
-        everything, missing = self._sets
-        return Fraction(self.hit, WORD) * Fraction(comb(self.symbols_in_all - 1, self.many - 1), everything - missing)
+        """The probability that a report has a given own value."""
+        subsets, missing = self._sets
+        return Fraction(self.hit, WORD) * Fraction(comb(self.symbols_in_all - 1, self.many - 1), subsets - missing)
 
     @cached_property
     def p_other(self) -> Fraction:
-        """One value that is not held, whether some own one is met or none."""
-        everything, missing = self._sets
+        """The probability that a report has a given value outside the padded set."""
+        subsets, missing = self._sets
         hit = Fraction(self.hit, WORD)
-        rest = comb(self.symbols_in_all - self.pad - 1, self.many - 1)
-        return hit * Fraction(comb(self.symbols_in_all - 1, self.many - 1) - rest, everything - missing) + (
+        missing_own = comb(self.symbols_in_all - self.pad - 1, self.many - 1)
+        return hit * Fraction(comb(self.symbols_in_all - 1, self.many - 1) - missing_own, subsets - missing) + (
             1 - hit
-        ) * Fraction(rest, missing)
+        ) * Fraction(missing_own, missing)
 
     @property
     def honest(self) -> HonestLaw:
-        """Blank is any set of so many symbols; it meets the own ones or misses them."""
-        everything, missing = self._sets
-        hit, own, other = Fraction(self.hit, WORD), self.p_held, self.p_other
-        both = _count(self.symbols_in_all - 2, self.many - 2)
-        apart = _count(self.symbols_in_all - self.pad - 2, self.many - 2)
-        met = hit * Fraction(both, everything - missing)
-        neither = hit * Fraction(both - apart, everything - missing) + (1 - hit) * Fraction(apart, missing)
-        ways = [Together(both=neither, one=other, other=other), Together(both=met, one=own, other=other)]
+        """The law of honest reports; the blank law draws any set of `many` symbols."""
+        subsets, missing = self._sets
+        hit, own, p_other = Fraction(self.hit, WORD), self.p_held, self.p_other
+        pair_sets = _count_subsets(self.symbols_in_all - 2, self.many - 2)
+        missing_pair_sets = _count_subsets(self.symbols_in_all - self.pad - 2, self.many - 2)
+        with_own = hit * Fraction(pair_sets, subsets - missing)
+        without_own = hit * Fraction(pair_sets - missing_pair_sets, subsets - missing)
+        without_own += (1 - hit) * Fraction(missing_pair_sets, missing)
+        pair_laws = [
+            PairLaw(both=without_own, first_value=p_other, second_value=p_other),
+            PairLaw(both=with_own, first_value=own, second_value=p_other),
+        ]
         if self.pad > 1:
-            ways.append(Together(both=met, one=own, other=own))
-        ratio = max(hit * Fraction(everything, everything - missing), (1 - hit) * Fraction(everything, missing))
-        tail = without_putting_back(self.symbols_in_all, self.many)
-        return HonestLaw(p_other=other, together=tuple(ways), ratio=ratio, tail=tail)
+            pair_laws.append(PairLaw(both=with_own, first_value=own, second_value=own))
+        ratio = max(hit * Fraction(subsets, subsets - missing), (1 - hit) * Fraction(subsets, missing))
+        tail = tail_without_replacement(self.symbols_in_all, self.many)
+        return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=tail)
 
 
-def _count(symbols: int, many: int) -> int:
-    """Return how many sets of so many symbols there are; none of fewer than none."""
-    return comb(symbols, many) if symbols >= 0 and many >= 0 else 0
+def _count_subsets(symbols: int, set_size: int) -> int:
+    """Return the number of sets of `set_size` symbols; 0 for negative numbers."""
+    return comb(symbols, set_size) if symbols >= 0 and set_size >= 0 else 0
 
 
-def _best_many(growth: float, symbols: int, pad: int) -> int:
-    """Return the number of symbols a report with the least variance for a candidate that nobody holds."""
-    many = np.arange(1, symbols - pad + 1)
-    left = np.arange(pad)
-    missed = np.exp(np.log1p(-many[:, None] / (symbols - left)).sum(1))  # C(symbols - pad, many) / C(symbols, many)
+def _select_set_size(growth: float, symbols: int, pad: int) -> int:
+    """Return the number of symbols in a report with the least variance for a candidate outside all baskets."""
+    set_sizes = np.arange(1, symbols - pad + 1)
+    factors = np.arange(pad)
+    # C(symbols - pad, n) / C(symbols, n), by logarithms: the coefficients themselves are beyond floating point.
+    missed = np.exp(np.log1p(-set_sizes[:, None] / (symbols - factors)).sum(1))
     weight = missed + (1 - missed) * growth
-    share = many / symbols
-    apart = missed * many / (symbols - pad)  # C(symbols - pad - 1, many - 1) / C(symbols, many)
-    held = share * growth / weight
-    other = (apart + (share - apart) * growth) / weight
-    apart_by = np.maximum(held - other, 1e-12)  # where hardly any set misses, the two round to the same
-    return int(many[np.argmin(other * (1 - other) / apart_by**2)])
+    share = set_sizes / symbols
+    missed_share = missed * set_sizes / (symbols - pad)  # C(symbols - pad - 1, n - 1) / C(symbols, n)
+    p_held = share * growth / weight
+    p_other = (missed_share + (share - missed_share) * growth) / weight
+    gap = np.maximum(p_held - p_other, 1e-12)  # where hardly any set misses, both round to one number
+    return int(set_sizes[np.argmin(p_other * (1 - p_other) / gap**2)])

@@ -1,4 +1,4 @@
-"""Subset selection: a few symbols, likely with the own one among them. The most exact oracle for one value."""
+"""Subset selection: a small set of symbols, likely with the own symbol. The most exact oracle for one value."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 from ..device.loss import WORD
 from ..oracle import OneValue, chance, grown
-from ..oracle_steps.honest import HonestLaw, Together, without_putting_back
+from ..oracle_steps.honest import HonestLaw, PairLaw, tail_without_replacement
 from ..oracle_steps.subsets import Subsets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subset(Subsets, OneValue):
-    """Report a set of symbols that holds the sampled one more often than chance would have it."""
+    """Report a set of symbols with the sampled symbol more often than a random set has it."""
 
     name: ClassVar[str] = "subset"
     summary: ClassVar[str] = "a few values, likely the own one among them: the most exact for one value"
@@ -24,38 +24,39 @@ class Subset(Subsets, OneValue):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the better of the two sizes around symbols / (e^epsilon + 1)."""
         growth, symbols = grown(epsilon), size + (not single)
-        near = int(symbols / (growth + 1))
-        made = []
-        for many in {min(max(1, near), symbols - 1), min(near + 1, symbols - 1)}:
-            hit = chance(many * growth / (many * growth + symbols - many))
-            made.append(cls(epsilon=epsilon, size=size, pad=pad, single=single, many=many, hit=hit))
-        return min(made, key=lambda oracle: (oracle.variance(0.0), oracle.many))
+        # The variance is least at symbols / (e^epsilon + 1) (Ye, Barg 2018): one of the whole numbers around it.
+        lower_size = int(symbols / (growth + 1))
+        oracles = []
+        for set_size in {min(max(1, lower_size), symbols - 1), min(lower_size + 1, symbols - 1)}:
+            hit = chance(set_size * growth / (set_size * growth + symbols - set_size))
+            oracles.append(cls(epsilon=epsilon, size=size, pad=pad, single=single, many=set_size, hit=hit))
+        return min(oracles, key=lambda oracle: (oracle.variance(0.0), oracle.many))
 
     @property
     def honest(self) -> HonestLaw:
-        """Blank is any set of so many symbols; the own one is in it or not."""
-        symbols, many, own = self.symbols_in_all, self.many, self.p_own
-        alone = Together(both=own * Fraction(many - 1, symbols - 1), one=own, other=self.p_other)
-        neither = Together(both=self._neither, one=self.p_other, other=self.p_other)
-        ratio = max(own * symbols / many, (1 - own) * symbols / (symbols - many))
-        tail = without_putting_back(symbols, many)
-        return HonestLaw(p_other=self.p_other, together=(neither, alone), ratio=ratio, tail=tail)
+        """The law of honest reports; the blank law draws any set of `many` symbols."""
+        symbols, set_size, own = self.symbols_in_all, self.many, self.p_own
+        with_own = PairLaw(both=own * Fraction(set_size - 1, symbols - 1), first_value=own, second_value=self.p_other)
+        without_own = PairLaw(both=self._unsampled_pair_chance, first_value=self.p_other, second_value=self.p_other)
+        ratio = max(own * symbols / set_size, (1 - own) * symbols / (symbols - set_size))
+        tail = tail_without_replacement(symbols, set_size)
+        return HonestLaw(p_other=self.p_other, pair_laws=(without_own, with_own), ratio=ratio, tail=tail)
 
     @property
-    def _neither(self) -> Fraction:
-        """Two values that are not the own one: there are two only where there are three symbols."""
-        symbols, many, own = self.symbols_in_all, self.many, self.p_own
+    def _unsampled_pair_chance(self) -> Fraction:
+        """The probability that a report has two given symbols besides the own; 0 for fewer than three symbols."""
+        symbols, set_size, own = self.symbols_in_all, self.many, self.p_own
         if symbols < 3:
             return Fraction(0)
-        return (many - 1) * (own * (many - 2) + (1 - own) * many) / ((symbols - 1) * (symbols - 2))
+        return (set_size - 1) * (own * (set_size - 2) + (1 - own) * set_size) / ((symbols - 1) * (symbols - 2))
 
     @property
     def p_own(self) -> Fraction:
-        """The set meets the own symbol."""
+        """The probability that the set has the own symbol."""
         return Fraction(self.hit, WORD)
 
     @property
     def p_other(self) -> Fraction:
-        """One of the others of the set, whether it meets the own symbol or not."""
-        others = self.symbols_in_all - 1
-        return self.p_own * Fraction(self.many - 1, others) + (1 - self.p_own) * Fraction(self.many, others)
+        """The probability that the set has a given symbol besides the own."""
+        unsampled = self.symbols_in_all - 1
+        return self.p_own * Fraction(self.many - 1, unsampled) + (1 - self.p_own) * Fraction(self.many, unsampled)

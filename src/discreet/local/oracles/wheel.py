@@ -1,30 +1,28 @@
-"""The wheel: values are hashed onto a circle, and a point is reported that likely lies within an arc of one of them."""
+"""The wheel: values are hashed onto a circle, and the reported point likely lies within an arc of an own value."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels.devices import report_points
 from ...kernels.tables import report_spots
 from ..device.loss import WIDE, WORD
-from ..oracle import Answered, Counts, Report, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..oracle_steps.honest import HonestLaw, Together, independent
-from ..oracle_steps.numbered import NumberedSeeds
+from ..oracle import Answered, Counts, ReportColumns, SetValued, check_ranges, grown, weighed
+from ..oracle_steps.honest import HonestLaw, PairLaw, independent_tail
+from ..oracle_steps.seeding import HashedOracle, Pair
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wheel(NumberedSeeds, SetValued):
-    """Hash up to `pad` values onto a circle of `points`; each begins an arc of points that weigh `inside`.
+class Wheel(HashedOracle, SetValued):
+    """Hash up to `pad` values onto a circle of `points`; each begins an arc of points of weight `inside`.
 
-    `seeds`, where it is given, is how many seeds are published. The circle then has as few points as make an arc of
-    one of them, so that reports fall into a table of seeds and points: a value is supported by its own point alone.
+    `seeds`, if given, is the number of published seeds. The circle then has few points and arcs of one point, so that
+    reports fall into a table of seeds and points: a value is supported by its own point alone.
     """
 
     arc: int
@@ -40,12 +38,13 @@ class Wheel(NumberedSeeds, SetValued):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.seeds is None) != (self.points == WORD) or (self.seeds is not None and self.arc != 1):
+        has_few_points = self.points != WORD
+        if bool(self.seeds) != has_few_points or (has_few_points and self.arc != 1):
             raise MisuseError("A wheel has few points and arcs of one where seeds are published: use numbered.")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
-        """Return the oracle with the arc that makes the variance least for a candidate that nobody holds."""
+        """Return the oracle with the arc that makes the variance least for a candidate outside all baskets."""
         check_ranges(epsilon, size, pad, single)
         growth = grown(epsilon)
         arc = int(WORD / (2 * pad - 1 + pad * growth))
@@ -55,97 +54,88 @@ class Wheel(NumberedSeeds, SetValued):
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, arc=arc, inside=inside)
 
     def numbered(self, seeds: int | None) -> Self:
-        """Return the oracle with so many published seeds, or with fresh ones.
+        """Return the oracle with the given number of published seeds, or with fresh seeds for None.
 
-        The points are the better of the two whole numbers around what makes the variance least.
+        The number of points is the better of the two whole numbers around the minimum of the variance.
         """
         if seeds is None:
             return self.make(self.epsilon, self.size, pad=self.pad, single=self.single)
         growth = grown(self.epsilon)
-        near = min(int(2 * self.pad - 1 + self.pad * growth), WORD - 2)
-        made = [
+        # The variance is least at 2 l - 1 + l e^epsilon points, as for the arc of `make`.
+        lower_count = min(int(2 * self.pad - 1 + self.pad * growth), WORD - 2)
+        oracles = [
             replace(self, seeds=seeds, points=points, arc=1, inside=weighed(growth, self.pad, points - self.pad))
-            for points in (near, near + 1)
+            for points in (lower_count, lower_count + 1)
         ]
-        return min(made, key=lambda oracle: oracle._noise(1))
+        return min(oracles, key=lambda oracle: oracle.rare_variance(1))
 
     @classmethod
     def longest(cls, epsilon: Fraction) -> int:
-        """Return how many arcs of one point fit at least."""
+        """Return the largest padding: the number of arcs of one point with room on the circle."""
         return max(1, int((WORD + 1) / (grown(epsilon) + 2)))
 
     @property
     def dummies(self) -> int:
-        """None: where fewer values are held, more of the circle is outside."""
+        """The number of dummies: 0, as a smaller basket leaves more of the circle outside of its arcs."""
         return 0
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The length of an arc and the weight of its points; the points and seeds, where these are published."""
-        more = {} if self.seeds is None else {"points": self.points, "seeds": self.seeds}
-        return {"arc": self.arc, "inside": str(self.inside), **more}
+        """The numbers that travel: the length of an arc, the weight of its points, and the published counts."""
+        points = {} if self.points == WORD else {"points": self.points}
+        return {"arc": self.arc, "inside": str(self.inside), **points, **self.seeding.numbers}
 
     @property
-    def told(self) -> Fraction:
-        """A point of an own arc: those of all points of one arc together."""
+    def own_chance(self) -> Fraction:
+        """The probability of the arc of one own value."""
         return self.p_held
 
     @property
     def places(self) -> int:
-        """The points of the circle."""
+        """The number of points of the circle."""
         return self.points
 
     @property
     def p_held(self) -> Fraction:
-        """A point of the value's own arc, whatever other arcs lie over it."""
+        """The probability of the arc of an own value, for any overlaps with further arcs."""
         return Fraction(self.arc * self.inside, WIDE)
 
     @property
     def p_other(self) -> Fraction:
-        """The hash of another value begins an arc anywhere."""
+        """The probability of the arc of any other value: its hash is uniform on the circle."""
         return Fraction(self.arc, self.points)
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a hash function and one point per person."""
-        many = len(answered.people)
-        if self.seeds is not None:
-            spot, number_of = np.empty(many, np.int64), np.empty(many, np.uint32)
-            weight = np.uint64(self.inside)
-            report_spots(*answered.arguments(seed), self.pad, weight, self.points, self.seeds, spot, number_of)
-            return {"seed": number_of, "point": spot}
-        point, first, second = (np.empty(many, np.uint32) for _ in range(3))
+    def make_fresh_reports(self, answered: Answered, seed: int) -> ReportColumns:
+        """Return a hash function and a point for each person."""
+        point, first, second = (np.empty(len(answered.people), np.uint32) for _ in range(3))
         report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
         return {"first": first, "second": second, "point": point}
 
-    def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Return from where on an arc that holds each report's point may begin, and for how long."""
-        if self.seeds is not None:
-            return super().windows(columns)
+    def make_published_reports(self, answered: Answered, seed: int, seeds: int) -> ReportColumns:
+        """Return the number of a seed and a point for each person."""
+        people, weight = len(answered.people), np.uint64(self.inside)
+        point, seed_number = np.empty(people, np.int64), np.empty(people, np.uint32)
+        report_spots(*answered.arguments(seed), self.pad, weight, self.points, seeds, point, seed_number)
+        return {"seed": seed_number, "point": point}
+
+    def find_fresh_windows(self, columns: ReportColumns) -> Pair:
+        """Return the start and the length of the window of hashes with an arc over the point of each report."""
         low = columns["point"] - np.uint32(self.arc - 1)
         return low, np.full(len(low), self.arc, np.uint32)
 
     @property
-    def honest(self) -> HonestLaw | None:
-        """Blank is any hash function with any point, in whose arcs other values lie by themselves.
-
-        Values that published seeds put together come together for everybody: there, lots are looked at instead.
-        """
-        if self.seeds is not None:
-            return None
-        own, other = self.p_held, self.p_other
-        ways = [Together(both=other * other, one=other, other=other), Together(both=own * other, one=own, other=other)]
+    def fresh_law(self) -> HonestLaw:
+        """The law of honest reports; the blank law draws any hash function with any point."""
+        own, p_other = self.p_held, self.p_other
+        pair_laws = [
+            PairLaw(both=p_other * p_other, first_value=p_other, second_value=p_other),
+            PairLaw(both=own * p_other, first_value=own, second_value=p_other),
+        ]
         if self.pad > 1:
-            ways.append(Together(both=own * other, one=own, other=own))
+            pair_laws.append(PairLaw(both=own * p_other, first_value=own, second_value=own))
         ratio = Fraction(self.inside * WORD, WIDE)
-        return HonestLaw(p_other=other, together=tuple(ways), ratio=ratio, tail=independent(other))
+        return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=independent_tail(p_other))
 
-    def cells(self, columns: ReportColumns) -> Counts | None:
-        """Return how many points lie in each sixteenth of the circle."""
-        if self.seeds is not None:
-            return None
+    def count_fresh_cells(self, columns: ReportColumns) -> Counts:
+        """Return the number of points in each sixteenth of the circle."""
         return np.bincount(columns["point"] >> np.uint32(28), minlength=16).astype(np.int64)
-
-    def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the seeds and points, those of the large circle as words."""
-        found = super().columns(reports)
-        return found if self.seeds is not None else {**found, "point": found["point"].astype(np.uint32)}

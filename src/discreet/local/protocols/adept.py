@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
-from ..estimation.candidates import Follows, Itemset, PatternBeliefs
-from ..estimation.sizes import BINS, TYPICAL, HeldSizes
+from ..estimation.candidates import ErrorShare, Itemset, PatternBeliefs
+from ..estimation.sizes import BINS, TYPICAL_SIZE, HeldSizes
 from ..oracle import Oracle
 from ..oracle_steps.choice import LIARS, adaptive, error, grr_or_olh, honest_share
 from ..protocol import Protocol
@@ -136,7 +136,7 @@ class Adept(Protocol):
         picture = PatternBeliefs(
             told.evidence,
             told.doubt,
-            told.follows,
+            told.error_share,
             top=wanted.top,
             least=wanted.least,
             largest=largest,
@@ -147,19 +147,21 @@ class Adept(Protocol):
         facts = told.facts("items")
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
             asked = self._asked(picture, chance)
-            near, about = (picture.near, picture.near), f"patterns {number}"
-            of, expected = CandidateList(itemsets=tuple(asked), texts=texts), picture.expected(asked)
+            near, about = (picture.target_frequency, picture.target_frequency), f"patterns {number}"
+            of, expected = CandidateList(itemsets=tuple(asked), texts=texts), picture.expected_held(asked)
             told = yield from self.ask_round(of, line, share, wanted, near, about, expected=expected)
-            picture.add(asked, told.evidence, told.doubt, told.follows)
+            picture.add(asked, told.evidence, told.doubt, told.error_share)
             facts |= told.facts(about)
         return learnt(picture, facts)
 
     def _asked(self, picture: PatternBeliefs, chance: float) -> list[Itemset]:
         """Return what a later round asks about."""
         if self.later == "likeliest":
-            return picture.best(min(LIKELIEST * picture.top, MOST_ASKED))
+            return picture.most_frequent(min(LIKELIEST * picture.top, MOST_ASKED))
         # Where nothing is uncertain any more, the top itself is asked about, for its counts.
-        return picture.uncertain(chance, MOST_ASKED, MOST_HELD) or picture.best(min(picture.top, MOST_ASKED), MOST_HELD)
+        return picture.uncertain_patterns(chance, MOST_ASKED, MOST_HELD) or picture.most_frequent(
+            min(picture.top, MOST_ASKED), MOST_HELD
+        )
 
     def ask_round(
         self,
@@ -179,14 +181,14 @@ class Adept(Protocol):
         question = HowMany(of, bins)
         sized = "grr" if self.robust else "adaptive"
         numbers: Estimate = yield Ask.of(f"how many {about}", line.next(share * size), question, sized, wanted.epsilon)
-        typical = FIRST_HELD if of.items else TYPICAL
+        typical = FIRST_HELD if of.items else TYPICAL_SIZE
         if expected:
             typical = max(sum(expected.values()), LEAST_HELD), HELD_OFF
-        held = HeldSizes.of(numbers, bins, len(of), typical)
+        held = HeldSizes.fit(numbers, bins, len(of), typical)
         people = max(1, round(numbers.people * float((1 - size) / size)))
         liars = 0.0
         if self.robust:
-            liars, most = LIARS, max(LEAST_LENGTH, held.up_to(honest_share(numbers.ask.frequencies)))
+            liars, most = LIARS, max(LEAST_LENGTH, held.size_quantile(honest_share(numbers.ask.frequencies)))
             lengths = tuple(length for length in lengths if length <= most) or lengths[:1]
         oracle = best_oracle(
             held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle, liars=liars
@@ -203,7 +205,7 @@ class RoundEstimate:
 
     evidence: Evidence
     doubt: float
-    follows: Follows
+    error_share: ErrorShare
     pad: int
     correction: float
 
@@ -211,16 +213,16 @@ class RoundEstimate:
     def of(cls, answer: Estimate, held: HeldSizes, expected: Mapping[int, float] | None = None) -> RoundEstimate:
         """Give back what the padding cut off, to patterns of every length by how many are `expected` to be held."""
         pad = answer.ask.frequencies.pad
-        values, slope = held.restored(answer.values, pad)
+        values, slope = held.restore_frequencies(answer.values, pad)
         nothing = np.zeros(len(values))
-        steep = held.restored(nothing, pad)[1]
+        steep = held.restore_frequencies(nothing, pad)[1]
         ratio = held.ratio(answer.values, pad)
         if expected and isinstance(question := answer.ask.question, Which):
             lengths = np.array([len(one) for one in question.of.itemsets])
             for length, of_length in held.by_length(expected).items():
                 at = lengths == length
-                values[at], slope[at] = of_length.restored(answer.values[at], pad)
-                steep[at] = of_length.restored(nothing[at], pad)[1]
+                values[at], slope[at] = of_length.restore_frequencies(answer.values[at], pad)
+                steep[at] = of_length.restore_frequencies(nothing[at], pad)[1]
                 ratio[at] = of_length.ratio(answer.values[at], pad)
         off = UNCORRECTED**2 * np.maximum(1 - 1 / ratio, 0.0)
         noise, growth = answer.variance * slope**2, nothing
@@ -233,7 +235,7 @@ class RoundEstimate:
         return cls(
             evidence=Evidence(values=values, noise=noise, relative=off, growth=growth),
             doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
-            follows=partial(held.follows, pad),
+            error_share=partial(held.error_share, pad),
             pad=pad,
             correction=held.correction(pad),
         )
@@ -261,7 +263,7 @@ def best_oracle(
     last, frequency = near
     found: list[tuple[float, int, Oracle]] = []
     for pad in (length for length in lengths if length <= size):
-        grows = held.grows(last, pad)
+        grows = held.ratio_at(last, pad)
         try:
             one = made(oracle, epsilon, size, pad, frequency / grows, people, liars)
         except MisuseError:
@@ -290,7 +292,7 @@ def learnt(picture: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
     """Return everything that is believed, the most frequent first; of equal ones subsets come first (A10)."""
     sets = [one for level in picture.levels for one in level.sets]
     values = np.concatenate([level.means for level in picture.levels])
-    variance = np.concatenate(_variances(picture)) + (picture.doubt * picture.follows(values) * values) ** 2
+    variance = np.concatenate(_variances(picture)) + (picture.doubt * picture.error_share(values) * values) ** 2
     variance += DENSE**2 * np.clip(values, 0.0, 1.0) ** 3
     order = np.lexsort((np.array([len(one) for one in sets]), -values))
     return Learnt(itemsets=tuple(sets[at] for at in order), values=values[order], variance=variance[order], facts=facts)
@@ -306,10 +308,10 @@ def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
     unsure, found = VAGUE, []
     for size, level in enumerate(picture.levels, 1):
         if size == 1:
-            noise = picture.items.noise[picture.places(np.array([item for (item,) in level.sets], np.int64))]
-            heard = picture.heard_of_items
+            noise = picture.items.noise[picture.item_positions(np.array([item for (item,) in level.sets], np.int64))]
+            heard = picture.precision_of_items
         else:
-            noise = picture.measured.of(level.sets).noise
+            noise = picture.table.evidence_of(level.sets).noise
             heard = float((1 / noise).sum())
         unsure = min(VAGUE, LEARNT / heard) if heard > 0 else unsure
         relies = 1 - np.minimum(1.0, level.belief.variance / noise)

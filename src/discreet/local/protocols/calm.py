@@ -66,6 +66,11 @@ class CALM(Protocol):
     summary: ClassVar[str] = "the most reliable relations, from tables of a few items that are made to agree"
     citation: ClassVar[str] = "Zhang, Wang, Li, He, Chen 2018 (CALM); on relations: Dong et al. 2024, section 7"
 
+    @property
+    def bias(self) -> str:
+        """Why the counts of items are too low: as of the protocol that finds them."""
+        return found_by(self.finder).bias
+
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts

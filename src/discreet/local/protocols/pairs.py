@@ -17,7 +17,7 @@ from ...errors import MisuseError, told
 from ...exact.relations import How
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence, Values
-from ..estimation.priors import Guessed, pulled
+from ..estimation.priors import ItemsetGuess, shrink_estimates
 from ..protocol import Protocol
 from ..study.conversation import Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Items, Relations
@@ -85,6 +85,11 @@ class PairsProtocol(Protocol):
     summary: ClassVar[str] = "the most reliable relations: items by svim-better, then all pairs of them at once"
     citation: ClassVar[str] = "after Dong et al. 2024 and Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet)"
 
+    @property
+    def bias(self) -> str:
+        """Why the counts of items are too low: as of the protocol that finds them."""
+        return found_by(self.finder).bias
+
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
@@ -143,7 +148,7 @@ class PairsProtocol(Protocol):
         of = answer.of if isinstance(answer.of, Relations) else of
         values, variance = answer.values, answer.variance
         if self.prior == "two-part":
-            values, variance = pulled(Evidence.noisy(values, variance), singles.guessed(of))
+            values, variance = shrink_estimates(Evidence.noisy(values, variance), singles.guessed(of))
             # All estimates are scaled up alike: where that is wrong it is so for all, and no prior that is learnt from
             # them makes up for it.
             variance = variance + cut_off(values, answer.correction) ** 2
@@ -225,13 +230,13 @@ class Singles:
         product: Values = self.chances[first] * self.chances[second]
         return product
 
-    def guessed(self, of: Relations) -> Guessed:
+    def guessed(self, of: Relations) -> ItemsetGuess:
         """Return what each pair would be by chance, how far that is off, and how frequent it can be at most."""
         first, second = self.places(of.of)
         held = self.chances + np.sqrt(self.variance)
         one, other = self.chances[first], self.chances[second]
         unsure = one**2 * self.variance[second] + other**2 * self.variance[first]
-        return Guessed(guess=one * other, unsure=unsure, cap=np.minimum(held[first], held[second]))
+        return ItemsetGuess(means=one * other, variance=unsure, cap=np.minimum(held[first], held[second]))
 
     def alone(self) -> Learnt:
         """Return the items as all there is."""

@@ -68,6 +68,11 @@ class PCKV(Protocol):
     live: ClassVar[bool] = False
     citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020 (PCKV); on relations: Dong et al. 2024, section 7"
 
+    @property
+    def bias(self) -> str:
+        """Why the counts of items are too low: as of the protocol that finds them."""
+        return found_by(self.finder).bias
+
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         check_parts(self.name, self.parts)

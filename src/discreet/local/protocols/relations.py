@@ -21,10 +21,10 @@ from ..estimation.matrix import (
     MatrixProtocol,
     PairSupports,
     Step,
-    asked,
+    ask_directions,
     check_rounds,
-    direction,
-    measured,
+    direction_of,
+    estimate_mean,
     theta_at,
 )
 from ..estimation.spectral import (
@@ -32,12 +32,12 @@ from ..estimation.spectral import (
     MatrixBelief,
     Whole,
     bounds,
+    compose_matrix,
     decomposed,
     independent,
+    public_signs,
     rank_of,
-    signs,
-    updated,
-    whole,
+    round_direction,
 )
 from ..study.conversation import Estimate, Partition, Wanted
 from ..study.pair_questions import Items, Pair
@@ -107,8 +107,8 @@ class RelationMiner(MatrixProtocol):
                 many = rank_of(singular, theta_at(self, at))
                 if not many:
                     break  # nothing is left to ask about
-                ways = [_printed(whole(left[:, one]), whole(right[:, one])) for one in range(many)]
-                answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
+                ways = [_printed(round_direction(left[:, one]), round_direction(right[:, one])) for one in range(many)]
+                answers = yield ask_directions(_named(at), items, ways, self.means, epsilon, line, part)
                 values = _updated(values, answers)
             return PairSupports(items=items, values=values, guess=guess)
         together = self.how == "together"
@@ -123,10 +123,10 @@ class RelationMiner(MatrixProtocol):
             pairs = self._directions(values, theta_at(self, at), number, together=together)
             number += self.fresh
             ways = [(one, other, *bounds(one, other, most, together=together)) for one, other in pairs]
-            answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
+            answers = yield ask_directions(_named(at), items, ways, self.means, epsilon, line, part)
             for answer in answers:
-                one, other = direction(answer)
-                belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
+                one, other = direction_of(answer)
+                belief.add_measurement(one.astype(np.float64), other.astype(np.float64), *estimate_mean(answer))
             values = belief.mean()
         return PairSupports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
 
@@ -140,11 +140,13 @@ class RelationMiner(MatrixProtocol):
         fresh = min(self.fresh, width * (width - 1) // (2 if together else 1))  # no more than there are entries
         if together:
             ways = [left[:, one] + left[:, other] for one in range(many) for other in range(one + 1)]
-            ways += [signs(width, number + at) for at in range(fresh)]
-            return [(whole(way), whole(way)) for way in ways]
+            ways += [public_signs(width, number + at) for at in range(fresh)]
+            return [(round_direction(way), round_direction(way)) for way in ways]
         both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
-        both += [(signs(width, 2 * (number + at)), signs(width, 2 * (number + at) + 1)) for at in range(fresh)]
-        return [(whole(one), whole(other)) for one, other in both]
+        both += [
+            (public_signs(width, 2 * (number + at)), public_signs(width, 2 * (number + at) + 1)) for at in range(fresh)
+        ]
+        return [(round_direction(one), round_direction(other)) for one, other in both]
 
 
 def _named(at: int) -> str:
@@ -158,14 +160,14 @@ def _printed(left: Whole, right: Whole) -> Direction:
 
 def _updated(before: Matrix, answers: Sequence[Estimate]) -> Matrix:
     """Return the matrix of the next round (29); what nobody was asked about stays as it was."""
-    ways = [direction(answer) for answer in answers]
-    values = [measured(answer)[0] if answer.people else None for answer in answers]
+    ways = [direction_of(answer) for answer in answers]
+    values = [estimate_mean(answer)[0] if answer.people else None for answer in answers]
     left = np.array([one for one, _ in ways], np.float64).T
     right = np.array([other for _, other in ways], np.float64).T
     # Directions in whole numbers have a length, which the projection has twice.
     length = (left**2).sum(0) * (right**2).sum(0)
     kept = [float(left[:, at] @ before @ right[:, at]) if value is None else value for at, value in enumerate(values)]
-    return updated(left, np.array(kept) / length, right)
+    return compose_matrix(left, np.array(kept) / length, right)
 
 
 def _most(found: Estimated, width: int) -> int:
@@ -214,7 +216,7 @@ def _extended(belief: MatrixBelief, values: Matrix, variance: Matrix, items: Ite
             doubt[at, third] = doubt[at, at] if inside else max(min(size[at], size[third]) ** 2, 1e-12)
             if together:
                 guess[third, at], doubt[third, at] = guess[at, third], doubt[at, third]
-    return belief.extended(guess, doubt)
+    return belief.extend(guess, doubt)
 
 
 def _fraction(value: Any) -> float:

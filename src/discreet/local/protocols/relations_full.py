@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import MatrixProtocol, PairSupports, Step, asked, direction, measured
-from ..estimation.spectral import Matrix, bounds, decomposed, independent, whole
+from ..estimation.matrix import MatrixProtocol, PairSupports, Step, ask_directions, direction_of, estimate_mean
+from ..estimation.spectral import Matrix, bounds, decomposed, independent, round_direction
 from ..study.conversation import Partition, Wanted
 from ..study.pair_questions import Items
 from ..study.rounds import Estimated
@@ -43,11 +43,11 @@ class RelationsFull(MatrixProtocol):
         """Ask about every pair of directions, each a part of the share."""
         items, guess = Items(singles.order, self.how), independent(singles.values)
         left, _, right = decomposed(guess)
-        lefts, rights = [whole(one) for one in left.T], [whole(one) for one in right.T]
+        lefts, rights = [round_direction(one) for one in left.T], [round_direction(one) for one in right.T]
         ways = [(one, other, *bounds(one, other, len(one), together=False)) for one in lefts for other in rights]
-        answers = yield asked("matrix", items, ways, self.means, epsilon, line, share)
-        core = np.array([measured(answer)[0] for answer in answers]).reshape(guess.shape)
-        asked_of = [direction(answer) for answer in answers]
+        answers = yield ask_directions("matrix", items, ways, self.means, epsilon, line, share)
+        core = np.array([estimate_mean(answer)[0] for answer in answers]).reshape(guess.shape)
+        asked_of = [direction_of(answer) for answer in answers]
         lefts, rights = [one for one, _ in asked_of[:: len(guess)]], [other for _, other in asked_of[: len(guess)]]
         # Directions in whole numbers are not quite orthogonal: their inverses make the answer exact all the same.
         one, other = np.array(lefts, np.float64), np.array(rights, np.float64)

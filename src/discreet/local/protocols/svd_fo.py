@@ -15,9 +15,27 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ..estimation.beliefs import Evidence
-from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, direction, measured, theta_at
-from ..estimation.priors import Guessed, pulled
-from ..estimation.spectral import Matrix, MatrixBelief, Whole, bounds, decomposed, rank_of, signs, whole
+from ..estimation.matrix import (
+    WIDEST,
+    Direction,
+    ask_directions,
+    check_means,
+    check_rounds,
+    direction_of,
+    estimate_mean,
+    theta_at,
+)
+from ..estimation.priors import ItemsetGuess, shrink_estimates
+from ..estimation.spectral import (
+    Matrix,
+    MatrixBelief,
+    Whole,
+    bounds,
+    decomposed,
+    public_signs,
+    rank_of,
+    round_direction,
+)
 from ..protocol import Protocol
 from ..study.conversation import MOST_PATTERNS, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList
@@ -97,10 +115,12 @@ class SVDFO(Protocol):
         for at in range(self.rounds):
             ways = self._ways(values, at, min(most, wanted.items))
             part = second / self.rounds
-            answers = yield asked(f"square, round {at + 1}", wanted.items, ways, self.means, wanted.epsilon, line, part)
+            answers = yield ask_directions(
+                f"square, round {at + 1}", wanted.items, ways, self.means, wanted.epsilon, line, part
+            )
             for answer in answers:
-                one, other = direction(answer)
-                belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
+                one, other = direction_of(answer)
+                belief.add_measurement(one.astype(np.float64), other.astype(np.float64), *estimate_mean(answer))
             values = belief.mean()
         places = np.argsort(-values.ravel()[: wanted.items], kind="stable")[: self.candidates * wanted.top]
         found = yield from estimating(
@@ -127,8 +147,8 @@ class SVDFO(Protocol):
         many, side = min(rank_of(singular, theta_at(self, at)), _LEADING), len(values)
         both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
         numbers = range(at * self.fresh, (at + 1) * self.fresh)
-        both += [(signs(side, 2 * number), signs(side, 2 * number + 1)) for number in numbers]
-        ways = [(whole(one), whole(other)) for one, other in both]
+        both += [(public_signs(side, 2 * number), public_signs(side, 2 * number + 1)) for number in numbers]
+        ways = [(round_direction(one), round_direction(other)) for one, other in both]
         # Someone with so many items has so many entries: no more than so many times the largest product.
         return [(one, other, *_within(one, other, most)) for one, other in ways]
 
@@ -155,6 +175,6 @@ def _guess(values: Values, variance: Values, side: int) -> tuple[Matrix, Matrix]
     chance = (np.outer(rows, columns) / max(float(rows.sum()), 1e-12)).ravel()
     first[: len(values)], off[: len(values)] = values, variance
     most = np.minimum.outer(rows, columns).ravel()
-    guessed = Guessed(guess=chance[plain], unsure=np.zeros(len(plain)), cap=most[plain])
-    first[plain], off[plain] = pulled(Evidence.noisy(values[plain], np.full(len(plain), noise)), guessed)
+    guessed = ItemsetGuess(means=chance[plain], variance=np.zeros(len(plain)), cap=most[plain])
+    first[plain], off[plain] = shrink_estimates(Evidence.noisy(values[plain], np.full(len(plain), noise)), guessed)
     return first.reshape(side, side), np.maximum(off, 1e-12).reshape(side, side)

@@ -28,6 +28,21 @@ from ..study.rounds import (
 _SHARES = "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate."
 
 
+def padding_bias(padding: Padding | str, sizes: SizeBinning, *, corrected: bool) -> str:
+    """Return why estimates with these settings are biased by more than their intervals hold; empty where they are not.
+
+    Of sizes that are asked for one by one, rare large ones stay below the threshold of what is told from noise: the
+    correction is too small, and nothing in the reports says by how much (`svim.md`).
+    """
+    if padding == "all":
+        return ""
+    if not corrected:
+        return "what a padding cuts off is not given back"
+    return (
+        "large sizes are lost in the noise, so what a padding cuts off is given back in part" if sizes == "each" else ""
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SVIM(Protocol):
     """Find the most frequent items.
@@ -70,6 +85,11 @@ class SVIM(Protocol):
     across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
     citation: ClassVar[str] = "Wang, Li, Jha 2018, section V-A"
+
+    @property
+    def bias(self) -> str:
+        """Why estimates are too low: what a padding cuts off is not given back, or not all of it."""
+        return padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""

@@ -19,7 +19,7 @@ from ..study.conversation import Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList
 from ..study.rounds import Padding, SizeBinning, check_padding, check_room, check_shares, checked, estimating
 from .ldpminer import LDPMiner
-from .svim import SVIM, SVIMBetter
+from .svim import SVIM, SVIMBetter, padding_bias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,11 @@ class SVSM(Protocol):
         """What finds the items."""
         kinds: dict[str, type[SVIM]] = {kind.name: kind for kind in (SVIM, SVIMBetter, LDPMiner)}
         return kinds[self.items](robust=self.robust)
+
+    @property
+    def bias(self) -> str:
+        """Why estimates are too low: of the items, or of the itemsets."""
+        return self.finder.bias or padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""

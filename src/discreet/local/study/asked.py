@@ -19,17 +19,17 @@ from ..oracle import Oracle
 from ..oracle_steps.choice import means, oracles
 from .conversation import Ask, Who
 from .pair_questions import NumberQuestion, Valued
-from .questions import BinnedCount, CellOfBlock, HeldValues, PersonNumbers, Prefix, Question, Which
+from .questions import BinnedCount, CellOfBlock, DeviceQuestion, HeldValues, PersonNumbers, Prefix, Which
 
 _AROUND = ("format", "epsilon", "delta", "oracle")  # what an `Ask` puts around a question
 _ALL = Who(0, 1 << 32)
-_KINDS: dict[str, type[Question]] = {
+_KINDS: dict[str, type[DeviceQuestion]] = {
     one.ask: one for one in (Which, BinnedCount, Prefix, CellOfBlock, Valued, NumberQuestion)
 }
 
 
 @dataclass(frozen=True, eq=False)
-class AskedQuestion(Question):
+class AskedQuestion(DeviceQuestion):
     """A question that was asked, as it is written."""
 
     ask: ClassVar[str] = ""

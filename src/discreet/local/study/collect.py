@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..oracle import Oracle
-from ..oracle_steps.reading import Batch, Refused
+from ..oracle_steps.codec import Batch, Refused
 from .conversation import Ask, Estimate
 from .screening import Alarm, screened
 
@@ -73,15 +73,15 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     >>> collected.refused
     (Refused(place=50, reason='it is not JSON'),)
     """
-    people, aggregate = 0, ask.oracle.empty()
+    people, aggregate = 0, ask.oracle.adder.start()
     refused: list[Refused] = []
     kept: list[Batch] = []
     places: list[NDArray[np.int64]] = []
     waiting, seen = iter(sent), 0
     while reports := list(islice(waiting, _BLOCK)):
-        batch = ask.oracle.read(reports)
+        batch = ask.oracle.codec.read(reports)
         people += len(batch)
-        ask.oracle.add(aggregate, batch.columns)
+        ask.oracle.adder.add(aggregate, batch.columns)
         refused += [replace(one, place=one.place + seen) for one in batch.refused]
         if screen:
             kept.append(batch)
@@ -95,4 +95,4 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
             left_out=tuple(np.concatenate(places)[looked.places(batch.columns for batch in kept)].tolist()),
             alarms=looked.alarms,
         )
-    return Collected(estimate=Estimate(ask, people, ask.oracle.decoded(aggregate)), refused=tuple(refused))
+    return Collected(estimate=Estimate(ask, people, ask.oracle.adder.decode(aggregate)), refused=tuple(refused))

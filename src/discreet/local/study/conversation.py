@@ -27,7 +27,7 @@ from ..device.trust import check
 from ..mean_oracle import MeanOracle
 from ..oracle import EVERY_LOSS, Counts, Oracle
 from ..oracle_steps.choice import make, means
-from .questions import Question
+from .questions import DeviceQuestion
 
 # What is wanted has to fit into questions that travel to devices.
 MOST_PATTERNS = 100_000
@@ -63,7 +63,7 @@ class Ask:
 
     name: str
     who: Who
-    question: Question
+    question: DeviceQuestion
     oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Ask:
             raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
 
     @classmethod
-    def of(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
+    def of(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
         """Return a round with the oracle of that name made for its question."""
         made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
         return cls(name=name, who=who, question=question, oracle=made)
@@ -95,7 +95,7 @@ class Ask:
         return self.oracle
 
     @classmethod
-    def mean(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction) -> Self:
+    def mean(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction) -> Self:
         """Return a round about one number of everyone's."""
         known = means()
         if oracle not in known:
@@ -121,8 +121,8 @@ class Ask:
     def as_asked(self, text: str) -> Ask | None:
         """Return the round of a text, where that differs from this by what floating point makes of it alone.
 
-        That is a round through the same oracle, with a question that `Question.as_asked` makes of this one; it may be
-        another of the rounds that are asked at once. Its seeds are fresh or published as they were then.
+        That is a round through the same oracle, with a question that `DeviceQuestion.as_asked` makes of this one; it
+        may be another of the rounds that are asked at once. Its seeds are fresh or published as they were then.
         """
         told = json.loads(text)
         try:

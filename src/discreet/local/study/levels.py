@@ -26,6 +26,7 @@ def on_levels(baskets: Baskets, hierarchy: Hierarchy | None, level: Any, plan: P
     """
     if hierarchy is not None:
         check_levels(plan, level)
+        hierarchy = hierarchy.renamed(baskets.vocabulary.names)
         baskets = onto(baskets, public_items(hierarchy, "public", baskets)[0])
     return generalised(baskets, hierarchy, level)
 

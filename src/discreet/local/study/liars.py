@@ -24,7 +24,7 @@ from ..device.answering import END
 from ..oracle import Oracle
 from .conversation import Estimate
 from .pair_questions import WhichRelations
-from .questions import BinnedCount, CandidateList, Question, Which
+from .questions import BinnedCount, CandidateList, DeviceQuestion, Which
 
 # The two ends of an interval, as fractions of people.
 Ends: TypeAlias = tuple[float, float]
@@ -155,7 +155,7 @@ def _deviations(cases: int) -> float:
     return NormalDist().inv_cdf(1 - RISK / 2 / cases)
 
 
-def _numbers_as(question: Question, texts: tuple[str, ...] | None) -> bool:
+def _numbers_as(question: DeviceQuestion, texts: tuple[str, ...] | None) -> bool:
     """Return whether a question's items are those of a list, or of these texts."""
     of = getattr(question, "of", None)
     numbers = of.texts if isinstance(of, CandidateList) else None

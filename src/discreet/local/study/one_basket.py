@@ -7,18 +7,20 @@ basket holds a pattern: every basket counts with the chance that it is drawn.
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets.core import Baskets, Item, take_rows
+from ...baskets.core import AnyBaskets, Baskets, Item, take_rows
 from ...errors import LimitError, told
 from ...exact.engine import engine_of
 from ...exact.mine import mine
 from ...exact.query import Supports
-from ...kernels.devices import tickets
+from ...kernels.devices import draw_tickets
+from ...results.itemsets import Itemsets
 from ...results.patterns import Patterns
 from ..device.choosing import place
 from ..device.draws import Draws
@@ -35,14 +37,14 @@ _CLOSE = 1e-6
 def drawn(baskets: Baskets, seed: int, max_baskets: int = 1) -> Baskets:
     """Return the basket that each person's device answers for, drawn from a stream of words of its own.
 
-    Equal people draw by themselves, unlike those of `Baskets.capped`: their devices know nothing of each other.
+    Equal people draw independently, as their devices know nothing of each other.
     """
     if baskets.owners is None:
         return baskets
     many, stream = np.diff(baskets.owners), seed_of(seed, "basket")
     bounds = np.maximum(many, max_baskets)
     words = np.empty(baskets.people, np.uint32)
-    tickets(np.uint64(stream), words)
+    draw_tickets(np.uint64(stream), words)
     places = np.minimum(words % bounds, many)
     for person in np.flatnonzero(words >= WORD - WORD % bounds).tolist():  # words that are drawn again: hardly ever
         places[person] = place(int(many[person]), max_baskets, Draws(SeededWords(stream, person).take))
@@ -59,12 +61,16 @@ def drawn(baskets: Baskets, seed: int, max_baskets: int = 1) -> Baskets:
     )
 
 
-def expected(baskets: Baskets, patterns: Patterns, max_baskets: int = 1) -> NDArray[np.float64]:
-    """Return of how many people the drawn basket is expected to hold each pattern."""
+def expected(baskets: AnyBaskets, patterns: Patterns, max_baskets: int = 1) -> NDArray[np.float64]:
+    """Return the number of people whose drawn basket is expected to hold each pattern."""
+    return baskets.reduce(partial(_expected_part, itemsets=patterns.itemsets, max_baskets=max_baskets), np.add)
+
+
+def _expected_part(baskets: Baskets, itemsets: Itemsets, max_baskets: int) -> NDArray[np.float64]:
     bounds = _bounds(baskets, max_baskets)
-    total = np.zeros(len(patterns))
+    total = np.zeros(len(itemsets))
     for bound in np.unique(bounds):
-        held = engine_of(baskets.rows(np.flatnonzero(bounds == bound))).answer(Supports(patterns.itemsets))
+        held = engine_of(baskets.rows(np.flatnonzero(bounds == bound))).answer(Supports(itemsets))
         total += held / bound
     return total
 

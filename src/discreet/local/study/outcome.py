@@ -6,27 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from math import isnan
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import Vocabulary, starts
 from ...privacy.guarantee import Guarantee
+from ...registry import described
+from ...results.intervals import cut_to_range
 from ...results.patterns import Patterns
+from ...results.private import PrivateResult
+from ...results.provenance import BIAS_FACT, Provenance
 from .conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
 from .liars import LiarBounds
 from .screening import Screened
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    from rich.console import Group
-
     from ...baskets.hierarchy import Hierarchy
-    from ...results.picture import Picture
     from ...results.rules import Rules
-    from ...results.shown import View
     from ..protocol import Protocol
 
 Values: TypeAlias = NDArray[np.float64]
@@ -36,6 +34,10 @@ _ASSUMED = (
     "Intervals allow for liars: they hold whatever is in up to {share} of the reports of each round. They are about "
     "the {found} that are listed. Liars can also bring others onto the list and push some off it, and no interval says "
     "that."
+)
+_BIASED = (
+    "Intervals hold noise alone, and may miss the true count: {bias}. So `diff` calls no change clear. The protocols "
+    "adept, svim-better and svsm-better correct for it."
 )
 _NAMED = 5  # rounds that a note names one by one
 
@@ -71,8 +73,8 @@ class Round:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Outcome(PrivateResult):
     """What :func:`discreet.simulate` returns, and what a study ends with.
 
     Parameters
@@ -80,7 +82,7 @@ class Outcome:
     patterns
         The top patterns: estimated counts out of all people, each with an interval. It holds the true count in 95 of
         100 runs, as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
-        the local evidence says how often it did.
+        the local evidence says how often it did. Where estimates are biased by more, `facts` and `notes` say so.
     learnt
         Everything that was estimated, in the same form.
     guarantee
@@ -107,6 +109,8 @@ class Outcome:
         How near all this is to the truth, where that was asked for.
     """
 
+    NOUN: ClassVar[str] = "an outcome"
+
     patterns: Patterns
     learnt: Patterns
     guarantee: Guarantee
@@ -122,87 +126,33 @@ class Outcome:
     relations: Rules | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __repr__(self) -> str:
-        return repr(self.found)
-
-    def show(self, rows: int = 30) -> View:
-        """Return the first rows as a table, as :meth:`Patterns.show` does."""
-        return self.found.show(rows)
-
-    def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
-        """Return a picture of what was found: of patterns as :meth:`Patterns.plot`, of relations as of rules."""
-        return self.found.plot(kind, rows, level=level)
-
-    def __rich__(self) -> Group:
-        return self.found.__rich__()
-
-    def _repr_html_(self) -> str:
-        return self.found._repr_html_()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand what was found to whoever speaks Arrow, as :class:`Patterns` do."""
-        return self.found.__arrow_c_stream__(requested_schema)
+    @property
+    def summary(self) -> str:
+        """What the protocol does in one sentence; nothing where no protocol of this name is here."""
+        return described(self.protocol)[0]
 
     @property
-    def found(self) -> Patterns | Rules:
-        """What was looked for: the relations where the protocol is about relations, otherwise the patterns."""
-        return self.patterns if self.relations is None else self.relations
+    def citations(self) -> tuple[str, ...]:
+        """What to cite for the protocol."""
+        return described(self.protocol)[1]
 
     @property
-    def people(self) -> int:
-        """How many people there are."""
-        return self.patterns.people
-
-    def rules(self, min_confidence: float = 0.5, **measures: Any) -> Rules:
-        """Return the association rules among the patterns. Privacy: costs nothing more."""
-        return self.patterns.rules(min_confidence, **measures)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the patterns as plain values: what travels with them in files."""
-        return {
-            "guarantee": self.guarantee.to_dict(),
-            "simulated": self.simulated,
-            "marginal": self.marginal,
-            "reports": self.reports,
-            "protocol": self.protocol,
-            "asked": dict(self.asked),
-            "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
-            "rounds": [{**vars(line), "alarms": list(line.alarms)} for line in self.rounds],
-            "facts": dict(self.facts),
-            "notes": list(self.notes),
+    def provenance(self) -> Provenance:
+        """All but the patterns: what travels with them, in files too."""
+        return Provenance(
+            guarantee=self.guarantee.stated(),
+            simulated=self.simulated,
+            marginal=self.marginal,
+            reports=self.reports,
+            protocol=self.protocol,
+            question=dict(self.asked),
+            settings={name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
+            rounds=tuple({**vars(line), "alarms": list(line.alarms)} for line in self.rounds),
+            facts=dict(self.facts),
+            notes=self.notes,
             # JSON has no number for what is not defined, such as an error over nothing.
-            "scores": {name: None if isnan(value) else value for name, value in self.scores.items()},
-        }
-
-    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report, with a title."""
-        from ...results.files import is_page, written
-
-        if not is_page(path):
-            self.found.save(path)
-            return
-        with written(path) as stream:
-            stream.write(self.report(title=title).encode())
-
-    def report(self, *, title: str | None = None) -> str:
-        """Return the report as one HTML page that needs nothing else; a simulation says on it what it is.
-
-        Parameters
-        ----------
-        title
-            What the page is about: a good place for the name of the data.
-        """
-        from ...registry import protocols
-        from ...report.contents import TITLE, contents_of
-        from ...report.page import page
-
-        entry = protocols().get(self.protocol)
-        found = replace(self.found, about=self.to_dict())
-        told = contents_of(found, TITLE if title is None else title)
-        return page(told if entry is None else replace(told, summary=entry.summary, citations=(entry.citation,)))
+            scores={name: None if isnan(value) else value for name, value in self.scores.items()},
+        )
 
 
 def as_rules(related: Related, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Rules:
@@ -246,7 +196,8 @@ def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: Liar
     least, most = learnt.values - margin, learnt.values + margin
     if liars is not None:
         least, most = _both(least, most, [liars.itemset(itemset) for itemset in learnt.itemsets])
-    low, count, high = (np.clip(value, 0, 1) * people for value in (least, learnt.values, most))
+    cut = cut_to_range(learnt.values, least, most, least=0, most=1)
+    count, low, high = (column * people for column in cut)
     return Patterns(
         offsets=starts([len(itemset) for itemset in learnt.itemsets]),
         codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
@@ -303,6 +254,8 @@ def concluded(
         vocabulary = Vocabulary(learnt.texts)
     liars = LiarBounds(heard, malicious, learnt.texts) if malicious else None
     everything = replace(as_patterns(learnt, vocabulary, people, liars), hierarchy=hierarchy)
+    if not people:
+        everything = everything[:0]  # a count of nobody is 0 for sure, and would look as if something were known
     related: Rules | None = None
     notes, found = list(learnt.notes), "patterns"
     if learnt.related is None:
@@ -312,6 +265,7 @@ def concluded(
         related = replace(
             as_rules(learnt.related, vocabulary, people, liars), hierarchy=hierarchy, how=getattr(plan, "how", None)
         )
+        related = related if people else related[:0]
         best, found = everything, "relations"
         many = len(related)
     if many < wanted.top:
@@ -325,6 +279,8 @@ def concluded(
         )
     lines = tuple(rounds) or tuple(map(Round.of, heard))
     notes += [f"In the round {one.name!r}, {alarm}" for one in lines for alarm in one.alarms]
+    if plan.bias:
+        notes.append(_BIASED.format(bias=plan.bias))
     if liars is not None:
         asked = {**asked, "assume_malicious": percent(malicious)}
         notes.append(_ASSUMED.format(share=percent(malicious), found=found))
@@ -339,7 +295,7 @@ def concluded(
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
         rounds=lines,
         reports=most_asked([one.ask for one in heard]),
-        facts=dict(learnt.facts),
+        facts={**learnt.facts, **({BIAS_FACT: plan.bias} if plan.bias else {})},
         notes=tuple(notes),
         simulated=simulated,
         relations=related,
@@ -353,9 +309,10 @@ def percent(share: Fraction) -> str:
 
 def told_with(outcome: Outcome) -> Outcome:
     """Return an outcome whose patterns or relations carry all the rest with them, into files too."""
-    about = outcome.to_dict()
-    patterns = replace(outcome.patterns, about=about)
+    provenance = outcome.provenance
+    patterns = replace(outcome.patterns, provenance=provenance)
     if outcome.relations is None:
         return replace(outcome, patterns=patterns)
     items = {"patterns": outcome.patterns.to_arrow().to_pylist()}
-    return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))
+    relations = replace(outcome.relations, provenance=replace(provenance, others=items))
+    return replace(outcome, patterns=patterns, relations=relations)

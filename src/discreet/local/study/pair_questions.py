@@ -21,7 +21,7 @@ from ...errors import MisuseError
 from ...exact.relations import How, checked_how, held_pairs
 from ...kernels.relations import add_bonds, project, project_folded, project_together
 from ..mean_oracle import SPAN
-from .questions import BinnedCount, CandidateList, HeldValues, PersonNumbers, Question, one_each
+from .questions import BinnedCount, CandidateList, DeviceQuestion, HeldValues, PersonNumbers, one_each
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -135,7 +135,7 @@ def sides(chain: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class WhichRelations(Question):
+class WhichRelations(DeviceQuestion):
     """Ask which of these relations a person holds."""
 
     ask: ClassVar[str] = "which"
@@ -177,7 +177,7 @@ class HowManyRelations(BinnedCount):
 
 
 @dataclass(frozen=True)
-class Valued(Question):
+class Valued(DeviceQuestion):
     """Ask which of these relations a person holds, as keys with a value: 2k is key k with -1, and 2k + 1 with +1.
 
     Parameters
@@ -230,7 +230,7 @@ class Valued(Question):
 
 
 @dataclass(frozen=True)
-class NumberQuestion(Question):
+class NumberQuestion(DeviceQuestion):
     """Ask for one whole number, brought from a public range onto the grid of a mean oracle, and clipped there (D5)."""
 
     ask: ClassVar[str] = "projection"

@@ -103,7 +103,7 @@ class CandidateList:
         return places, order, starts([len(some) for some in others]), rest
 
 
-class Question(ABC):
+class DeviceQuestion(ABC):
     """One question: subclasses are frozen values."""
 
     ask: ClassVar[str]
@@ -135,7 +135,7 @@ class Question(ABC):
 
 
 @dataclass(frozen=True)
-class Which(Question):
+class Which(DeviceQuestion):
     """Ask which of these a person holds."""
 
     ask: ClassVar[str] = "which"
@@ -157,7 +157,7 @@ class Which(Question):
 
 
 @dataclass(frozen=True)
-class BinnedCount(Question):
+class BinnedCount(DeviceQuestion):
     """Ask how many of something a person holds.
 
     The answer is a bin: the number of the last of `bins` that is not above the count. Empty-handed people answer too
@@ -200,7 +200,7 @@ class HowMany(BinnedCount):
 
 
 @dataclass(frozen=True)
-class Prefix(Question):
+class Prefix(DeviceQuestion):
     """Ask which of these is what a person holds of `order`, cut to its first `length`; none of them is a value too."""
 
     ask: ClassVar[str] = "prefix"
@@ -258,7 +258,7 @@ class Prefix(Question):
 
 
 @dataclass(frozen=True)
-class CellOfBlock(Question):
+class CellOfBlock(DeviceQuestion):
     """Ask which of these items a person holds, all at once: one of the cells that all sets of them make.
 
     The item at place i of the list adds 2^i to the number of the cell.

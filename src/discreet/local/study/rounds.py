@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
-from ..estimation.sizes import BINS, FEW, HeldSizes
+from ..estimation.sizes import BINS, FEW_BINS, HeldSizes
 from ..oracle_steps.choice import LIARS, error, honest_share, largest_padding, make
 from .conversation import Ask, Estimate, Partition
 from .pair_questions import HowManyRelations, Relations, WhichRelations
-from .questions import CandidateList, HowMany, Question, Which
+from .questions import CandidateList, DeviceQuestion, HowMany, Which
 
 Values: TypeAlias = NDArray[np.float64]
 # What people are asked about one by one: itemsets, or relations.
@@ -56,7 +56,7 @@ class SizesRound:
             raise MisuseError("Sizes are learnt from a round that asks how many.")
         bins = question.bins
         if told == "bins":
-            return cls(kept=HeldSizes.of(seen, bins, len(question.of)).fractions())
+            return cls(kept=HeldSizes.fit(seen, bins, len(question.of)).fractions())
         wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
         threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1))
         kept = np.zeros(bins[-1])
@@ -208,7 +208,7 @@ def size_bins(most: int, epsilon: Fraction) -> tuple[int, ...]:
     every = tuple(first for first in BINS if first <= most)
     if honest_share(make("grr", epsilon, len(every), single=True)) >= _SAFE:
         return every
-    return tuple(first for first in FEW if first <= most)
+    return tuple(first for first in FEW_BINS if first <= most)
 
 
 def asked_of(answer: Estimate, of: AskedValues) -> AskedValues:
@@ -217,12 +217,12 @@ def asked_of(answer: Estimate, of: AskedValues) -> AskedValues:
     return question.of if isinstance(question, HowManyRelations | WhichRelations) else of
 
 
-def which(of: AskedValues) -> Question:
+def which(of: AskedValues) -> DeviceQuestion:
     """Return the question which of these people hold."""
     return WhichRelations(of) if isinstance(of, Relations) else Which(of)
 
 
-def how_many(of: AskedValues, bins: tuple[int, ...]) -> Question:
+def how_many(of: AskedValues, bins: tuple[int, ...]) -> DeviceQuestion:
     """Return the question how many of these people hold."""
     return HowManyRelations(of, bins) if isinstance(of, Relations) else HowMany(of, bins)
 

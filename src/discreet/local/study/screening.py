@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import sqrt
-from typing import Literal, TypeAlias
+from math import comb, log
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,12 @@ Over: TypeAlias = Callable[[Callable[[Iterable[ReportColumns]], Sums]], Sums]
 
 WATCHED = 256
 """How many values are looked at two by two, those with the largest supports: one that few name is lifted by nobody."""
-FAR = 6.0
-"""Deviations beyond which a sum is no accident."""
+FALSE_ALARM = 1 / 2000
+"""The probability that a round of honest reports raises an alarm at most: it is shared out evenly among the signs."""
+_SIGN_ALARM = FALSE_ALARM / len(get_args(Sign))
 _DROPPED = 0.1
-"""How many honest reports are expected to be left out of a round at most, for naming too many flagged values. The same
-holds for naming too many or too few at all."""
+"""How many honest reports are expected to be left out of a round with liars at most, for naming too many flagged
+values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,7 @@ class Screen:
     def reading(self) -> AggregateReading:
         """What was added up, read once."""
         if self._reading is None:
-            self._reading = self.oracle.reading(self.aggregate)
+            self._reading = self.oracle.adder.read(self.aggregate)
         return self._reading
 
     @cached_property
@@ -146,11 +147,11 @@ class Screen:
 
         A lot is drawn before a device looks at its basket, so leaving one out with all of its reports biases nothing.
         """
-        lots = self.oracle.lots(self.aggregate)
+        lots = self.oracle.adder.count_lots(self.aggregate)
         if lots is None:
             return None
         usual = self.people / len(lots)
-        return np.flatnonzero(lots > usual + far(usual))
+        return np.flatnonzero(lots > usual + far(usual, len(lots)))
 
     @property
     def pairs(self) -> bool:
@@ -181,9 +182,13 @@ class Screen:
         """Return the values that come together with another one more often than honest reports bring about.
 
         What two values have in common beyond how often each is named has a mean of at most `excess` a report and a mean
-        square of at most `square`; by Bernstein's inequality it is over the bound below once in e^18 times.
+        square of at most `square`; `far` bounds it for all pairs of watched values at once.
         """
         return self.watched[self._over() > 0] if self.people else np.zeros(0, np.int64)
+
+    @property
+    def _pair_count(self) -> int:
+        return comb(len(self.watched), 2)
 
     def _over(self) -> NDArray[np.float64]:
         """Return by how much each watched value comes together too often with the one it does so most with, or 0."""
@@ -194,7 +199,7 @@ class Screen:
         q, alone = float(self.law.p_other), self.supports[self.watched]
         seen = self._together - q * (alone[:, None] + alone) + self.people * q * q
         usual = self.people * float(self.law.excess)
-        over = np.where(seen > usual + far(self.people * float(self.law.square)), seen - usual, 0.0)
+        over = np.where(seen > usual + far(self.people * float(self.law.square), self._pair_count), seen - usual, 0.0)
         np.fill_diagonal(over, 0.0)
         return np.asarray(over.max(1, initial=0.0))
 
@@ -203,7 +208,7 @@ class Screen:
         shared = self.reading.shared(self.watched)
         if shared is None:
             return np.zeros(len(self.watched))
-        over = np.where(shared.more > FAR * np.sqrt(shared.variance) + FAR**2 / 3, shared.more / shared.worth, 0.0)
+        over = np.where(shared.more > far(shared.variance, self._pair_count), shared.more / shared.worth, 0.0)
         np.fill_diagonal(over, 0.0)
         return np.asarray(over.max(1, initial=0.0)) * (1 - float(self.oracle.p_other))
 
@@ -235,7 +240,7 @@ class Screen:
         """The fewest and the most values that a report names which names each by itself; None for other oracles."""
         if self.law is None or self.law.tail is None or not self.oracle.each_alone or not self.people:
             return None
-        tail, most = self.people * float(self.law.ratio) * self.law.tail(self.oracle.size), _DROPPED / 2
+        tail, most = self.people * float(self.law.ratio) * self.law.tail(self.oracle.size), _SIGN_ALARM / 2
         rare = np.flatnonzero(tail <= most)
         # At most so many, and not at least one more.
         few = np.flatnonzero(self.people * float(self.law.ratio) - tail > most)
@@ -243,25 +248,32 @@ class Screen:
 
     def alarms(self) -> tuple[Alarm, ...]:
         """Return what the sums alone say, with nobody left out for it."""
-        found = []
+        found, comparisons = [], 2 * self.oracle.size
         held, other = float(self.oracle.p_held), float(self.oracle.p_other)
-        most = self.people * held + far(self.people * held * (1 - held))
-        least = self.people * other - far(self.people * other * (1 - other))
+        # Of a table, supports are made of estimates, whose variance is more than that of sums of reports.
+        each = self.people * (held - other) ** 2 * self.people
+        variances = [each * float(self.oracle.variance(fraction, self.people)) for fraction in (1.0, 0.0)]
+        most = self.people * held + far(variances[0], comparisons)
+        least = self.people * other - far(variances[1], comparisons)
         beyond = np.flatnonzero((self.supports > most) | (self.supports < least))
         if len(beyond):
             found.append(Alarm(sign="supports", values=tuple(beyond.tolist())))
         if self._cells is not None:
             chance = 1 / len(self._cells)
-            wide = far(self.people * chance * (1 - chance))
+            wide = far(self.people * chance * (1 - chance), 2 * len(self._cells))
             off = np.flatnonzero(np.abs(self._cells - self.people * chance) > wide)
             if len(off):
                 found.append(Alarm(sign="cells", values=tuple(off.tolist())))
         return tuple(found)
 
 
-def far(variance: float) -> float:
-    """Return how far a sum of numbers of at most 1 strays from its mean but once in e^18 times (Bernstein)."""
-    return FAR * sqrt(variance) + FAR**2 / 3
+def far(variance: Any, comparisons: int) -> Any:
+    """Return how far sums of independent numbers of at most 1 stray from their means, but for one sign's false alarms.
+
+    By Bernstein's inequality any of so many compared sums does so with a probability of `_SIGN_ALARM` at most.
+    """
+    log_chance = log(max(1, comparisons) / _SIGN_ALARM)
+    return np.sqrt(2 * log_chance * variance) + 2 * log_chance / 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -291,7 +303,7 @@ class Sieve:
         if self.ones is not None:
             named = oracle.named(columns, np.arange(oracle.size)).sum(1)
             odd = (named < self.ones[0]) | (named > self.ones[1])
-        full = none if self.crowd is None else np.isin(oracle.lot(columns), self.crowd)
+        full = none if self.crowd is None else np.isin(oracle.adder.find_lots(columns), self.crowd)
         return np.asarray(many), np.asarray(odd), full
 
     def out(self, columns: ReportColumns) -> NDArray[np.bool_]:
@@ -302,12 +314,12 @@ class Sieve:
 
 def counted(blocks: Iterable[ReportColumns], oracle: Oracle) -> Sums:
     """Return how many reports there are, what they add up to, and how many lie in each cell, where there are cells."""
-    people, aggregate = np.zeros(1, np.int64), oracle.empty()
-    nobody = oracle.cells(oracle.columns([]))
+    people, aggregate = np.zeros(1, np.int64), oracle.adder.start()
+    nobody = oracle.cells(oracle.codec.make_columns([]))
     cells = np.zeros(0, np.int64) if nobody is None else nobody
     for columns in blocks:
         people += _rows(columns)
-        oracle.add(aggregate, columns)
+        oracle.adder.add(aggregate, columns)
         more = oracle.cells(columns)
         if more is not None:
             cells = cells + more
@@ -325,14 +337,14 @@ def paired(blocks: Iterable[ReportColumns], oracle: Oracle, watched: NDArray[np.
 def sifted(blocks: Iterable[ReportColumns], sieve: Sieve, watched: NDArray[np.int64]) -> Sums:
     """Return how many reports are left out, and for what; what they add up to, and `paired` of them."""
     oracle, many = sieve.oracle, np.zeros(4, np.int64)
-    aggregate, both = oracle.empty(), np.zeros((len(watched), len(watched)), np.int64)
+    aggregate, both = oracle.adder.start(), np.zeros((len(watched), len(watched)), np.int64)
     for columns in blocks:
         named, odd, full = sieve.why(columns)
         out = named | odd | full
         many += [out.sum(), named.sum(), (odd & ~named).sum(), full.sum()]
         if out.any():
             some = {name: column[out] for name, column in columns.items()}
-            oracle.add(aggregate, some)
+            oracle.adder.add(aggregate, some)
             if len(watched):
                 both += together(oracle.named(some, watched))
     return many, aggregate, both
@@ -357,14 +369,11 @@ def screened_over(oracle: Oracle, over: Over) -> Screened:
     if screen.pairs:
         known = screen.reading.together(screen.watched)
         screen.pair(over(partial(paired, oracle=oracle, watched=screen.watched)) if known is None else (known,))
-    flagged, alarms, crowded = screen.flagged(), screen.alarms(), screen.crowded
-    sieve = Sieve(
-        oracle=oracle,
-        flagged=flagged,
-        limit=screen.limit(len(flagged)),
-        ones=screen.ones,
-        crowd=crowded if crowded is not None and len(crowded) else None,
-    )
+    alarms, crowded = screen.alarms(), screen.crowded
+    crowd = crowded if crowded is not None and len(crowded) else None
+    # A full lot puts all values of its cells together, whoever holds them: it is left out before these are looked at.
+    flagged = screen.flagged() if crowd is None else np.zeros(0, np.int64)
+    sieve = Sieve(oracle=oracle, flagged=flagged, limit=screen.limit(len(flagged)), ones=screen.ones, crowd=crowd)
     left = many = odd = full = 0
     if not sieve.open:
         watched = screen.watched if screen.pairs else np.zeros(0, np.int64)
@@ -372,6 +381,7 @@ def screened_over(oracle: Oracle, over: Over) -> Screened:
         left, many, odd, full = map(int, sums[0])
         screen.leave(sums)
     if sieve.crowd is not None:
+        flagged = screen.flagged()
         alarms = (Alarm(sign="lots", values=tuple(sieve.crowd.tolist()), reports=full), *alarms)
     if odd:
         alarms = (Alarm(sign="ones", values=(), reports=odd), *alarms)

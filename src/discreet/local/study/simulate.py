@@ -22,7 +22,7 @@ from ...baskets.hierarchy import Hierarchy
 from ...checks import part, positive
 from ...errors import InputError, MisuseError, told
 from ...exact.relations import checked_how
-from ...kernels.devices import tickets
+from ...kernels.devices import draw_tickets
 from ...kernels.jit import in_threads, threads
 from ...privacy.budget import Budget
 from ...registry import protocol as protocol_of
@@ -56,13 +56,13 @@ class SimulatedPeople:
     def numbers(self) -> NDArray[np.uint32]:
         """Return the number that each device draws once: the rounds go by it."""
         drawn = np.empty(len(self.baskets), np.uint32)
-        tickets(np.uint64(seed_of(self.seed, "number")), drawn)
+        draw_tickets(np.uint64(seed_of(self.seed, "number")), drawn)
         return drawn
 
     def _at_once(self, ask: Ask) -> int:
         """Return how many people make a block; where sums are drawn, as many as there are sums."""
         oracle = ask.oracle
-        made = self.speed == "person" or not isinstance(oracle, Oracle) or (oracle.drawn_together and not oracle.joint)
+        made = self.speed == "person" or not isinstance(oracle, Oracle) or oracle.adder.quick
         return _BLOCK if made else max(_BLOCK, oracle.kept)
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
@@ -87,7 +87,7 @@ class SimulatedPeople:
             try:
                 aggregate = parts.pop()
             except IndexError:
-                aggregate = ask.oracle.empty()
+                aggregate = ask.oracle.adder.start()
             ask.oracle.add_drawn(aggregate, answered(block), seed, generator)
             parts.append(aggregate)
 
@@ -102,8 +102,8 @@ class SimulatedPeople:
             total = drawn_on_card(ask.oracle, len(asked), lambda: made_ahead(answered, blocks, progress), seed)
         if total is None:
             in_threads(count, blocks, progress)
-            total = sum(parts, ask.oracle.empty())
-        return Estimate(ask, len(asked), ask.oracle.decoded(total)), None
+            total = sum(parts, ask.oracle.adder.start())
+        return Estimate(ask, len(asked), ask.oracle.adder.decode(total)), None
 
 
 def made_ahead(

@@ -1,7 +1,7 @@
-"""Where the last head of a ledger is kept besides the ledger, so that an older copy of it is found out.
+"""A second place for the last head of a ledger, so that an older copy of the ledger is detected.
 
-A file, or a command that keeps the head wherever it likes. Neither knows what a ledger is: `ledger` compares, and
-decides when to write.
+The place is a file, or a command that stores the head. Neither knows the ledger: `ledger` compares heads, and decides
+when to write.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...errors import DiscreetError, InputError, MisuseError
 from .chain import is_head
 
 COMMAND = "command:"
-_PATIENCE = 60  # seconds for a command
-_LONGEST = 1000  # bytes that are read from where one line of 64 is expected
+_TIMEOUT_SECONDS = 60  # seconds for a command
+_MAX_BYTES = 1000  # read from a file that should have one line of 64
 
 
 class Anchor(ABC):
@@ -31,32 +31,32 @@ class Anchor(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """What a ledger remembers about it, and messages say: never more of a command than its program."""
+        """The text that a ledger remembers and messages show: of a command, only the program."""
 
     @abstractmethod
     def read(self) -> str | None:
-        """Return the head that is kept; None if none is yet."""
+        """Return the stored head; None if no head is stored yet."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise now what :meth:`keep` would raise, as far as can be told before a head is there to be kept."""
+        """Check now, as far as possible without a head, that :meth:`keep` would succeed."""
 
     @abstractmethod
     def keep(self, head: str) -> None:
-        """Keep a head instead of the one before; return when it is kept for good."""
+        """Replace the stored head; return once the new head is stored for good."""
 
 
-def anchor_of(given: Any) -> Anchor:
-    """Return the anchor for a path, or for ``"command:…"``."""
-    if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+def anchor_of(place: Any) -> Anchor:
+    """Return the anchor of a path or of ``"command:…"``."""
+    if not isinstance(place, str | os.PathLike) or not os.fspath(place):
         raise MisuseError(
             "An anchor is the path of a file, such as '/mnt/other/budget.head', or a command after 'command:'; "
-            f"{given!r:.80} was given."
+            f"{place!r:.80} was given."
         )
-    text = os.fspath(given)
+    text = os.fspath(place)
     if not text.isprintable():  # a ledger keeps it, and shows it in a terminal
         raise MisuseError(f"The path or command of an anchor is a text on one line; {text!r:.80} was given.")
-    if not isinstance(given, str) or not text.startswith(COMMAND):
+    if not isinstance(place, str) or not text.startswith(COMMAND):
         return AnchorFile(Path(text))
     try:
         words = shlex.split(text.removeprefix(COMMAND))
@@ -72,13 +72,13 @@ def anchor_of(given: Any) -> Anchor:
 
 @dataclass(frozen=True)
 class AnchorFile(Anchor):
-    """A file with the head in its one line; it is replaced whole."""
+    """A file with the head in a single line; the file is always replaced whole."""
 
     path: Path
 
     @property
     def place(self) -> str:
-        """The path from the root, which means the same from every folder."""
+        """The absolute path, which has one meaning from every folder."""
         return str(self.path.absolute())
 
     def read(self) -> str | None:
@@ -87,7 +87,7 @@ class AnchorFile(Anchor):
             if not stat.S_ISREG(self.path.stat().st_mode):
                 raise InputError(f"The anchor {self.path} is not a regular file.")
             with self.path.open("rb") as stream:
-                return _head_in(stream.read(_LONGEST), f"The anchor {self.path}")
+                return _parse_head(stream.read(_MAX_BYTES), f"The anchor {self.path}")
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -95,15 +95,16 @@ class AnchorFile(Anchor):
             raise InputError(f"The anchor {str(self.path)[:200]!r} cannot be read: {reason}.") from None
 
     def check(self) -> None:
-        """Raise unless files can be made beside it."""
+        """Check that files can be made beside the anchor."""
         check_place(self.path)
 
     def keep(self, head: str) -> None:
-        """Put a new file in place of the old one, and wait until it is on the disk."""
+        """Replace the file by a new file, and wait until the new file is on the disk."""
         try:
             with written(self.path, private=True) as stream:
                 stream.write(f"{head}\n".encode())
             with suppress(OSError):  # not every system lets a folder be opened
+                # A rename is durable only once the folder is on the disk too.
                 folder = os.open(self.path.resolve().parent, os.O_RDONLY)
                 try:
                     os.fsync(folder)
@@ -117,46 +118,46 @@ class AnchorFile(Anchor):
 
 @dataclass(frozen=True, repr=False)
 class Command(Anchor):
-    """A command, run without a shell: it keeps the head on its standard input, if any, and prints the last one."""
+    """A command, run without a shell: it stores the head on its standard input, if any, and prints the last head."""
 
     words: tuple[str, ...]
 
     @property
     def place(self) -> str:
-        """The program alone: its arguments may hold a password."""
+        """The program without its arguments, which may hold a password."""
         return f"{COMMAND}{self.words[0]}"
 
     def read(self) -> str | None:
-        """Run it with nothing on its standard input."""
+        """Run the command with empty standard input, and return the head that it prints."""
         return self._run("")
 
     def check(self) -> None:
-        """Nothing can be told: running it with a head keeps the head."""
+        """Do nothing: running the command with a head would store the head."""
 
     def keep(self, head: str) -> None:
-        """Run it with the head on its standard input; it must print that head."""
+        """Run the command with the head on its standard input; the command must print that head."""
         if self._run(f"{head}\n") != head:
             raise InputError(f"The anchor {self.place} was given a head, and did not print it back.")
 
     def _run(self, text: str) -> str | None:
         try:
-            done = subprocess.run(  # noqa: S603
-                self.words, input=text.encode(), stdout=subprocess.PIPE, timeout=_PATIENCE, check=False
+            process = subprocess.run(  # noqa: S603
+                self.words, input=text.encode(), stdout=subprocess.PIPE, timeout=_TIMEOUT_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            raise InputError(f"The anchor {self.place} did not answer within {_PATIENCE} seconds.") from None
+            raise InputError(f"The anchor {self.place} did not answer within {_TIMEOUT_SECONDS} seconds.") from None
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it holds a null character"
             raise InputError(f"The anchor {self.place} cannot be run: {reason}.") from None
-        if done.returncode:
-            raise InputError(f"The anchor {self.place} failed with status {done.returncode}.")
-        if not done.stdout.strip():
+        if process.returncode:
+            raise InputError(f"The anchor {self.place} failed with status {process.returncode}.")
+        if not process.stdout.strip():
             return None
-        return _head_in(done.stdout, f"What the anchor {self.place} printed")
+        return _parse_head(process.stdout, f"What the anchor {self.place} printed")
 
 
-def _head_in(text: bytes, what: str) -> str:
+def _parse_head(text: bytes, subject: str) -> str:
     head = text.decode("ascii", errors="replace").strip()
     if not is_head(head):
-        raise InputError(f"{what} is not a head: one line of 64 hexadecimal digits is expected.")
+        raise InputError(f"{subject} is not a head: one line of 64 hexadecimal digits is expected.")
     return head

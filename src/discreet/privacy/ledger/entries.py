@@ -1,7 +1,7 @@
-"""What stands in the file of a ledger: its tables, its entries, and what they say.
+"""The contents of a ledger file: its tables, its entries and their meaning.
 
-Everything that anyone may know is an entry of the chain, as a text that is hashed as it stands. What is secret or
-depends on the data stands beside it, and enters neither a text nor a head.
+Every public fact is an entry of the chain, hashed as the stored text. Secret values and values that depend on the data
+are stored in a table of their own, and enter neither a text nor a head.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ...errors import InputError
 from ..budget import Budget, Neighbours
 from . import storage
 from .account import Account, Spend
-from .chain import ChainEntry, broken, following
+from .chain import ChainEntry, find_broken_entry, next_entry
 from .fingerprint import Fingerprint
 
-# What a spend costs: the names that files have, and ours.
+# The amounts of a spend: the name in files, and the name of the field.
 AMOUNTS = {"epsilon": "epsilon", "delta": "delta", "rho": "rho", "own_delta": "discovery_delta"}
 
 FORM = storage.Schema(
@@ -47,7 +47,7 @@ create table entry (            -- one row for each thing that happened, in orde
 
 @dataclass(frozen=True)
 class Book:
-    """All that a ledger says: the account, its spends, and the chain they are read from."""
+    """The parsed contents of a ledger: the account, its spends, and the chain of entries."""
 
     account: Account
     spends: list[Spend]
@@ -58,63 +58,64 @@ class Book:
 
 
 def load(file: storage.LedgerFile) -> Book:
-    """Read everything, and refuse it where the chain does not hold."""
-    rows = rows_of(file.connection, "entry")
+    """Read all entries; raise if the chain is broken or the contents are damaged."""
+    rows = read_rows(file.connection, "entry")
     try:
         entries = [ChainEntry(text=row["text"], head=row["head"]) for row in rows]
-    except LookupError:  # names of columns are not sealed: a bit of one was turned over
-        raise storage.damaged(file.path, file.kept) from None
-    place = broken(entries)
+    except LookupError:  # the seal does not cover column names: a bit of a name is damaged
+        raise storage.damage_error(file.path, file.spend_note) from None
+    place = find_broken_entry(entries)
     if place is not None:
         raise InputError(
             f"{file.path} was changed by hand: its entry {place} does not follow from the ones before it. "
-            f"{file.kept}. Put back a copy made before that, and spend from it again what was released since."
+            f"{file.spend_note}. Put back a copy made before that, and spend from it again what was released since."
         )
     try:
-        (private,) = rows_of(file.connection, "private")
-        return _read(private, entries, [bool(row["changed"]) for row in rows])
+        (private,) = read_rows(file.connection, "private")
+        return _parse_book(private, entries, [bool(row["changed"]) for row in rows])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        # Sealed and chained, and yet not what was written: someone has made it up.
-        raise storage.damaged(file.path, file.kept) from None
+        # Sealed and chained, and yet no valid contents: the file was forged.
+        raise storage.damage_error(file.path, file.spend_note) from None
 
 
 def append(
     connection: sqlite3.Connection, entries: list[ChainEntry], content: Mapping[str, Any], changed: bool | None = None
 ) -> None:
-    """Write one entry more, in the file and in the list."""
-    entry = following(entries, content)
+    """Write one more entry, into the file and into the list."""
+    entry = next_entry(entries, content)
     row = {"number": len(entries), "text": entry.text, "head": entry.head, "changed": changed}
     insert(connection, "entry", row)
     entries.append(entry)
 
 
 def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
-    """Write one row."""
+    """Write one row into a table."""
     places = ", ".join(f":{name}" for name in row)
     connection.execute(f"insert into {table} ({', '.join(row)}) values ({places})", row)  # noqa: S608
 
 
-def keep(connection: sqlite3.Connection, known: Fingerprint) -> None:
-    """Write down what is known about the data."""
+def store_fingerprint(connection: sqlite3.Connection, fingerprint: Fingerprint) -> None:
+    """Write the fingerprint of the data."""
     connection.execute(
-        "update private set digest = ?, distinct_rows = ?, sketch = ?", (known.digest, known.distinct, known.sketch)
+        "update private set digest = ?, distinct_rows = ?, sketch = ?",
+        (fingerprint.digest, fingerprint.distinct, fingerprint.sketch),
     )
 
 
-def _read(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[bool]) -> Book:
-    known = None
+def _parse_book(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[bool]) -> Book:
+    fingerprint = None
     if private["digest"] is not None:
-        known = Fingerprint(digest=private["digest"], distinct=private["distinct_rows"], sketch=private["sketch"])
-    first, *others = (entry.content for entry in entries)
-    if first["kind"] != "ledger":
+        fingerprint = Fingerprint(digest=private["digest"], distinct=private["distinct_rows"], sketch=private["sketch"])
+    header, *contents = (entry.content for entry in entries)
+    if header["kind"] != "ledger":
         raise ValueError
     released: dict[int, str] = {}
     anchor = None
-    paid: list[dict[str, Any]] = []
-    for entry, content, other in zip(entries[1:], others, changed[1:], strict=True):
+    spend_rows: list[dict[str, Any]] = []
+    for entry, content, is_changed in zip(entries[1:], contents, changed[1:], strict=True):
         match content.pop("kind"):
             case "spend":
-                paid.append(content | {"head": entry.head, "changed": other})
+                spend_rows.append(content | {"head": entry.head, "changed": is_changed})
             case "release":
                 released[content["spend"]] = content["digest"]
             case "anchor":
@@ -122,14 +123,14 @@ def _read(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[b
             case _:
                 raise ValueError
     account = Account(
-        name=first["name"],
-        created=first["created"],
-        accounting="pure" if first["accounting"] == "pure" else "zcdp",
-        neighbours=Neighbours.kept(first["neighbours"]),
-        budget=Budget(epsilon=Fraction(first["epsilon"]), delta=Fraction(first["delta"])),
-        most=None if first["most"] is None else Fraction(first["most"]),
+        name=header["name"],
+        created=header["created"],
+        accounting="pure" if header["accounting"] == "pure" else "zcdp",
+        neighbours=Neighbours.kept(header["neighbours"]),
+        budget=Budget(epsilon=Fraction(header["epsilon"]), delta=Fraction(header["delta"])),
+        max_epsilon=None if header["most"] is None else Fraction(header["most"]),
         key=private["key"],
-        known=known,
+        fingerprint=fingerprint,
         head=entries[-1].head,
         anchor=anchor,
     )
@@ -139,28 +140,29 @@ def _read(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[b
             | {ours: Fraction(row[name]) for name, ours in AMOUNTS.items()}
             | {"state": "released" if row["number"] in released else "spent", "release": released.get(row["number"])}
         )
-        for row in paid
+        for row in spend_rows
     ]
     if [spend.number for spend in spends] != list(range(1, len(spends) + 1)):
         raise ValueError
     return Book(account, spends, entries)
 
 
-def rows_of(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    """Return all rows of a table, by column."""
+def read_rows(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
+    """Return all rows of a table, as dictionaries by column name."""
     cursor = connection.execute(f"select * from {table} order by rowid")  # noqa: S608
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
-def as_text(content: Mapping[str, Any]) -> str:
-    """Return JSON that can be kept; raises TypeError or ValueError for what is none."""
-    text = json.dumps(content, default=_plain, ensure_ascii=False, allow_nan=False, sort_keys=True)
+def encode_json(content: Mapping[str, Any]) -> str:
+    """Return canonical JSON; raise TypeError or ValueError for values that JSON cannot represent."""
+    # Sorted keys and no NaN: equal contents give equal text in every program.
+    text = json.dumps(content, default=_encode_number, ensure_ascii=False, allow_nan=False, sort_keys=True)
     text.encode()
     return text
 
 
-def _plain(value: Any) -> int | str:
+def _encode_number(value: Any) -> int | str:
     if isinstance(value, Integral):  # numpy's
         return int(value)
     if isinstance(value, Fraction):

@@ -1,8 +1,8 @@
-"""The account of what was spent on one data set: one file, written before a result is shown.
+"""The ledger of one data set: a file of spends, written before a result is shown.
 
-A spend is checked against the budget and written down in one transaction, so that of two processes that race for the
-last of it one is refused, and a process that dies after the spend leaves it standing. The proof that a ledger keeps its
-promise is in `ledger.md`. Fractions are kept exactly, as text; the file itself is the business of `storage`.
+One transaction checks a spend against the budget and writes the spend, so that of two processes that race for the last
+part of the budget one is refused, and a process that dies after the spend leaves the spend in place. The proof that a
+ledger keeps its promise is in `ledger.md`. Fractions are stored exactly, as text; `storage` handles the file itself.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ...checks import switch
-from ...errors import DiscreetError, InputError, MisuseError, named, told, word
+from ...errors import BudgetError, DiscreetError, InputError, MisuseError, named, told, word
+from ...results.cells import FORMULA_MARKS
 from ..budget import Budget, Neighbours, Relation, exact, serious, shown
 from ..sampling.sources import SystemSource
 from . import entries, storage
-from .account import Price, Spend, State, sensible
+from .account import ELSEWHERE, Price, Spend, State, check_epsilon
 from .anchor import COMMAND, Anchor, anchor_of
 from .entries import AMOUNTS, FORM, Book, load
 from .fingerprint import HashedRows
@@ -33,27 +34,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledger", "Spend", "State"]
 
-_LONGEST = 200  # characters of a name
+_MAX_TEXT_LENGTH = 200  # characters of a name
 _KEY_WORDS = 4  # of 64 bits: the key of the fingerprint
-_FORMULA = "=+-@＝＋－＠"  # what a spreadsheet takes for the beginning of a formula
 
 
 class Ledger:
-    """The budget of one data set, and what was spent of it.
+    """The budget of one data set, and its spends.
 
-    Made by :meth:`create`, found again by :meth:`open`. Every call opens the file, checks that it is whole, and
-    closes it.
+    Made by :meth:`create`, opened by :meth:`open`. Every call opens the file, checks that it is whole, and closes it.
 
-    Examples -------- >>> import tempfile >>> folder = tempfile.TemporaryDirectory() >>> ledger =
-    Ledger.create(f"{folder.name}/budget.db", epsilon=1) >>> half = Fraction(1, 2) >>> spend = ledger.spend( ...
-    epsilon=half, delta=Fraction(0), rho=half**2 / 2, discovery_delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE, ...
-    what="laplace", parameters={"top": 10}, who="me", baskets=None, ... ) >>> ledger.record(spend, "the digest of the
-    release") >>> ledger.state().remaining Fraction(1, 2) >>> folder.cleanup()
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.create(f"{folder.name}/budget.db", epsilon=1)
+    >>> half = Fraction(1, 2)
+    >>> spend = ledger.spend(
+    ...     epsilon=half, delta=Fraction(0), rho=half**2 / 2, discovery_delta=Fraction(0),
+    ...     neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="me", baskets=None,
+    ... )
+    >>> ledger.record(spend, "the digest of the release")
+    >>> ledger.state().remaining
+    Fraction(1, 2)
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: Path, anchor: str | os.PathLike[str] | None = None) -> None:
         self.path = path
-        self.head = ""  # of the chain, as this object has last seen it
+        self.head = ""  # the head of the chain at the last access of this object
         self._anchor = None if anchor is None else anchor_of(anchor)
 
     def __repr__(self) -> str:
@@ -75,29 +83,29 @@ class Ledger:
         anchor: str | os.PathLike[str] | None = None,
         really: bool = False,
     ) -> Ledger:
-        """Make the ledger of a data set. It is kept for life, as it is made.
+        """Create the ledger of a data set. Its budget and its way of accounting are fixed for life.
 
         Parameters
         ----------
         path
-            The file to make; nothing may be there.
+            The file to create; it must not exist.
         epsilon, delta
-            The whole budget. Without a delta, only releases without one can be paid from it, and their epsilons add up;
-            with one, losses add up by zCDP.
+            The whole budget. Without a delta, only releases without a delta can be paid from it, and epsilons add up;
+            with a delta, losses add up by zCDP.
         neighbours
             The relation that every release must promise: ``"add-remove"`` or ``"replace"``.
         most
-            The largest epsilon one release may take.
+            The largest epsilon of a single release.
         name
-            What you call the data.
+            Your name for the data.
         anchor
-            Where the head of its chain is kept too, as for :meth:`anchor`.
+            A second place for the head of the chain, as for :meth:`anchor`.
         really
             Allows an epsilon over 20, or a delta over 0.001, which otherwise count as slips.
 
         Privacy: the file holds a secret key and a fingerprint of the data; keep it as you keep the data.
         """
-        budget = serious(sensible(Budget.of(epsilon, delta)), switch("really", really))
+        budget = serious(check_epsilon(Budget.of(epsilon, delta)), switch("really", really))
         limit = None if most is None else exact(most, "most")
         if limit is not None and not 0 < limit <= budget.epsilon:
             raise MisuseError(
@@ -109,64 +117,64 @@ class Ledger:
             )
         content = {
             "kind": "ledger",
-            "identity": _random(),
-            "name": _text(name, "name", least=0),
-            "created": _now(),
+            "identity": _random_hex(),
+            "name": _check_text(name, "name", min_length=0),
+            "created": _timestamp(),
             "accounting": "pure" if budget.pure else "zcdp",
             "neighbours": Neighbours.typed(neighbours).value,
             "epsilon": str(budget.epsilon),
             "delta": str(budget.delta),
             "most": None if limit is None else str(limit),
         }
-        kept_at = None if anchor is None else anchor_of(anchor)
-        if kept_at is not None:
-            _check_free(kept_at)
+        new_anchor = None if anchor is None else anchor_of(anchor)
+        if new_anchor is not None:
+            _check_free(new_anchor)
 
         def fill(connection: sqlite3.Connection) -> None:
-            entries.insert(connection, "private", {"key": bytes.fromhex(_random())})
+            entries.insert(connection, "private", {"key": bytes.fromhex(_random_hex())})
             entries.append(connection, [], content)
 
         ledger = cls(Path(path))
         storage.create(ledger.path, FORM, fill)
-        if kept_at is not None:
+        if new_anchor is not None:
             try:
-                ledger._anchor_at(kept_at, anew=False)
+                ledger._set_anchor(new_anchor, anew=False)
             except BaseException:
-                # Nothing was spent, and whoever asked for an anchor would take it for anchored.
+                # No budget was spent yet, and the caller would take a ledger left behind for anchored.
                 ledger.path.unlink()
                 raise
         return ledger
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | None = None) -> Ledger:
-        """Return the ledger in a file, if it is one and whole, and not older than its anchor.
+        """Return the ledger in a file, after checking that the file is a whole ledger and not older than its anchor.
 
         Parameters
         ----------
         path
             The file of the ledger.
         anchor
-            Where the head of its chain is kept too, as for :meth:`anchor`. A ledger remembers where that is, so
-            this may be left out; but whoever could put another file in its place could also make it forget. What is
-            given here always holds.
+            The second place of the head of the chain, as for :meth:`anchor`. It may be omitted, because a ledger
+            remembers its anchor; but an attacker who replaces the file can also make it forget. An anchor given here
+            always applies.
         """
         ledger = cls(Path(path), anchor)
-        ledger._seen()
+        ledger._read_book()
         return ledger
 
     def anchor(self, place: str | os.PathLike[str], *, anew: bool = False) -> None:
-        """Keep the head of the chain somewhere else too, from now on: a ledger older than that is refused.
+        """Keep the head of the chain in a second place from now on: a ledger older than its anchor is refused.
 
         Parameters
         ----------
         place
-            A file, best on another disk; or ``"command:…"``, a command that is run without a shell, keeps the head on
-            its standard input, if there is any, and prints the last one that it has kept.
+            A file, best on a second disk; or ``"command:…"``, a command that runs without a shell, stores the head on
+            its standard input, if any, and prints the last stored head.
         anew
-            Begin anew although the anchor so far is lost, or this is an older copy that you have put back yourself.
-            Spend again first of all what was released since.
+            Begin anew although the previous anchor is lost, or although this file is an older copy that you restored.
+            Then first spend again for every release made since the copy.
         """
-        self._anchor_at(anchor_of(place), anew)
+        self._set_anchor(anchor_of(place), anew)
 
     def spend(
         self,
@@ -182,53 +190,120 @@ class Ledger:
         baskets: AnyBaskets | None,
         same_data: bool = False,
     ) -> Spend:
-        """Pay for a release before it is made: check and write down, in one transaction.
+        """Pay for a release before it is made: check and record the spend, in one transaction.
 
         Parameters
         ----------
         epsilon, delta
-            What the release promises.
+            The promise of the release.
         rho, discovery_delta
-            Its loss by zCDP, and the probability with which it may fail besides.
+            Its zCDP loss, and the probability of a failure in addition.
         neighbours
-            The relation it promises this for.
+            The neighbour relation of the promise.
         what, parameters, who
-            The mechanism, its public parameters and who asked, for the record. None of them may depend on the data.
+            The mechanism, its public parameters and the requester, for the record; each independent of the data.
         baskets
-            The data, to be compared with the fingerprint; None where they are not at hand.
+            The data, to be compared with the fingerprint; None if they are not at hand.
         same_data
-            These are the ledger's own data, even if they look like others.
+            Whether these are the ledger's own data, even if the fingerprint differs.
 
         Returns
         -------
         Spend
-            As written. Its `changed` is for the operator.
+            The recorded spend. Its `changed` is for the operator.
 
-        Privacy: costs what it is told; raises `BudgetError` and spends nothing where the budget has less left.
+        Privacy: costs the given amounts; raises `BudgetError` and spends nothing if they exceed the remaining budget.
         """
-        asked = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
-        told = {"who": _text(who, "who", least=0), "what": _text(what, "what"), "parameters": _as_json(parameters)}
-        with storage.opened(self.path, FORM) as file:
-            rows = self._hashed(file, baskets)  # hashing large data must not keep others from the ledger
+        cost = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
+        return self._spend(cost, what=what, parameters=parameters, who=who, baskets=baskets, same_data=same_data)
+
+    def _spend(
+        self,
+        cost: Price,
+        *,
+        what: str,
+        parameters: Mapping[str, Any],
+        who: str,
+        baskets: AnyBaskets | None = None,
+        same_data: bool = False,
+        capped: bool = True,
+    ) -> Spend:
+        """Check and record a spend, in one transaction; `capped` says whether the cap per release applies."""
+        record = {
+            "who": _check_text(who, "who", min_length=0),
+            "what": _check_text(what, "what"),
+            "parameters": _check_parameters(parameters),
+        }
+        with storage.open_ledger(self.path, FORM) as file:
+            rows = self._hash_rows(file, baskets)  # before the lock: hashing large data takes long
             with file.writing() as connection:
-                held = load(file)
-                anchor = self._checked(held)
+                book = load(file)
+                anchor = self._check_anchor(book)
                 if anchor is not None:
                     anchor.check()
-                changed = self._check(held, asked, rows, same_data)
-                amounts = {name: str(getattr(asked, ours)) for name, ours in AMOUNTS.items()}
-                content = {"kind": "spend", "number": len(held.spends) + 1, "at": _now()} | told | amounts
-                entries.append(connection, held.entries, content, changed)
-                # Nobody is part of any data set, so forgetting the rows for an empty one would let any other in later.
-                if rows is not None and (held.account.known is None or rows.distinct):
-                    entries.keep(connection, rows.fingerprint())
+                changed = self._check_spend(book, cost, rows, same_data, capped)
+                amounts = {name: str(getattr(cost, ours)) for name, ours in AMOUNTS.items()}
+                content = {"kind": "spend", "number": len(book.spends) + 1, "at": _timestamp()} | record | amounts
+                entries.append(connection, book.entries, content, changed)
+                # Empty data are part of any data: with their fingerprint, any data would be accepted later.
+                if rows is not None and (book.account.fingerprint is None or rows.distinct):
+                    entries.store_fingerprint(connection, rows.fingerprint())
                 spend = load(file).spends[-1]
             self.head = spend.head
             if anchor is not None:
-                self._bring_up(
+                self._update_anchor(
                     file, spend.head, f"Spend {spend.number} of {self.path} stands, but nothing was released"
                 )
             return spend
+
+    def spend_elsewhere(
+        self,
+        *,
+        epsilon: Any,
+        delta: Any = 0,
+        what: str,
+        who: str = "",
+        neighbours: Neighbours | Relation = "add-remove",
+    ) -> Spend:
+        """Enter a budget that another program has spent, or is about to spend, on these data.
+
+        Parameters
+        ----------
+        epsilon, delta
+            The promise of that program for each person, such as ``"0.3"``: stored exactly, rounded up if too long.
+        what
+            A description of the release: "histogram of ages, sent on 3 March". It must not depend on the data.
+        who
+            The requester.
+        neighbours
+            The neighbour relation of that promise: ``"add-remove"`` or ``"replace"``.
+
+        Returns
+        -------
+        Spend
+            The recorded spend. Its `elsewhere` is True.
+
+        Privacy: costs epsilon and delta. In zCDP, rho = epsilon^2 / 2, and delta is an own delta (`ledger.md`). The cap
+        `most` does not apply: the release may be out already. Raises `BudgetError` and enters nothing if the amounts
+        exceed the remaining budget.
+        """
+        budget = Budget.of(epsilon, delta)
+        try:
+            return self._spend(
+                Price.of(
+                    budget.epsilon, budget.delta, budget.epsilon**2 / 2, budget.delta, Neighbours.typed(neighbours)
+                ),
+                what=what,
+                parameters={ELSEWHERE: True},
+                who=who,
+                capped=False,
+            )
+        except BudgetError as error:
+            message = (
+                f"{error} It was not entered. If it was released already, release nothing more from these data: what "
+                "holds for them is the sum of both."
+            )
+            raise BudgetError(message, error.requested, error.spent, error.remaining, error.unit) from None
 
     def check(
         self,
@@ -241,231 +316,235 @@ class Ledger:
         baskets: AnyBaskets | None,
         same_data: bool = False,
     ) -> State:
-        """Return the state that :meth:`spend` would leave, or raise what it would raise. Nothing is spent."""
-        asked = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
-        with storage.opened(self.path, FORM) as file:
-            rows = self._hashed(file, baskets)
-            held = self._read(file)
-            self._check(held, asked, rows, same_data)
-            return held.account.state([*held.spends, asked])
+        """Return the state after a :meth:`spend` with these arguments, or raise its error. No budget is spent."""
+        price = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
+        with storage.open_ledger(self.path, FORM) as file:
+            rows = self._hash_rows(file, baskets)
+            book = self._read_checked(file)
+            self._check_spend(book, price, rows, same_data)
+            return book.account.state([*book.spends, price])
 
     def record(self, spend: Spend, digest: str) -> None:
-        """Write down that the release which `spend` paid for has left the building, by its digest."""
-        digest = _text(digest, "digest")
-        with storage.opened(self.path, FORM, f"Spend {spend.number} stands, without its release") as file:
+        """Record the digest of the release that `spend` paid for."""
+        digest = _check_text(digest, "digest")
+        with storage.open_ledger(self.path, FORM, f"Spend {spend.number} stands, without its release") as file:
             with file.writing() as connection:
-                held = load(file)
-                anchor = self._anchor_of(held)
-                kept = held.spends[spend.number - 1] if 0 < spend.number <= len(held.spends) else None
-                if kept is None or kept.head != spend.head:
+                book = load(file)
+                anchor = self._anchor_of(book)
+                stored_spend = book.spends[spend.number - 1] if 0 < spend.number <= len(book.spends) else None
+                if stored_spend is None or stored_spend.head != spend.head:
                     raise MisuseError(f"Spend {spend.number} is not one of {self.path}: record it where it was spent.")
-                if kept.release not in (None, digest):
+                if stored_spend.release not in (None, digest):
                     raise MisuseError(
                         f"Spend {spend.number} of {self.path} has another release recorded already; each release needs "
                         "a spend of its own."
                     )
-                if kept.release is None:
-                    # Without the time: how long a release took may depend on the data.
+                if stored_spend.release is None:
+                    # Without a time: the duration of a release may depend on the data.
                     content = {"kind": "release", "spend": spend.number, "digest": digest}
-                    entries.append(connection, held.entries, content)
-            self.head = held.entries[-1].head
+                    entries.append(connection, book.entries, content)
+            self.head = book.entries[-1].head
             if anchor is not None:
-                self._bring_up(file, self.head, f"The release of spend {spend.number} of {self.path} is recorded")
+                self._update_anchor(file, self.head, f"The release of spend {spend.number} of {self.path} is recorded")
 
     def spends(self) -> tuple[Spend, ...]:
         """Return all spends, in order."""
-        return tuple(self._seen().spends)
+        return tuple(self._read_book().spends)
 
     def state(self) -> State:
-        """Return where the account stands."""
-        held = self._seen()
-        return held.account.state(held.spends)
+        """Return the state of the account."""
+        book = self._read_book()
+        return book.account.state(book.spends)
 
     def export(self, stream: BinaryIO, format: Literal["json", "csv"] = "json") -> None:  # noqa: A002
-        """Write the account and its spends for others to read: nothing in it depends on the data.
+        """Write the account and its spends for readers outside: no written value depends on the data.
 
         Parameters
         ----------
         stream
-            Where to; bytes.
+            A binary stream.
         format
-            ``"json"``: one object with `ledger`, `spends` and the `chain` they are read from, an entry and its head
-            each, from which anyone can compute the heads again. ``"csv"``: a line a spend.
+            ``"json"``: one object with `ledger`, `spends` and the underlying `chain`, a list of entries with their
+            heads, so that a reader can recompute the heads. ``"csv"``: a line for each spend.
         """
-        held = self._seen()
-        spends = [spend.to_dict() for spend in held.spends]
+        book = self._read_book()
+        spends = [spend.to_dict() for spend in book.spends]
         if format == "json":
-            chain = [{"entry": entry.text, "head": entry.head} for entry in held.entries]
-            told = {"ledger": held.account.state(held.spends).to_dict(), "spends": spends, "chain": chain}
-            stream.write(json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
+            chain = [{"entry": entry.text, "head": entry.head} for entry in book.entries]
+            exported = {"ledger": book.account.state(book.spends).to_dict(), "spends": spends, "chain": chain}
+            stream.write(json.dumps(exported, ensure_ascii=False, indent=1).encode() + b"\n")
         elif format == "csv":
             text = io.StringIO()
             lines = csv.writer(text, lineterminator="\n")
             lines.writerow(Spend.columns())
             for spend in spends:
-                cells = spend | {"parameters": entries.as_text(spend["parameters"])}
-                lines.writerow(map(_cell, cells.values()))
+                cells = spend | {"parameters": entries.encode_json(spend["parameters"])}
+                lines.writerow(map(_escape_cell, cells.values()))
             stream.write(text.getvalue().encode())
         else:
             raise MisuseError(f"A ledger is exported as json or csv; {format!r} was given.")
 
-    def _seen(self) -> Book:
-        with storage.opened(self.path, FORM) as file:
-            return self._read(file)
+    def _read_book(self) -> Book:
+        with storage.open_ledger(self.path, FORM) as file:
+            return self._read_checked(file)
 
-    def _read(self, file: storage.LedgerFile) -> Book:
-        """Read what stands there, after what the anchor has: others may spend in the meantime."""
+    def _read_checked(self, file: storage.LedgerFile) -> Book:
+        """Return the book, read after the anchor: another process may spend between both reads."""
         with file.reading():
-            held = load(file)
-        anchor = self._anchor_of(held)
+            book = load(file)
+        anchor = self._anchor_of(book)
         if anchor is not None:
-            last = anchor.read()
+            anchored_head = anchor.read()
             with file.reading():
-                held = load(file)
-            self._compare(held, anchor, last)
-        self.head = held.entries[-1].head
-        return held
+                book = load(file)
+            self._compare_heads(book, anchor, anchored_head)
+        self.head = book.entries[-1].head
+        return book
 
-    def _anchor_of(self, held: Book) -> Anchor | None:
-        """Return where the last head is kept: as was given, else as the ledger remembers."""
-        if self._anchor is not None or held.account.anchor is None:
+    def _anchor_of(self, book: Book) -> Anchor | None:
+        """Return the anchor given by the caller, or else the anchor that the ledger remembers."""
+        if self._anchor is not None or book.account.anchor is None:
             return self._anchor
-        if held.account.anchor.startswith(COMMAND):
-            # Never run: a file that was handed over must not decide what is run here.
+        if book.account.anchor.startswith(COMMAND):
+            # Never run: a file from elsewhere must not decide about commands on this machine.
             raise MisuseError(
                 told(
                     "{path} is anchored by a command, {program}. A ledger keeps no commands: give it again, as "
                     "{anchor=like}.",
                     path=self.path,
                     like=f"{COMMAND}…",
-                    program=held.account.anchor.removeprefix(COMMAND),
+                    program=book.account.anchor.removeprefix(COMMAND),
                 )
             )
-        return anchor_of(Path(held.account.anchor))
+        return anchor_of(Path(book.account.anchor))
 
-    def _checked(self, held: Book) -> Anchor | None:
-        """Compare with the anchor, which nobody else writes while the ledger is locked for writing; return it."""
-        anchor = self._anchor_of(held)
+    def _check_anchor(self, book: Book) -> Anchor | None:
+        """Compare the ledger with its anchor, while the lock of the ledger protects both; return the anchor."""
+        anchor = self._anchor_of(book)
         if anchor is not None:
-            self._compare(held, anchor, anchor.read())
+            self._compare_heads(book, anchor, anchor.read())
         return anchor
 
-    def _compare(self, held: Book, anchor: Anchor, last: str | None) -> None:
-        again = f"`discreet ledger anchor {word(self.path)} {word(anchor.place)} --anew`"
-        if last is None:
+    def _compare_heads(self, book: Book, anchor: Anchor, anchored_head: str | None) -> None:
+        command = f"`discreet ledger anchor {word(self.path)} {word(anchor.place)} --anew`"
+        if anchored_head is None:
             raise InputError(
                 f"There is no head of {self.path} in the anchor {anchor.place}. Nothing was spent. If its disk is not "
-                f"mounted, mount it; if it is lost, or was never begun, say {again}."
+                f"mounted, mount it; if it is lost, or was never begun, say {command}."
             )
-        if last not in held:
+        if anchored_head not in book:
             raise InputError(
                 f"{self.path} is older than its anchor {anchor.place}, or another ledger: its chain does not have the "
                 "head that is kept there. Nothing was spent. Give the newest file of the ledger. If that is lost, say "
-                f"{again}, and then spend again what was released since this copy was made."
+                f"{command}, and then spend again what was released since this copy was made."
             )
 
-    def _bring_up(self, file: storage.LedgerFile, head: str, done: str) -> None:
-        """Keep the last head in the anchor, with the ledger locked, so that the last to write it has the last head.
+    def _update_anchor(self, file: storage.LedgerFile, head: str, achieved: str) -> None:
+        """Write the last head to the anchor, with the ledger locked, so that the last writer has the last head.
 
-        The ledger comes first: whoever dies in between leaves an anchor whose head the chain has, and can go on. The
-        result is shown after both.
+        The ledger is written first: a process that dies in between leaves an anchor with a head of the chain, and work
+        can go on. The result is shown after both writes.
         """
         try:
             with file.holding():
-                held = load(file)
-                anchor = self._checked(held)
-                if anchor is None or head not in held:
+                book = load(file)
+                anchor = self._check_anchor(book)
+                if anchor is None or head not in book:
                     raise InputError(f"{self.path} was replaced by another file in the meantime.")
-                anchor.keep(held.entries[-1].head)
+                anchor.keep(book.entries[-1].head)
         except (DiscreetError, sqlite3.Error) as error:
             reason = str(error) if isinstance(error, DiscreetError) else f"{self.path} cannot be locked any more."
-            raise InputError(f"{done}: the head of the chain cannot be anchored. {reason}") from error
+            raise InputError(f"{achieved}: the head of the chain cannot be anchored. {reason}") from error
 
-    def _anchor_at(self, anchor: Anchor, anew: bool) -> None:
-        with storage.opened(self.path, FORM) as file:
+    def _set_anchor(self, anchor: Anchor, anew: bool) -> None:
+        with storage.open_ledger(self.path, FORM) as file:
             with file.writing() as connection:
-                held = load(file)
-                if self._anchor is None and held.account.anchor == anchor.place:
-                    self._anchor = anchor  # it begins where it was
+                book = load(file)
+                if self._anchor is None and book.account.anchor == anchor.place:
+                    self._anchor = anchor  # the remembered anchor stays in place
                 if not anew:
-                    self._checked(held)
-                there = anchor.read()
-                if there is not None and not anew:
-                    self._compare(held, anchor, there)
+                    self._check_anchor(book)
+                anchored_head = anchor.read()
+                if anchored_head is not None and not anew:
+                    self._compare_heads(book, anchor, anchored_head)
                 anchor.check()
-                # Before the entry that says so: a ledger which remembers an anchor has one, whoever dies when.
-                anchor.keep(held.entries[-1].head)
-                if held.account.anchor != anchor.place:
-                    entries.append(connection, held.entries, {"kind": "anchor", "place": anchor.place})
-            self._anchor, self.head = anchor, held.entries[-1].head
-            self._bring_up(file, self.head, f"{self.path} remembers its new anchor")
+                # Before the entry: a ledger that remembers an anchor has one, even if the process dies in between.
+                anchor.keep(book.entries[-1].head)
+                if book.account.anchor != anchor.place:
+                    entries.append(connection, book.entries, {"kind": "anchor", "place": anchor.place})
+            self._anchor, self.head = anchor, book.entries[-1].head
+            self._update_anchor(file, self.head, f"{self.path} remembers its new anchor")
 
-    def _hashed(self, file: storage.LedgerFile, baskets: AnyBaskets | None) -> HashedRows | None:
+    def _hash_rows(self, file: storage.LedgerFile, baskets: AnyBaskets | None) -> HashedRows | None:
         if baskets is None:
             return None
         with file.reading():
             key = load(file).account.key
         return HashedRows.of(baskets, key)
 
-    def _check(self, held: Book, asked: Price, rows: HashedRows | None, same_data: bool) -> bool:
-        """Raise unless the account allows it and the data are its own; say whether they have changed."""
-        account = held.account
-        account.check(held.spends, asked)
-        if rows is None or account.known is None:
+    def _check_spend(
+        self, book: Book, cost: Price, rows: HashedRows | None, same_data: bool, capped: bool = True
+    ) -> bool:
+        """Check that the account allows the cost and that the data are its own; return whether the data changed."""
+        account = book.account
+        account.check(book.spends, cost, capped)
+        if rows is None or account.fingerprint is None:
             return False
-        likeness = rows.likeness(account.known)
+        likeness = rows.likeness(account.fingerprint)
         if likeness == "other" and not same_data:
             raise MisuseError(
                 told(
                     "{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. "
-                    "Use the ledger of these data. If they are the same data, much changed, say so with "
-                    "{same_data=True}.",
+                    "Use the ledger of these data. A part of the same people's data looks like other data too: one "
+                    "month, one shop, some of the products. So do data that have much changed. Say so with "
+                    "{same_data=True}: the same people have one budget, and a part of their data costs as much as "
+                    "all of it.",
                     path=self.path,
                 )
             )
         return likeness != "same"
 
 
-def _text(value: str, name: str, least: int = 1) -> str:
-    """Return a text that can be kept, and shown in a terminal."""
-    if not isinstance(value, str) or not least <= len(value) <= _LONGEST or not value.isprintable():
+def _check_text(value: str, name: str, min_length: int = 1) -> str:
+    """Return a text, after checking that it can be stored, and shown in a terminal."""
+    if not isinstance(value, str) or not min_length <= len(value) <= _MAX_TEXT_LENGTH or not value.isprintable():
         raise MisuseError(
             told(
                 "{option} is a text of {fewest} to {many} letters on one line; {given!r} was given.",
                 option=named(name),
-                fewest=least,
-                many=_LONGEST,
+                fewest=min_length,
+                many=_MAX_TEXT_LENGTH,
                 given=str(value)[:40],
             )
         )
     return value
 
 
-def _as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _check_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        kept: dict[str, Any] = json.loads(entries.as_text(dict(parameters)))
+        decoded: dict[str, Any] = json.loads(entries.encode_json(dict(parameters)))
     except (TypeError, ValueError):
         raise MisuseError(
             "Parameters are kept as JSON: texts, finite numbers, true, false, lists and objects of these."
         ) from None
-    return kept
+    return decoded
 
 
-def _cell(value: Any) -> Any:
-    """Return a value that a spreadsheet shows as it is: what looks like a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in _FORMULA and value.strip() else value
+def _escape_cell(value: Any) -> Any:
+    """Return a value that a spreadsheet shows verbatim: a text that looks like a formula gets a leading apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in FORMULA_MARKS and value.strip() else value
 
 
 def _check_free(anchor: Anchor) -> None:
-    """Raise unless a new ledger can be anchored there."""
+    """Check that a new ledger can be anchored there."""
     if anchor.read() is not None:
         raise MisuseError(f"The anchor {anchor.place} holds the head of another ledger: give each a place of its own.")
     anchor.check()
 
 
-def _random() -> str:
+def _random_hex() -> str:
     return SystemSource().words(_KEY_WORDS).tobytes().hex()
 
 
-def _now() -> str:
+def _timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

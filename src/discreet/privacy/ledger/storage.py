@@ -1,11 +1,11 @@
-"""The file behind a ledger: SQLite that is written whole, read whole, or refused with a clear error.
+"""The file of a ledger: SQLite that is written whole, read whole, or refused with a clear error.
 
-SQLite's own check finds broken pages, not a changed digit, so a digest of every row is kept beside the rows, compared
-whenever they are read and renewed with every change. It guards against damage; whoever can write the file can forge it.
-Nothing here knows what the rows mean.
+SQLite's own check finds broken pages and no changed digit. A digest of every row is therefore stored beside the rows,
+compared at each reading and renewed at each change. The digest guards against damage; a writer of the file can forge
+it. This module does not interpret the rows.
 
-SQLite keeps what it takes to go back from a spend that was broken off in a journal that is named after the file. Who
-comes by another name finds no journal, spends, and has that taken back by the next who comes by the first name. So a
+SQLite stores the means to roll back an interrupted spend in a journal named after the file. A process that opens the
+file by a second name finds no journal and spends; the next process that uses the first name rolls that spend back. So a
 file with two names is refused.
 """
 
@@ -31,7 +31,7 @@ _MOUNTS = Path("/proc/self/mountinfo")  # of Linux
 _APPLICATION = 0x64_73_6C_67  # "dslg", by which a file is known as a ledger
 
 _PAGES = "pragma quick_check(1)"
-_UNREAD = re.compile(r"unable to get the page\. error code=(\d+)")  # what SQLite says of a page that cannot be read
+_UNREAD_PAGE = re.compile(r"unable to get the page\. error code=(\d+)")  # the error of an unreadable page
 
 _SEAL = """
 create table seal (       -- one row
@@ -45,20 +45,22 @@ _PRAGMAS = ("journal_mode = delete", "synchronous = extra", "fullfsync = on")
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """How a file is laid out: its version, and its tables with the statements that make them."""
+    """The layout of a file: its version, and its tables with their create statements."""
 
     version: int
     tables: dict[str, str]
 
 
 def create(path: Path, form: Schema, fill: Callable[[sqlite3.Connection], object]) -> None:
-    """Make a new file, readable by its owner alone, with what `fill` writes into it; on any failure there is none."""
+    """Create a new file, readable by its owner alone, and let `fill` write into it; on any failure no file is left."""
     try:
+        # Created before SQLite opens it: the mode protects the key from the first byte on, and an existing file is
+        # never overwritten.
         path.touch(mode=0o600, exist_ok=False)
     except FileExistsError:
-        what = "is a directory" if path.is_dir() else "exists already"
+        problem = "is a directory" if path.is_dir() else "exists already"
         raise MisuseError(
-            f"Cannot create {path}: it {what}, and nothing is overwritten by a ledger. Give another name."
+            f"Cannot create {path}: it {problem}, and nothing is overwritten by a ledger. Give another name."
         ) from None
     except FileNotFoundError:
         raise MisuseError(
@@ -68,7 +70,7 @@ def create(path: Path, form: Schema, fill: Callable[[sqlite3.Connection], object
         reason = error.strerror if isinstance(error, OSError) else "a file name has no null character"
         raise MisuseError(f"Cannot create {str(path)[:200]!r}: {reason}. Give another place.") from None
     try:
-        with _translated(path), closing(_connected(path)) as connection:
+        with _translate_errors(path), closing(_connect(path)) as connection:
             _prepare(connection)
             connection.execute("begin immediate")
             for statement in (*form.tables.values(), _SEAL):
@@ -83,29 +85,29 @@ def create(path: Path, form: Schema, fill: Callable[[sqlite3.Connection], object
             with suppress(OSError):
                 leftover.unlink()
         if isinstance(error, _Doubt):
-            raise _failing(path, "disk I/O error") from None
+            raise _disk_error(path, "disk I/O error") from None
         raise
 
 
 class _Doubt(Exception):  # noqa: N818
-    """What was read is not what was written, or was not read well: a second look decides."""
+    """The contents differ from the seal, or a read failed: a second look decides between damage and a disk error."""
 
 
 class LedgerFile:
-    """An open file that was found whole. What SQLite complains about is told by `opened` in our words."""
+    """An open file that passed all checks. `open_ledger` translates the errors of SQLite."""
 
-    def __init__(self, path: Path, form: Schema, connection: sqlite3.Connection, kept: str) -> None:
+    def __init__(self, path: Path, form: Schema, connection: sqlite3.Connection, spend_note: str) -> None:
         self.path = path
-        self.kept = kept
+        self.spend_note = spend_note
         self.form = form
         self.connection = connection
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """See one state of the file throughout the block, checked against its seal."""
+        """Read one state of the file throughout the block, checked against its seal."""
         return self._unchanged("begin")
 
     def holding(self) -> AbstractContextManager[sqlite3.Connection]:
-        """See one state of the file, and keep everyone else from changing it; nothing is changed here either."""
+        """Read one state of the file, and lock out writers; the block changes nothing."""
         return self._unchanged("begin immediate")
 
     @contextmanager
@@ -119,7 +121,7 @@ class LedgerFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Have the file alone for the block; its changes are all kept when it ends, or none if anything is raised."""
+        """Lock the file for the block; all changes are kept at its end, or none if the block raises."""
         self.connection.execute("begin immediate")
         try:
             self._check()
@@ -131,69 +133,71 @@ class LedgerFile:
             raise
 
     def _check(self) -> None:
-        if not _fits(self.connection, self.form):
+        if not _matches_seal(self.connection, self.form):
             raise _Doubt
 
     def _roll_back(self) -> None:
-        # Where rolling back fails too, the journal is left for the next connection to roll back.
+        # If rolling back fails too, the journal stays for the next connection to roll back.
         with suppress(sqlite3.Error):
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
 
 
 @contextmanager
-def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[LedgerFile]:
-    """Open a file that was made by :func:`create` and is whole; `kept` is what errors say about what was spent."""
+def open_ledger(path: Path, form: Schema, spend_note: str = NOTHING) -> Iterator[LedgerFile]:
+    """Open a whole file made by :func:`create`; errors say `spend_note` about the spend."""
     _check_place(path)
     try:
-        with _translated(path, kept), closing(_connected(path)) as connection:
-            # Asked of SQLite, not read from the file: closing a file that SQLite has open too drops its locks.
+        with _translate_errors(path, spend_note), closing(_connect(path)) as connection:
+            # Read through SQLite: POSIX drops all locks of a process on a file when any descriptor of it is closed.
             if connection.execute("pragma application_id").fetchone()[0] != _APPLICATION:
                 raise InputError(f"{path} is a database of another program, not a ledger; give the ledger's own file.")
-            found = connection.execute("pragma user_version").fetchone()[0]
-            if found > form.version:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version > form.version:
                 raise InputError(
-                    f"{path} was written by a newer discreet (its version is {found}, this one knows {form.version}): "
-                    "update discreet to use it."
+                    f"{path} was written by a newer discreet (its version is {version}, this one knows {form.version}"
+                    "): update discreet to use it."
                 )
-            if 0 < found < form.version:
+            if 0 < version < form.version:
                 raise InputError(
-                    f"{path} was written by an earlier discreet (its version is {found}, this one writes "
+                    f"{path} was written by an earlier discreet (its version is {version}, this one writes "
                     f"{form.version}): `discreet ledger upgrade {word(path)}` brings it up to date, and loses nothing "
                     "of it."
                 )
-            if found != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
+            if version != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
                 raise _Doubt
             _prepare(connection)
-            yield LedgerFile(path, form, connection, kept)
+            yield LedgerFile(path, form, connection, spend_note)
     except _Doubt:
-        raise (damaged(path, kept) if _is_damaged(path, form) else _failing(path, "disk I/O error")) from None
+        raise (
+            damage_error(path, spend_note) if _is_damaged(path, form) else _disk_error(path, "disk I/O error")
+        ) from None
 
 
-def version(path: Path) -> int:
-    """Return the version that a file says it has; 0 where it cannot be told, as :func:`opened` will say."""
+def read_version(path: Path) -> int:
+    """Return the version stated in a file; 0 if it cannot be read, as :func:`open_ledger` will report."""
     _check_place(path)
     try:
-        with closing(_connected(path)) as connection:
-            found: int = connection.execute("pragma user_version").fetchone()[0]
-            return found
+        with closing(_connect(path)) as connection:
+            version: int = connection.execute("pragma user_version").fetchone()[0]
+            return version
     except sqlite3.Error:
         return 0
 
 
 def _is_damaged(path: Path, form: Schema) -> bool:
-    """Look again, with a new connection: an error of the disk is no damage, though SQLite may say so of both.
+    """Return whether a second look, with a new connection, finds damage: SQLite reports disk errors as damage too.
 
-    Putting back a copy, the advice for damage, would throw away what was spent since. It is not given where a second
-    look finds everything in order, nor where it is reading that fails.
+    The advice for damage, to restore a copy, would discard later spends. It is not given if the second look finds
+    the file in order, nor if reading fails.
     """
     try:
-        with closing(_connected(path)) as connection:
+        with closing(_connect(path)) as connection:
             pages = connection.execute(_PAGES).fetchall()
             if pages != [("ok",)]:
-                codes = [int(code) for (line,) in pages for code in _UNREAD.findall(str(line))]
+                codes = [int(code) for (line,) in pages for code in _UNREAD_PAGE.findall(str(line))]
                 return all(code & 0xFF != sqlite3.SQLITE_IOERR for code in codes)
-            return connection.execute("pragma user_version").fetchone() != (form.version,) or not _fits(
+            return connection.execute("pragma user_version").fetchone() != (form.version,) or not _matches_seal(
                 connection, form
             )
     except sqlite3.Error as error:
@@ -202,15 +206,15 @@ def _is_damaged(path: Path, form: Schema) -> bool:
         return True
 
 
-def damaged(path: Path, kept: str = NOTHING) -> InputError:
-    """Return the error for a file whose contents are not what was written."""
+def damage_error(path: Path, spend_note: str = NOTHING) -> InputError:
+    """Return the error for a file with contents other than those written."""
     return InputError(
-        f"{path} is damaged: its contents are not what was written. {kept}. Put back a copy, and spend from "
+        f"{path} is damaged: its contents are not what was written. {spend_note}. Put back a copy, and spend from "
         "it again what was released since the copy was made."
     )
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=rw"
     return sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
 
@@ -220,8 +224,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute(f"pragma {pragma}")
 
 
-def _fits(connection: sqlite3.Connection, form: Schema) -> bool:
-    """Say whether the rows are those that were sealed."""
+def _matches_seal(connection: sqlite3.Connection, form: Schema) -> bool:
+    """Return whether the rows match the seal."""
     return connection.execute("select digest from seal").fetchall() == [(_seal(connection, form),)]
 
 
@@ -265,31 +269,33 @@ def _check_place(path: Path) -> None:
             "and make it again."
         )
     if status.st_size < _HEADER:  # SQLite would take it for an empty database
-        raise _unknown(path)
+        raise _unknown_file_error(path)
 
 
 def _is_mounted(place: Path) -> bool:
-    """Say whether a file is a mount point, as one that is handed to a container alone."""
+    """Return whether a file is a mount point, such as a file handed to a container alone."""
     try:
         if place.stat().st_dev != place.parent.stat().st_dev:
             return True
         points = [line.split()[4] for line in _MOUNTS.read_bytes().splitlines()]
     except (OSError, IndexError):
-        return False  # another system, where a file of the same disk cannot be told
+        return False  # systems without mountinfo: undetectable on one disk
     # The kernel writes blanks, line feeds and backslashes as three octal digits.
-    return os.fsencode(place) in [re.sub(rb"\\([0-7]{3})", lambda code: bytes([int(code[1], 8)]), at) for at in points]
+    return os.fsencode(place) in [
+        re.sub(rb"\\([0-7]{3})", lambda code: bytes([int(code[1], 8)]), point) for point in points
+    ]
 
 
-def _unknown(path: Path) -> InputError:
+def _unknown_file_error(path: Path) -> InputError:
     return InputError(f"{path} is not a ledger, or so damaged that it cannot be told; put back a copy if it was one.")
 
 
 @contextmanager
-def _translated(path: Path, kept: str = NOTHING) -> Iterator[None]:
+def _translate_errors(path: Path, spend_note: str = NOTHING) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_words(path, error, kept) from error
+        raise _translate_error(path, error, spend_note) from error
 
 
 def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
@@ -298,28 +304,28 @@ def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     return code & 0xFF
 
 
-def _in_words(path: Path, error: sqlite3.Error | UnicodeDecodeError, kept: str) -> Exception:
+def _translate_error(path: Path, error: sqlite3.Error | UnicodeDecodeError, spend_note: str) -> Exception:
     code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return InputError(
-            f"{path} is locked: another process has been using it for {PATIENCE:g} seconds. {kept}; try again "
+            f"{path} is locked: another process has been using it for {PATIENCE:g} seconds. {spend_note}; try again "
             "when it is done."
         )
     if code == sqlite3.SQLITE_FULL:
-        return InputError(f"{path} cannot be written: the disk is full. {kept}; make room and try again.")
+        return InputError(f"{path} cannot be written: the disk is full. {spend_note}; make room and try again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return InputError(
             f"{path} cannot be opened for writing: you need permission to write it and to make files in {path.parent}. "
-            f"{kept}."
+            f"{spend_note}."
         )
     if code == sqlite3.SQLITE_IOERR:
-        return _failing(path, str(error))
+        return _disk_error(path, str(error))
     if code == sqlite3.SQLITE_NOTADB:
-        return _unknown(path)
+        return _unknown_file_error(path)
     return _Doubt()
 
 
-def _failing(path: Path, error: str) -> InputError:
+def _disk_error(path: Path, error: str) -> InputError:
     return InputError(
         f"{path} cannot be read or written: {error}; the disk may be full or failing. Nothing was released; "
         f"`discreet ledger show {word(path)}` says what was spent."

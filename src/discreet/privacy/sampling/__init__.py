@@ -1,10 +1,11 @@
 """Noise and private selection, drawn exactly. No floating-point number decides anything that is released.
 
-`sources` says where random bits come from: the system's secure source for a release, a seed for a simulation. They are
-two types, so that one cannot be taken for the other. `samplers` draws discrete Laplace and Gaussian noise; `selection`
-chooses among many candidates by noisy scores, with `race` for choices of several.
+`sources` provides the random bits: the system's secure source for a release, a seeded source for a simulation. The two
+sources have different types, so that neither can be taken for the other by mistake. `samplers` draws discrete Laplace
+and Gaussian noise; `selection` chooses among candidates by noisy scores, with `race` for selections of several
+candidates.
 
-Two techniques make it both exact and fast. `float_filter` computes bounds in floating point, which only set aside what
-certainly lost. What is left is decided by `intervals`: interval arithmetic on decimals, with as many random bits as the
-comparison needs. The proofs are in `samplers.md` and `selection.md`.
+Two techniques make the draws both exact and fast. `float_filter` computes bounds in floating point, which only discard
+candidates that certainly lost. `intervals` decides between the remaining candidates: interval arithmetic on decimals,
+with as many random bits as the comparison needs. The proofs are in `samplers.md` and `selection.md`.
 """

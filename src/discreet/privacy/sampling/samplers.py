@@ -1,8 +1,8 @@
 """Noise for releases: whole numbers, drawn exactly.
 
-The discrete Laplace distribution of a scale b gives x with probability proportional to exp(-|x| / b); the discrete
-Gaussian of a variance v with probability proportional to exp(-x^2 / (2 v)). Scales and variances are exact fractions.
-One that is very long is rounded up first, which adds noise and never takes any away. The proofs are in `samplers.md`.
+Discrete Laplace of scale b: Pr[x] proportional to exp(-|x| / b). Discrete Gaussian of variance v: Pr[x] proportional to
+exp(-x^2 / (2 v)). Scales and variances are exact fractions. A fraction too long for 64-bit arithmetic is rounded up
+first, which adds noise and never removes noise. The proofs are in `samplers.md`.
 """
 
 from __future__ import annotations
@@ -14,31 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from ...kernels.noise import RESERVE
-from ...kernels.noise import discrete_laplace as fill_laplace
+from ...kernels.noise import RESERVE, fill_discrete_laplace
 from . import intervals
 from .intervals import Interval, Lazy, Uniform
 from .sources import Source
 
-_WORDS_A_DRAW = 16
+_WORDS_A_DRAW = 16  # of 64 bits; a surplus avoids further calls of the kernel, and changes no law
 _AT_ONCE = 1 << 17  # draws for which words are held in memory
-_LONGEST = 2**54
-_LONGEST_VARIANCE = 2**106
-_GRID = 2**20
-_MARGIN = 1e-9
+_LONGEST = 2**54  # products with the loop counter, up to 512, must fit 63 bits (`samplers.md`, numeric notes)
+_LONGEST_VARIANCE = 2**106  # a variance is a squared scale: twice the bits, less two
+_GRID = 2**20  # a rounded scale grows by at most 2^-20
+_MARGIN = 1e-9  # a thousand times the proven error of the computed probability (`samplers.md`, line 12)
 
 
-def discrete_laplace(source: Source, scale: Fraction, many: int) -> NDArray[np.int64]:
-    """Draw `many` whole numbers of discrete Laplace noise.
+def discrete_laplace(source: Source, scale: Fraction, count: int) -> NDArray[np.int64]:
+    """Draw `count` whole numbers of discrete Laplace noise.
 
     Parameters
     ----------
     source
-        Where the bits come from.
+        The source of the random bits.
     scale
-        An exact fraction, 0 or more; 0 is no noise.
-    many
-        How many to draw.
+        The scale b, an exact fraction of 0 or more; 0 means no noise.
+    count
+        The number of draws, 0 or more.
 
     Examples
     --------
@@ -46,47 +45,50 @@ def discrete_laplace(source: Source, scale: Fraction, many: int) -> NDArray[np.i
     >>> discrete_laplace(SimulationSource(7), Fraction(5, 2), 4).dtype
     dtype('int64')
     """
-    if scale < 0 or many < 0:
-        raise MisuseError(f"A scale and a number of draws are 0 or more; {scale} and {many} were given.")
-    drawn = np.zeros(many, np.int64)
+    if scale < 0 or count < 0:
+        raise MisuseError(f"A scale and a number of draws are 0 or more; {scale} and {count} were given.")
+    noise = np.zeros(count, np.int64)
     if scale == 0:
-        return drawn
-    scale = short(scale)
-    done = 0
-    while done < many:
-        words = source.words(_WORDS_A_DRAW * min(many - done, _AT_ONCE) + 2 * RESERVE)
-        fresh, _ = fill_laplace(words, scale.numerator, scale.denominator, drawn[done:])
-        done += fresh
-    return drawn
+        return noise
+    scale = shorten_fraction(scale)
+    drawn_count = 0
+    while drawn_count < count:
+        # The kernel stops before a draw that could read past the words: RESERVE words are left for the last draw.
+        words = source.words(_WORDS_A_DRAW * min(count - drawn_count, _AT_ONCE) + 2 * RESERVE)
+        fresh_count, _ = fill_discrete_laplace(words, scale.numerator, scale.denominator, noise[drawn_count:])
+        drawn_count += fresh_count
+    return noise
 
 
-def short(value: Fraction, longest: int = _LONGEST) -> Fraction:
-    """Return a number whose numerator and denominator are below `longest`, the same one or one rounded up.
+def shorten_fraction(value: Fraction, longest: int = _LONGEST) -> Fraction:
+    """Return `value`, rounded up where its numerator or denominator is `longest` or more.
 
-    Without `longest` it is a scale; a variance is a square and may be longer.
+    The default of `longest` is the limit of a scale; a variance is a square and may be longer.
     """
     if value.numerator < longest and value.denominator < longest:
         return value
+    # Upwards only: less noise than the charge assumes would break the guarantee.
     rounded = Fraction(ceil(value * _GRID), _GRID) if value < longest // _GRID else Fraction(ceil(value))
     if rounded.numerator >= longest:
         raise MisuseError("The noise asked for is larger than any count: epsilon is too small for these baskets.")
     return rounded
 
 
-def discrete_gaussian(source: Source, variance: Fraction, many: int) -> NDArray[np.int64]:
-    """Draw `many` whole numbers of discrete Gaussian noise, by rejection from discrete Laplace noise.
+def discrete_gaussian(source: Source, variance: Fraction, count: int) -> NDArray[np.int64]:
+    """Draw `count` whole numbers of discrete Gaussian noise, by rejection from discrete Laplace noise.
 
-    After algorithm 3 of Canonne, Kamath, Steinke (2020): with t = floor(sigma) + 1, a draw y of scale t is kept with
-    probability exp(-(|y| - variance / t)^2 / (2 variance)).
+    With t = floor(sigma) + 1, a proposal y of scale t is accepted with probability exp(-(|y| - variance / t)^2 / (2
+    variance)) (Canonne, Kamath, Steinke 2020, algorithm 3).
 
     Parameters
     ----------
     source
-        Where the bits come from.
+        The source of the random bits.
     variance
-        An exact fraction, 0 or more; 0 is no noise. One whose numerator or denominator is 2^106 or more is rounded up.
-    many
-        How many to draw.
+        The variance, an exact fraction of 0 or more; 0 means no noise. A variance with a numerator or denominator of
+        2^106 or more is rounded up.
+    count
+        The number of draws, 0 or more.
 
     Examples
     --------
@@ -94,56 +96,62 @@ def discrete_gaussian(source: Source, variance: Fraction, many: int) -> NDArray[
     >>> discrete_gaussian(SimulationSource(7), Fraction(50, 3), 4).dtype
     dtype('int64')
     """
-    if variance < 0 or many < 0:
-        raise MisuseError(f"A variance and a number of draws are 0 or more; {variance} and {many} were given.")
-    drawn = np.zeros(many, np.int64)
+    if variance < 0 or count < 0:
+        raise MisuseError(f"A variance and a number of draws are 0 or more; {variance} and {count} were given.")
+    noise = np.zeros(count, np.int64)
     if variance == 0:
-        return drawn
-    variance = short(variance, _LONGEST_VARIANCE)
+        return noise
+    variance = shorten_fraction(variance, _LONGEST_VARIANCE)
     scale = isqrt(int(variance)) + 1
-    done = 0
-    while done < many:
-        proposals = discrete_laplace(source, Fraction(scale), min(2 * (many - done) + 8, _AT_ONCE))
-        kept = proposals[_kept(source, proposals, variance, scale)][: many - done]
-        drawn[done : done + len(kept)] = kept
-        done += len(kept)
-    return drawn
+    drawn_count = 0
+    while drawn_count < count:
+        # A surplus of proposals makes a second round rare. The surplus changes the speed and not the law.
+        proposals = discrete_laplace(source, Fraction(scale), min(2 * (count - drawn_count) + 8, _AT_ONCE))
+        accepted = proposals[_accept_proposals(source, proposals, variance, scale)][: count - drawn_count]
+        noise[drawn_count : drawn_count + len(accepted)] = accepted
+        drawn_count += len(accepted)
+    return noise
 
 
-def _kept(source: Source, proposals: NDArray[np.int64], variance: Fraction, scale: int) -> NDArray[np.bool_]:
-    """Decide for each proposal whether it is kept: whether a uniform number lies below the probability of keeping it.
+def _accept_proposals(
+    source: Source, proposals: NDArray[np.int64], variance: Fraction, scale: int
+) -> NDArray[np.bool_]:
+    """Return for each proposal whether a uniform number lies below its probability of acceptance.
 
-    Floating point only looks for those numbers that lie so far from the probability that no error could have moved
-    them to the other side (`samplers.md` bounds it by a thousandth of the margin). The others are looked at exactly.
+    Floating point decides only where the uniform number lies so far from the probability that no rounding error could
+    have moved it to the other side: the error is at most a thousandth of the margin (`samplers.md`). The remaining
+    comparisons are exact.
     """
     words = source.words(len(proposals))
     uniforms = words.astype(np.float64) * 2.0**-64
-    behind = np.abs(proposals).astype(np.float64) - float(variance / scale)
-    chances = np.exp(-(behind * behind) / (2 * float(variance)))
-    kept: NDArray[np.bool_] = uniforms < chances
-    for place in np.flatnonzero(np.abs(uniforms - chances) <= _MARGIN).tolist():
+    distances = np.abs(proposals).astype(np.float64) - float(variance / scale)
+    probabilities = np.exp(-(distances * distances) / (2 * float(variance)))
+    is_accepted: NDArray[np.bool_] = uniforms < probabilities
+    for place in np.flatnonzero(np.abs(uniforms - probabilities) <= _MARGIN).tolist():
         exponent = (abs(int(proposals[place])) - variance / scale) ** 2 / (2 * variance)
-        kept[place] = _decays(Uniform(source, int(words[place]), 64), exponent)
-    return kept
+        is_accepted[place] = _is_below_exponential(Uniform(source, int(words[place]), 64), exponent)
+    return is_accepted
 
 
-def _decays(uniform: Uniform, exponent: Fraction) -> bool:
-    """Say whether a uniform number lies below exp(-exponent), drawing as many more of its bits as that takes."""
+def _is_below_exponential(uniform: Uniform, exponent: Fraction) -> bool:
+    """Return whether a uniform number lies below exp(-exponent), drawing further bits as needed."""
 
-    def chance(bits: int) -> Interval:
+    def exponential(bits: int) -> Interval:
         digits = intervals.digits_for(bits)
-        return intervals.exp(intervals.negative(intervals.ratio(exponent, digits)), digits)
+        return intervals.exp(intervals.negate(intervals.ratio(exponent, digits)), digits)
 
-    return intervals.smaller(Lazy(uniform.within), Lazy(chance))
+    return intervals.is_smaller(Lazy(uniform.narrow_to), Lazy(exponential))
 
 
 def coin(source: Source, exponent: Fraction) -> bool:
-    """Toss a coin that falls heads with probability exp(-exponent), exactly, for an exponent of 0 or more."""
-    whole = int(exponent)
-    return all(_short_coin(source, Fraction(1)) for _ in range(whole)) and _short_coin(source, exponent - whole)
+    """Return True with probability exp(-exponent), exactly, for an exponent of 0 or more."""
+    integer = int(exponent)
+    # exp(-a) = exp(-1)^floor(a) * exp(-(a - floor(a))): von Neumann's series needs an exponent of at most 1.
+    return all(_short_coin(source, Fraction(1)) for _ in range(integer)) and _short_coin(source, exponent - integer)
 
 
 def _short_coin(source: Source, exponent: Fraction) -> bool:
+    """Return True with probability exp(-exponent), for an exponent between 0 and 1 (von Neumann)."""
     k = 1
     while source.below(exponent.denominator * k) < exponent.numerator:
         k += 1

@@ -1,12 +1,13 @@
-"""Choosing some of many candidates by noisy scores: exactly, however many there are and however far apart they lie.
+"""Selection among candidates by noisy scores, exact for any number of candidates and any distance between scores.
 
-Scores are whole numbers. Candidates with the same score are interchangeable, so they are held as one *tally*: the score
-and how many have it. Millions of itemsets have a few hundred distinct counts, and the itemsets below a floor, of which
-there may be 10^13, are one tally more that is never listed. Each routine below says in which tally each pick lies;
-`members` then names the candidates.
+Scores are whole numbers. Candidates with equal scores are interchangeable and form one *tally*: the score and the
+number of its candidates. Millions of itemsets have a few hundred distinct counts; the itemsets below a floor, up to
+10^13, are one more tally that is never enumerated. Each routine below returns the tally of each pick; `draw_members`
+then draws the candidates.
 
-No floating point decides anything: it sets aside what certainly lost (`float_filter`); the rest are intervals
-(`intervals`), and where an interval leaves a choice open, more random bits are drawn. The proofs are in `selection.md`.
+No floating point decides a pick: it discards candidates that certainly lost (`float_filter`). The remaining candidates
+are compared by intervals (`intervals`); where an interval leaves a pick open, more random bits are drawn. The proofs
+are in `selection.md`.
 """
 
 from __future__ import annotations
@@ -29,211 +30,222 @@ from .intervals import Interval, Lazy, Uniform
 from .race import Gumbel, LaplaceRace
 from .sources import Source
 
-_WEIGHT_BITS = 128
+_WEIGHT_BITS = 128  # a first look; a pick is ambiguous with probability near 2^-128 a border, and is then refined
 
 
 @dataclass(frozen=True)
 class Tallies:
-    """Distinct scores, the largest first, and how many candidates have each."""
+    """Distinct scores, the largest first, and the number of candidates with each score."""
 
     scores: tuple[int, ...]
-    many: tuple[int, ...]
+    counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if not all(map(gt, self.scores, self.scores[1:])):
             raise MisuseError("The scores of tallies fall and differ.")
-        if len(self.scores) != len(self.many) or min(self.many, default=1) < 1:
+        if len(self.scores) != len(self.counts) or min(self.counts, default=1) < 1:
             raise MisuseError("Each score of tallies has at least one candidate.")
 
     @property
     def candidates(self) -> int:
-        """How many candidates there are."""
-        return sum(self.many)
+        """The number of candidates in all tallies."""
+        return sum(self.counts)
 
     @classmethod
     def of(cls, scores: NDArray[np.int64], unlisted: tuple[int, int] | None = None) -> Tallies:
-        """Count listed scores, and candidates that are not listed: their one score, and how many they are."""
-        values, many = np.unique(scores, return_counts=True)
-        rising: list[int] = values.tolist()
-        counts: list[int] = many.tolist()
+        """Return the tallies of listed scores, and of unlisted candidates given as (score, number of candidates)."""
+        values, value_counts = np.unique(scores, return_counts=True)
+        rising_scores: list[int] = values.tolist()
+        rising_counts: list[int] = value_counts.tolist()
         if unlisted is not None and unlisted[1] > 0:
-            place = bisect_left(rising, unlisted[0])
-            if rising[place : place + 1] == [unlisted[0]]:
-                counts[place] += unlisted[1]
+            # Unlisted candidates join the tally of their score: a tally of their own would repeat a score.
+            place = bisect_left(rising_scores, unlisted[0])
+            if rising_scores[place : place + 1] == [unlisted[0]]:
+                rising_counts[place] += unlisted[1]
             else:
-                rising.insert(place, unlisted[0])
-                counts.insert(place, unlisted[1])
-        return cls(tuple(reversed(rising)), tuple(reversed(counts)))
+                rising_scores.insert(place, unlisted[0])
+                rising_counts.insert(place, unlisted[1])
+        return cls(tuple(reversed(rising_scores)), tuple(reversed(rising_counts)))
 
 
-def _check(tallies: Tallies, picks: int) -> None:
+def _check_picks(tallies: Tallies, picks: int) -> None:
+    """Check that no more candidates are chosen than the tallies have."""
     if not 0 <= picks <= tallies.candidates:
         raise MisuseError(f"{picks:,} of {tallies.candidates:,} candidates cannot be chosen.")
 
 
 def exponential(source: Source, tallies: Tallies, rate: Fraction, picks: int) -> list[int]:
-    """Choose one by one, each time with probability proportional to exp(rate * score), without putting back.
+    """Choose one by one without replacement, each pick with probability proportional to exp(rate * score).
 
     Returns the place of each pick among the tallies, in the order of the picks.
     """
-    _check(tallies, picks)
-    left = list(tallies.many)
-    chosen = []
+    _check_picks(tallies, picks)
+    remaining = list(tallies.counts)
+    places = []
     cache: dict[tuple[int, int], tuple[int, int]] = {}
-    quick = PeelingFilter(tallies.scores, tallies.many, rate)
-    first = 0
+    peeling = PeelingFilter(tallies.scores, tallies.counts, rate)
+    start = 0
     for _ in range(picks):
-        while not left[first]:
-            first += 1
+        while not remaining[start]:
+            start += 1
         bits = _WEIGHT_BITS
-        drawn = source.bits(bits)
-        place = quick.place(first, drawn / (1 << bits), 2.0**-bits)
+        number = source.bits(bits)
+        place = peeling.find_place(start, number / (1 << bits), 2.0**-bits)
         while place is None:
-            place = _settle(tallies, left, first, rate, bits, drawn, cache)
+            place = _find_tally(tallies, remaining, start, rate, bits, number, cache)
             if place is None:
-                drawn = drawn << bits | source.bits(bits)
+                number = number << bits | source.bits(bits)
                 bits *= 2
-        left[place] -= 1
-        quick.take(place, left[place])
-        chosen.append(place)
-    return chosen
+        remaining[place] -= 1
+        peeling.update_count(place, remaining[place])
+        places.append(place)
+    return places
 
 
-def _settle(
+def _find_tally(
     tallies: Tallies,
-    left: list[int],
-    first: int,
+    remaining: list[int],
+    start: int,
     rate: Fraction,
     bits: int,
-    drawn: int,
+    number: int,
     cache: dict[tuple[int, int], tuple[int, int]],
 ) -> int | None:
-    """Find the tally that the uniform number with these first bits falls into, if they settle it."""
-    lows, highs = [], []
-    top = tallies.scores[first]
-    for place in range(first, len(left)):
-        low, high = _weight(top - tallies.scores[place], rate, bits, cache)
-        lows.append(low * left[place])
-        highs.append(high * left[place])
-    low_sums, high_sums = list(accumulate(lows)), list(accumulate(highs))
-    least, most = drawn * low_sums[-1], (drawn + 1) * high_sums[-1]
-    before = 0
+    """Return the tally of the uniform number with the given first bits, or None if the bits leave the tally open."""
+    weight_lows, weight_highs = [], []
+    top_score = tallies.scores[start]
+    for place in range(start, len(remaining)):
+        low, high = _bound_weight(top_score - tallies.scores[place], rate, bits, cache)
+        weight_lows.append(low * remaining[place])
+        weight_highs.append(high * remaining[place])
+    low_sums, high_sums = list(accumulate(weight_lows)), list(accumulate(weight_highs))
+    # U * S lies between the target ends: the ends of U and of the total weight S, multiplied without rounding.
+    target_low, target_high = number * low_sums[-1], (number + 1) * high_sums[-1]
+    previous_high = 0
     for place, (low, high) in enumerate(zip(low_sums, high_sums, strict=True)):
-        if most <= low << bits:
-            return first + place if before << bits <= least else None
-        before = high
+        if target_high <= low << bits:
+            return start + place if previous_high << bits <= target_low else None
+        previous_high = high
     return None
 
 
-def _weight(behind: int, rate: Fraction, bits: int, cache: dict[tuple[int, int], tuple[int, int]]) -> tuple[int, int]:
-    """Return bounds of exp(-rate * behind) in units of 2^-bits."""
-    known = cache.get((behind, bits))
-    if known is None:
-        exponent = rate * behind
-        if exponent > bits:  # less than a unit by far; at more bits it is looked at again
-            known = 0, 1
+def _bound_weight(
+    score_gap: int, rate: Fraction, bits: int, cache: dict[tuple[int, int], tuple[int, int]]
+) -> tuple[int, int]:
+    """Return bounds of exp(-rate * score_gap) in units of 2^-bits."""
+    bounds = cache.get((score_gap, bits))
+    if bounds is None:
+        exponent = rate * score_gap
+        if exponent > bits:  # below one unit: exp(-bits) < 2^-bits
+            bounds = 0, 1
         else:
             digits = intervals.digits_for(bits)
-            low, high = intervals.exp(intervals.negative(intervals.ratio(exponent, digits)), digits)
+            low, high = intervals.exp(intervals.negate(intervals.ratio(exponent, digits)), digits)
             unit = Decimal(1 << bits)
-            down, up = intervals.contexts(digits)
-            known = int(down.multiply(low, unit)), int(up.multiply(high, unit)) + 1
-        cache[behind, bits] = known
-    return known
+            floor_context, ceiling_context = intervals.contexts(digits)
+            bounds = int(floor_context.multiply(low, unit)), int(ceiling_context.multiply(high, unit)) + 1
+        cache[score_gap, bits] = bounds
+    return bounds
 
 
 def gumbel(source: Source, tallies: Tallies, rate: Fraction, picks: int) -> list[int]:
-    """Choose the candidates of the largest rate * score + Gumbel noise: the same law as `exponential`, in one shot.
+    """Choose the candidates of the largest rate * score + Gumbel noise: the law of `exponential`, in one shot.
 
-    Of a tally only the best members are drawn, one after the other: the j-th smallest of m exponential times is the
-    sum of the first j gaps, the i-th of which is exponential with rate m - i + 1 (Rényi).
+    Only the best members of a tally are drawn, one after another: the j-th smallest of m exponential times is the sum
+    of j gaps, and the i-th gap is exponential with rate m - i + 1 (Rényi).
     """
-    _check(tallies, picks)
-    return Gumbel(source, tallies.scores, tallies.many, rate).winners(picks)
+    _check_picks(tallies, picks)
+    return Gumbel(source, tallies.scores, tallies.counts, rate).winners(picks)
 
 
 def noisy_top(source: Source, tallies: Tallies, scale: Fraction, picks: int) -> list[int]:
-    """Choose the candidates of the largest score + discrete Laplace noise, ties broken by fair chance.
+    """Choose the candidates of the largest score + discrete Laplace noise; ties are broken by fair chance.
 
-    The j-th largest of m uniform numbers is a product of powers of j uniform ones; the noise is its image under
-    the quantile function, and where in its step it fell is a fair tie-break (see `selection.md`).
+    The j-th largest of m uniform numbers is a product of powers of j uniform numbers. The noise is its image under the
+    quantile function; the position within the step breaks ties (`selection.md`).
     """
-    _check(tallies, picks)
-    return LaplaceRace(source, tallies.scores, tallies.many, scale).winners(picks)
+    _check_picks(tallies, picks)
+    return LaplaceRace(source, tallies.scores, tallies.counts, scale).winners(picks)
 
 
 def permute_and_flip(source: Source, tallies: Tallies, rate: Fraction, picks: int) -> list[int]:
-    """Choose one by one by permute-and-flip (McKenna, Sheldon 2020), without putting back.
+    """Choose one by one without replacement by permute-and-flip (McKenna, Sheldon 2020).
 
-    Each pick has the largest rate * score + standard exponential noise, drawn anew (Ding et al. 2021 show that this is
-    the same law). The largest noise of m candidates is -ln(1 - U^(1/m)).
+    Each pick has the largest rate * score + standard exponential noise, with fresh noise for each pick; the law is
+    equal (Ding et al. 2021). The largest noise of m candidates is -ln(1 - U^(1/m)).
     """
-    _check(tallies, picks)
-    left = list(tallies.many)
-    quick = Flips(tallies.scores, tallies.many, rate)
-    chosen = []
-    first = 0
+    _check_picks(tallies, picks)
+    remaining = list(tallies.counts)
+    flips = Flips(tallies.scores, tallies.counts, rate)
+    places = []
+    start = 0
     for _ in range(picks):
-        while not left[first]:
-            first += 1
-        rivals = {place: word for place, word in quick.draw(source, first).items() if left[place]}
-        best = next(iter(rivals))
+        while not remaining[start]:
+            start += 1
+        rivals = {place: word for place, word in flips.draw_words(source, start).items() if remaining[place]}
+        # Intervals are computed only where bounds leave several rivals.
+        winner = next(iter(rivals))
         if len(rivals) > 1:
             keys = {
-                place: Lazy(_largest_exponential(Uniform(source, word, 64), left[place], rate * tallies.scores[place]))
+                place: Lazy(
+                    _largest_exponential(Uniform(source, word, 64), remaining[place], rate * tallies.scores[place])
+                )
                 for place, word in rivals.items()
             }
             for rival in rivals:
-                if rival != best and intervals.smaller(keys[best], keys[rival]):
-                    best = rival
-        left[best] -= 1
-        quick.take(best, left[best])
-        chosen.append(best)
-    return chosen
+                if rival != winner and intervals.is_smaller(keys[winner], keys[rival]):
+                    winner = rival
+        remaining[winner] -= 1
+        flips.update_count(winner, remaining[winner])
+        places.append(winner)
+    return places
 
 
-def _largest_exponential(uniform: Uniform, many: int, shift: Fraction) -> Callable[[int], Interval]:
-    def value(bits: int) -> Interval:
-        # The root is close to one for large `many`: as many digits more as `many` has keep 1 - root sharp.
-        digits = intervals.digits_for(bits) + many.bit_length() * 3 // 10 + 1
-        share = intervals.ratio(Fraction(1, many), digits)
-        root = intervals.exp(intervals.times(intervals.ln(uniform.within(bits), digits), share, digits), digits)
-        noise = intervals.negative(intervals.ln(intervals.one_minus(root, digits), digits))
-        return intervals.add(noise, intervals.ratio(shift, digits), digits)
+def _largest_exponential(uniform: Uniform, member_count: int, shift: Fraction) -> Callable[[int], Interval]:
+    """Return a function from a number of bits to the interval of shift - ln(1 - U^(1/m))."""
 
-    return value
+    def noise_interval(bits: int) -> Interval:
+        # The root is close to 1 for a large m: log10(m) further digits keep 1 - root sharp.
+        digits = intervals.digits_for(bits) + member_count.bit_length() * 3 // 10 + 1
+        inverse = intervals.ratio(Fraction(1, member_count), digits)
+        root = intervals.exp(intervals.multiply(intervals.ln(uniform.narrow_to(bits), digits), inverse, digits), digits)
+        key = intervals.negate(intervals.ln(intervals.one_minus(root, digits), digits))
+        return intervals.add(key, intervals.ratio(shift, digits), digits)
+
+    return noise_interval
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Which candidates were chosen: the numbers of those that were listed, and -1 for each that was not."""
+class Selection:
+    """The chosen candidates: the number of each listed candidate, and -1 for each unlisted candidate."""
 
     candidates: tuple[int, ...]
 
     @property
     def unlisted(self) -> int:
-        """How many of the chosen were not listed."""
+        """The number of chosen candidates that are not listed."""
         return self.candidates.count(-1)
 
 
-def members(
+def draw_members(
     source: Source, tallies: Tallies, picks: Sequence[int], scores: NDArray[np.int64], unlisted: tuple[int, int] | None
-) -> Chosen:
-    """Name the candidates behind picks: of each tally as many as were picked, any of them as likely as the others.
+) -> Selection:
+    """Draw the candidates of the picked tallies: distinct members of each tally, all equally likely.
 
-    The candidates of a tally are numbered: the listed ones first, then the unlisted.
+    The candidates of a tally are numbered: first the listed candidates, then the unlisted candidates.
     """
-    order = np.argsort(-scores, kind="stable")
-    falling = -scores[order]
-    named: list[int] = [0] * len(picks)
-    turns_of: dict[int, list[int]] = {}
-    for turn, place in enumerate(picks):
-        turns_of.setdefault(place, []).append(turn)
-    for place, turns in turns_of.items():
+    falling_order = np.argsort(-scores, kind="stable")
+    negated_scores = -scores[falling_order]
+    candidates: list[int] = [0] * len(picks)
+    picks_of: dict[int, list[int]] = {}
+    for pick, place in enumerate(picks):
+        picks_of.setdefault(place, []).append(pick)
+    for place, tally_picks in picks_of.items():
         score = tallies.scores[place]
-        first, last = np.searchsorted(falling, [-score, -score + 1]).tolist()
-        for turn, number in zip(turns, source.subset(len(turns), tallies.many[place]), strict=True):
-            named[turn] = int(order[first + number]) if number < last - first else -1
-    if -1 in named and unlisted is None:
+        start, stop = np.searchsorted(negated_scores, [-score, -score + 1]).tolist()
+        for pick, number in zip(tally_picks, source.subset(len(tally_picks), tallies.counts[place]), strict=True):
+            candidates[pick] = int(falling_order[start + number]) if number < stop - start else -1
+    # A tally has more members than listed scores only where `unlisted` was given to `Tallies.of`.
+    if -1 in candidates and unlisted is None:
         raise AssertionError("an unlisted candidate was chosen where all are listed")
-    return Chosen(tuple(named))
+    return Selection(tuple(candidates))

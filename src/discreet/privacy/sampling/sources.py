@@ -1,8 +1,8 @@
-"""Where randomness comes from, and of which kind it is.
+"""Sources of random bits: the system's secure source, and seeded sources for simulations.
 
-There are two kinds, and they are different types so that they cannot be mixed up: the system's secure source, the only
-one a release may draw from, and a seeded source for simulations, which marks everything it touches as simulated.
-Everything drawn is a whole number of fair bits; distributions are built from them exactly, elsewhere.
+The two kinds have different types, so that they cannot be mixed up. A release may draw from the system's secure source
+only; a seeded source marks each result that it touches as simulated. Every draw is a whole number of fair bits;
+`samplers` and `selection` build distributions from the bits exactly.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 
-_BLOCK = 512  # words fetched at a time for single draws
+_BLOCK = 512  # words fetched at a time for single draws  # 4 KiB, so that few draws call the system
 
 
 class Source(ABC):
-    """Fair random bits."""
+    """A source of fair random bits."""
 
     simulated: bool
 
     def __init__(self) -> None:
-        self._kept = 0
-        self._kept_bits = 0
+        self._spare_bits = 0
+        self._spare_bit_count = 0
 
     @abstractmethod
     def words(self, count: int) -> NDArray[np.uint64]:
@@ -33,41 +33,43 @@ class Source(ABC):
 
     def bits(self, count: int) -> int:
         """Return a number of `count` fair bits."""
-        while self._kept_bits < count:
-            fresh = self.words(max(_BLOCK, (count - self._kept_bits + 63) // 64))
-            self._kept |= int.from_bytes(fresh.tobytes(), "little") << self._kept_bits
-            self._kept_bits += 64 * len(fresh)
-        drawn = self._kept & ((1 << count) - 1)
-        self._kept >>= count
-        self._kept_bits -= count
-        return drawn
+        while self._spare_bit_count < count:
+            fresh = self.words(max(_BLOCK, (count - self._spare_bit_count + 63) // 64))
+            # The byte order is fixed: the same seed gives the same numbers on every machine.
+            self._spare_bits |= int.from_bytes(fresh.tobytes(), "little") << self._spare_bit_count
+            self._spare_bit_count += 64 * len(fresh)
+        number = self._spare_bits & ((1 << count) - 1)
+        self._spare_bits >>= count
+        self._spare_bit_count -= count
+        return number
 
     def below(self, bound: int) -> int:
-        """Return a whole number from 0 to before `bound`, each as likely as the others, however large."""
+        """Return a whole number from 0 to `bound` - 1, each with equal probability, however large `bound` is."""
         if bound < 1:
             raise MisuseError(f"There is no number below {bound} to draw.")
+        # Rejection: a number modulo `bound` would favour small values.
         length = (bound - 1).bit_length()
         while True:
-            drawn = self.bits(length)
-            if drawn < bound:
-                return drawn
+            number = self.bits(length)
+            if number < bound:
+                return number
 
-    def subset(self, many: int, bound: int) -> list[int]:
-        """Return `many` different numbers below `bound`, every such set as likely as the others, in random order."""
-        if not 0 <= many <= bound:
-            raise MisuseError(f"There are no {many} different numbers below {bound}.")
-        # Fisher-Yates over a table that holds only the places that were touched, so that `bound` may be huge.
-        moved: dict[int, int] = {}
-        chosen = []
-        for place in range(many):
-            other = place + self.below(bound - place)
-            chosen.append(moved.get(other, other))
-            moved[other] = moved.get(place, place)
-        return chosen
+    def subset(self, count: int, bound: int) -> list[int]:
+        """Return `count` distinct numbers below `bound` in random order; all ordered subsets are equally likely."""
+        if not 0 <= count <= bound:
+            raise MisuseError(f"There are no {count} different numbers below {bound}.")
+        # Fisher-Yates shuffle with a table of moved numbers only: memory grows with `count` and not with `bound`.
+        moved_numbers: dict[int, int] = {}
+        numbers = []
+        for place in range(count):
+            swap_place = place + self.below(bound - place)
+            numbers.append(moved_numbers.get(swap_place, swap_place))
+            moved_numbers[swap_place] = moved_numbers.get(place, place)
+        return numbers
 
 
 class SystemSource(Source):
-    """The operating system's secure source: what releases draw from."""
+    """The operating system's secure source, the only source of a release."""
 
     simulated = False
 
@@ -80,7 +82,7 @@ class SystemSource(Source):
 
 
 class SimulationSource(Source):
-    """A seeded source: the same seed, the same bits. Results it touched are simulations and say so."""
+    """A seeded source: equal seeds give equal bits. Results that it touches are marked as simulated."""
 
     simulated = True
 
@@ -89,6 +91,7 @@ class SimulationSource(Source):
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
         self.seed = seed
+        # SFC64 is fast and is no cryptographic generator: it must never serve a release.
         self._generator = np.random.Generator(np.random.SFC64(seed))
 
     def words(self, count: int) -> NDArray[np.uint64]:

@@ -1,0 +1,127 @@
+"""How often screening accuses a round in which everybody is honest: alarms of every oracle, over epsilons and crowds.
+
+    python -m benchmarks.screening                  print the table
+    python -m benchmarks.screening --write FILE     put the table into FILE, between its two marks
+
+Reports are made from seeds, so that the same rounds can be made again. Oracles that have tables of published seeds are
+asked with those, and with fresh seeds. It takes about five minutes of two cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .evidence import table
+from .mining import print_or_write
+
+MARKS = ("<!-- honest rounds: begin -->", "<!-- honest rounds: end -->")
+EPSILONS = ("1/10", "1/2", "1", "2", "3", "4", "6", "8")
+# People, items, padding and rounds: tables need 16 people for each of 1,024 seeds.
+FEW = ((4_000, 60, 3, 6), (4_000, 300, 1, 6))
+MANY = ((40_000, 60, 3, 12), (40_000, 60, 5, 12), (40_000, 300, 3, 12), (300_000, 300, 5, 3), (40_000, 3_000, 1, 3))
+CROWDS = ("alike", "nothing", "skewed", "together", "everything")
+
+
+class Case(NamedTuple):
+    """One question that honest people answer."""
+
+    oracle: Any
+    people: int
+    items: int
+    pad: int
+    rounds: int
+
+
+def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single: bool = False) -> Any:
+    """Return what people of a crowd hold."""
+    from discreet.local.oracle import Answered
+
+    generator = np.random.default_rng(seed)
+    if crowd == "nothing" and not single:
+        return Answered(offsets=np.zeros(people + 1, np.int64), held=np.zeros(0, np.int32), people=np.arange(people))
+    if crowd == "alike" or (crowd == "nothing" and single):
+        baskets = [np.arange(pad)]
+    elif crowd == "everything" and not single:
+        baskets = [np.arange(min(items, 10 * pad))]
+    elif crowd == "together":
+        baskets = [np.arange(first, first + pad) for first in range(0, min(items, 40 * pad) - pad + 1, pad)]
+    else:
+        law = 1 / np.arange(1, items + 1)
+        sizes = np.full(500, pad) if single else generator.integers(0, pad + 1, 500)
+        baskets = [np.sort(generator.choice(items, size, replace=False, p=law / law.sum())) for size in sizes]
+    chosen = generator.integers(0, len(baskets), people)
+    lengths = np.array([len(basket) for basket in baskets])[chosen]
+    held = np.concatenate([baskets[one] for one in chosen.tolist()]) if lengths.any() else np.zeros(0)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Answered(offsets=offsets, held=held.astype(np.int32), people=np.arange(people))
+
+
+def cases(name: str, epsilon: str) -> Iterator[Case]:
+    """Yield the questions of one oracle at one epsilon, as many as it can be made for."""
+    from discreet.errors import MisuseError
+    from discreet.local.oracle_steps.choice import oracles
+
+    kind, asked = oracles()[name], FEW + (MANY if name in ("olh", "blh", "wheel") else ())
+    for people, items, pad, rounds in asked:
+        try:
+            oracle = kind.make(Fraction(epsilon), items, pad=pad)
+        except MisuseError:
+            continue  # too long a report
+        yield Case(oracle.expecting(people), people, items, pad, rounds)
+
+
+def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
+    """Return in how many honest rounds there was a sign, a report left out, a support lowered; and all rounds."""
+    from discreet.local.study.screening import screened
+
+    seen = Counter[str]()
+    answered = answers(crowd, case.people, case.items, case.pad, 5)
+    for seed in range(first_seed, first_seed + case.rounds):
+        columns = case.oracle.reports(answered, seed)
+        found = screened(case.oracle, lambda columns=columns: [columns])
+        seen["rounds"] += 1
+        seen["accused"] += bool(found.alarms)
+        seen["lost"] += found.left_out > 0
+        seen["lowered"] += any(alarm.lowered for alarm in found.alarms)
+        seen.update({alarm.sign for alarm in found.alarms})
+    return seen
+
+
+def tables() -> Iterator[str]:
+    """Yield the table."""
+    from discreet.local.oracle_steps.choice import oracles
+
+    rows, total = [], Counter[str]()
+    for name in oracles():
+        for published in (False, True):
+            seen = Counter[str]()
+            for epsilon in EPSILONS:
+                for case in cases(name, epsilon):
+                    if (getattr(case.oracle, "seeds", None) is not None) != published:
+                        continue
+                    for crowd in CROWDS:
+                        some = alarms(case, crowd)
+                        if some["accused"]:
+                            sys.stderr.write(f"{name} {epsilon} {case.people} {case.items} {case.pad} {crowd} {some}\n")
+                        seen += some
+            if seen["rounds"]:
+                signs = ", ".join(f"{sign}: {count}" for sign, count in sorted(seen.items()) if sign not in COUNTED)
+                counts = [f"{seen[what]:,}" for what in COUNTED]
+                rows.append([f"`{name}`", "published" if published else "fresh", *counts, signs or "none"])
+                sys.stderr.write(" ".join(rows[-1]) + "\n")
+            total += seen
+    rate = f"{10_000 * total['accused'] / total['rounds']:.1f} in 10,000"
+    rows.append(["all", "", *[f"{total[what]:,}" for what in COUNTED], rate])
+    yield from table(["oracle", "seeds", "rounds", "with an alarm", "reports lost", "supports lowered", "signs"], rows)
+
+
+COUNTED = ("rounds", "accused", "lost", "lowered")
+
+if __name__ == "__main__":
+    print_or_write(tables, MARKS)

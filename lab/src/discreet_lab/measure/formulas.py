@@ -1,0 +1,53 @@
+"""What the papers compute without data: a function for each line of a table or figure, from its numbers to others."""
+
+from __future__ import annotations
+
+
+def amplified(epsilon: str, padding: int) -> dict[str, float]:
+    """Return the epsilon at which a value drawn from so many may be reported (000, Figure 1)."""
+    from math import expm1, log1p
+
+    return {"epsilon": log1p(padding * expm1(float(epsilon)))}
+
+
+def hashed(epsilon: str, padding: int, delta: str) -> dict[str, float]:
+    """Return the epsilon at which a value drawn from so many may be hashed, but for delta (000, Theorem 5)."""
+    from fractions import Fraction
+    from math import log
+
+    from discreet.local.oracles.olh import OLH
+
+    oracle = OLH.sampled(Fraction(epsilon), 1000, pad=padding, delta=Fraction(delta))
+    return {"epsilon": log(oracle.p_own / ((1 - oracle.p_own) / (oracle.buckets - 1)))}
+
+
+def publishing_threshold(epsilon: str, delta: str, size: int, people: int, longest: int) -> dict[str, float]:
+    """Return the frequency over which noisy counts of itemsets of one size may be published (004, Table 4).
+
+    Theorem 1 of Götz et al. with the C(longest, size) itemsets that one basket of at most so many items holds.
+    """
+    from math import comb, log
+
+    held = comb(longest, size)
+    return {"frequency": held * (1 - log(2 * float(delta) / held) / float(epsilon)) / people}
+
+
+def least_epsilon(items: int, count: int, slack: str, failing: str, longest: int | None = None) -> dict[str, float]:
+    """Return the epsilon below which no miner of single items is useful (002, theorem 3; theorem 6 with `longest`).
+
+    Useful is to be right about counts that lie over or under the threshold by a share `slack` of it, but with a
+    probability of `failing`: what a forecast says too.
+    """
+    from discreet.planning import bounds
+
+    useful = {"slack": float(slack), "doubt": float(failing)}
+    if longest is None:
+        return {"epsilon": bounds.least_epsilon(items, count, **useful)}
+    return {"epsilon": bounds.least_epsilon_of_short(items, count, longest, **useful)}
+
+
+def enough_epsilon(items: int, count: int, slack: str, failing: str, longest: int) -> dict[str, float]:
+    """Return the epsilon at which noisy counts of single items are useful, as for `least_epsilon` (002, theorem 5)."""
+    from discreet.planning import bounds
+
+    return {"epsilon": bounds.sufficient_epsilon(items, count, longest, slack=float(slack), doubt=float(failing))}

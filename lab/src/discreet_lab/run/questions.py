@@ -1,0 +1,193 @@
+"""Questions as points of an axis: what is asked, in one line of text that can be typed and read back.
+
+`top=10 lengths=2 epsilon=0.5 delta=1e-6` is a top ten of pairs. `over=100 epsilon=1` asks for all patterns over a
+threshold: the count of the hundredth most frequent one, so that a threshold means the same on every data set.
+Those are for a curator. `top=64 least=2 epsilon=1` is for devices: the top 64 of two items and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from discreet.errors import MisuseError
+
+TOPS = (5, 10, 20, 50, 100, 200, 400)
+OVERS = (20, 100, 400)
+LENGTHS = (None, 1, 2, 3)
+EPSILONS = ("0.1", "0.5", "1", "2")
+DELTAS = ("0", "1e-6")
+SIMULATED_TOPS = (8, 16, 32, 64, 128)
+LEASTS = (1, 2)
+SIMULATED_EPSILONS = ("0.5", "1", "2", "4")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseQuestion:
+    """What is asked of a mechanism of the curator.
+
+    Parameters
+    ----------
+    top, over
+        How many patterns; or all that are as frequent as the pattern of this rank. One of the two.
+    lengths
+        How many items a pattern has; None for any number.
+    epsilon, delta
+        What may be spent, as text.
+    """
+
+    top: int | None = None
+    over: int | None = None
+    lengths: int | None = None
+    epsilon: str
+    delta: str = "0"
+
+    @classmethod
+    def parse(cls, text: str) -> ReleaseQuestion:
+        """Return the question of a text."""
+        try:
+            words = dict(word.split("=") for word in text.split())
+            numbers = {name: int(words.pop(name)) for name in ("top", "over", "lengths") if name in words}
+            question = cls(**numbers, **words)  # type: ignore[arg-type]
+            fine = min(numbers.values(), default=1) > 0 and (question.top is None) != (question.over is None)
+            if fine and Fraction(question.epsilon) > 0 and Fraction(question.delta) >= 0:
+                return question
+        except (ValueError, TypeError, ZeroDivisionError):
+            pass
+        raise MisuseError(
+            "A question is written like top=10 lengths=2 epsilon=0.5 delta=1e-6, or with over=100 in the place of top: "
+            f"all patterns as frequent as that of rank 100. lengths and delta may be left out; {text!r} was given."
+        )
+
+    @property
+    def wanted(self) -> str:
+        """Which patterns are asked for, whatever their lengths."""
+        return f"top={self.top}" if self.top is not None else f"over={self.over}"
+
+    def __str__(self) -> str:
+        lengths = "" if self.lengths is None else f" lengths={self.lengths}"
+        delta = "" if self.delta == "0" else f" delta={self.delta}"
+        return f"{self.wanted}{lengths} epsilon={self.epsilon}{delta}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationQuestion:
+    """What is asked of a local protocol.
+
+    Parameters
+    ----------
+    top, least
+        How many patterns, and of how many items at least.
+    epsilon
+        What one report may give away, as text.
+    """
+
+    top: int
+    least: int = 1
+    epsilon: str
+
+    @classmethod
+    def parse(cls, text: str) -> SimulationQuestion:
+        """Return the question of a text."""
+        try:
+            words = dict(word.split("=") for word in text.split())
+            numbers = {name: int(words.pop(name)) for name in ("top", "least") if name in words}
+            question = cls(**numbers, **words)  # type: ignore[arg-type]
+            if question.top > 0 and question.least in LEASTS and Fraction(question.epsilon) > 0:
+                return question
+        except (ValueError, TypeError, ZeroDivisionError):
+            pass
+        raise MisuseError(
+            "A question to devices is written like top=64 least=2 epsilon=1, where least is 1 or 2 and may be left "
+            f"out; {text!r} was given."
+        )
+
+    @property
+    def over(self) -> None:
+        """Devices are asked for a top, and not for all patterns over a threshold."""
+        return
+
+    @property
+    def lengths(self) -> tuple[int, None] | None:
+        """The lengths that are wanted."""
+        return (self.least, None) if self.least > 1 else None
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted, without the conditions: a top."""
+        return f"top={self.top}"
+
+    def __str__(self) -> str:
+        least = "" if self.least == 1 else f" least={self.least}"
+        return f"{self.wanted}{least} epsilon={self.epsilon}"
+
+
+def every_simulation() -> tuple[str, ...]:
+    """Return the whole grid of questions to devices.
+
+    Examples
+    --------
+    >>> len(every_simulation())
+    40
+    """
+    return tuple(
+        str(SimulationQuestion(top=top, least=least, epsilon=epsilon))
+        for top, least, epsilon in product(SIMULATED_TOPS, LEASTS, SIMULATED_EPSILONS)
+    )
+
+
+def some_simulations(turn: int) -> tuple[str, ...]:
+    """Return a quarter of the grid in which every top and every epsilon meet both lengths.
+
+    With that of the next turn every top meets every epsilon, and four turns are the whole grid.
+
+    Examples
+    --------
+    >>> some_simulations(0)[:3]
+    ('top=8 epsilon=0.5', 'top=8 least=2 epsilon=2', 'top=16 epsilon=1')
+    """
+    return tuple(
+        str(SimulationQuestion(top=top, least=least, epsilon=SIMULATED_EPSILONS[(one + 2 * other + turn) % 4]))
+        for one, top in enumerate(SIMULATED_TOPS)
+        for other, least in enumerate(LEASTS)
+    )
+
+
+def every_question() -> tuple[str, ...]:
+    """Return the whole grid: all tops and thresholds, lengths, epsilons and deltas with one another.
+
+    Examples
+    --------
+    >>> len(every_question())
+    320
+    """
+    return tuple(
+        str(ReleaseQuestion(**wanted, lengths=lengths, epsilon=epsilon, delta=delta))
+        for wanted, lengths, epsilon, delta in product(_wanted(), LENGTHS, EPSILONS, DELTAS)
+    )
+
+
+def some_questions(turn: int) -> tuple[str, ...]:
+    """Return an eighth of the grid in which every two levels of different parameters occur together.
+
+    Eight turns, from 0 on, are the whole grid: data sets that take turns cover it between them.
+
+    Examples
+    --------
+    >>> some_questions(0)[:2]
+    ('top=5 epsilon=0.1', 'top=5 lengths=1 epsilon=0.5')
+    """
+    found = []
+    for one, wanted in enumerate(_wanted()):
+        for other, lengths in enumerate(LENGTHS):
+            epsilon = EPSILONS[(one + other + turn) % len(EPSILONS)]
+            delta = DELTAS[(one + other // 2 + turn // len(EPSILONS)) % len(DELTAS)]
+            found.append(str(ReleaseQuestion(**wanted, lengths=lengths, epsilon=epsilon, delta=delta)))
+    return tuple(found)
+
+
+def _wanted() -> Iterator[dict[str, int]]:
+    yield from ({"top": top} for top in TOPS)
+    yield from ({"over": over} for over in OVERS)

@@ -1,0 +1,117 @@
+"""Where nothing was tried, no attempt and no verdict says that a claim stands."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+
+import pytest
+from rich.console import Console
+
+import running
+from auditing import planted
+from discreet import auditing
+from discreet.auditing import Attempt, Verdict, audit, coupled, local, local_talk, relations
+from discreet.auditing import exact as enumerating
+from discreet.auditing.replayed import replayed
+from discreet.auditing.statistical import statistical
+from discreet.auditing.whole import whole
+from discreet.collector import auditing as of_studies
+from discreet.collector.study_file import StudyPlan
+from discreet.curator.mechanisms.clipped import ClippedCounting
+from discreet.curator.mechanisms.count import Count
+from discreet.errors import MisuseError
+from discreet.privacy.budget import Budget, Neighbours
+
+ONE, ADDED = Budget.of(1), Neighbours.ADD_REMOVE
+NOTHING = Attempt(means="exact", stands=True, loss=0.0, tried="nothing")
+SOMETHING = Attempt(means="coupled", stands=True, loss=0.5, tried="one pair", pairs=1)
+BROKEN = Attempt(means="coupled", stands=False, loss=2.0, tried="nothing", why="It is broken.")
+
+
+def verdict(*attempts: Attempt) -> Verdict:
+    return Verdict(
+        name="some", neighbours=ADDED, epsilon=Fraction(1), delta=Fraction(0), attempts=tuple(attempts), seed=1
+    )
+
+
+def shown(what: Verdict) -> str:
+    text = io.StringIO()
+    Console(file=text, width=110, color_system=None).print(what)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("attempts", [(), (NOTHING,), (NOTHING, NOTHING)])
+def test_a_verdict_of_nothing(attempts):
+    nothing = verdict(*attempts)
+    assert (nothing.stands, nothing.outcome) == (False, "not tried")
+    assert str(nothing) == (
+        "some: nothing was tried, so nothing is known about the claim (epsilon = 1, add or remove one person)."
+    )
+    assert "Nothing was tried, so nothing is known about the claim." in shown(nothing)
+    assert "stands" not in shown(nothing)
+    plain = json.loads(nothing.to_json())
+    assert (plain["stands"], plain["outcome"]) == (False, "not tried")
+    assert [one["stands"] for one in plain["attempts"]] == [None] * len(attempts)
+
+
+def test_an_attempt_of_nothing_beside_others():
+    assert (NOTHING.stands, NOTHING.outcome) == (None, "not tried")
+    assert verdict(NOTHING, SOMETHING).outcome == "stands"
+    assert verdict(NOTHING, SOMETHING).stands
+    assert verdict(NOTHING, BROKEN, SOMETHING).outcome == "broken"
+    assert verdict(NOTHING, BROKEN).worst is BROKEN
+
+
+def test_every_question_is_refused():
+    refusing = planted.KeptCounts()  # it needs a delta
+    assert whole(refusing, ONE, ADDED, 1).outcome == "not tried"
+    assert replayed(refusing, ONE, ADDED, 1, scripts=10).outcome == "not tried"
+    for attempt in (lambda: coupled.coupled(refusing, ONE, ADDED, 1), lambda: statistical(refusing, ONE, ADDED, 10, 1)):
+        with pytest.raises(MisuseError, match="refused every question"):
+            attempt()
+
+
+def test_too_many_results():
+    attempt = enumerating.exact(ClippedCounting(), ONE, ADDED)
+    assert (attempt.outcome, attempt.tried) == ("not tried", "nothing: it has too many results")
+
+
+def test_no_pairs_of_neighbours(monkeypatch):
+    monkeypatch.setattr(coupled, "battery", lambda *given: iter(()))
+    assert coupled.coupled(Count(), ONE, ADDED, 1).outcome == "not tried"
+    monkeypatch.setattr(relations, "_ordered", lambda *given: iter(()))
+    assert audit("release-relations").outcome == "not tried"
+
+
+def test_no_questions_for_devices(monkeypatch):
+    assert local.exact([])[0].outcome == "not tried"
+    assert local.statistical([], [], 10, 1).outcome == "not tried"
+    monkeypatch.setattr(local_talk, "_answers", lambda *given: iter(()))
+    assert audit("svim", runs=10).outcome == "not tried"
+    monkeypatch.setattr(local, "cases_of", lambda *given: [])
+    assert audit("olh", runs=10).outcome == "not tried"
+
+
+def test_a_study_that_serves_nothing(monkeypatch):
+    plan = StudyPlan(
+        name="quiet", title="A study", asks="What?", protocol="svim", top=2, epsilon="1", items=tuple("abc")
+    )
+
+    class Silent:
+        texts: tuple[str, ...] = ()
+        loss, why, answered = 0.0, "", 0
+
+        def __init__(self, *given: object) -> None: ...
+
+    monkeypatch.setattr(of_studies, "_Led", Silent)
+    assert of_studies.served(plan, 1).outcome == "not tried"
+
+
+def test_the_command_ends_with_status_1(monkeypatch):
+    monkeypatch.setattr(auditing, "audit", lambda *given, **more: verdict(NOTHING))
+    done = running.run("audit", "count")
+    assert done.returncode == 1
+    assert "Nothing was tried" in done.stdout
+    assert json.loads(running.run("audit", "count", "--format", "json").stdout)["outcome"] == "not tried"

@@ -1,0 +1,175 @@
+"""Long batches: refused before they are read where a study takes none, and expanded a piece at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+import threading
+import weakref
+from hashlib import sha256
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from discreet.collector.bodies import WorkLimit
+from discreet.collector.collector import StudyCollector
+from discreet.collector.core import StudyCore
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
+from discreet.collector.service import application
+from discreet.collector.serving import collector_in
+from discreet.collector.uploads import MOST_PIECE_BYTES, MOST_PIECE_REPORTS, ReportBatch
+
+sys.path.insert(0, str(Path(__file__).parent))
+from serving import plan_of, served
+
+REPORTS = 15_000  # of one batch
+BATCHES = 10  # at the same time
+
+
+def post(collector: StudyCollector, path: str, *bodies: bytes) -> list[tuple[int, bytes]]:
+    """Return status and body of the answers to bodies that an application is sent at the same time."""
+    app = application(collector)
+
+    async def answer(body: bytes) -> tuple[int, bytes]:
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
+        messages: list[dict] = []
+        scope = {
+            "type": "http", "method": "POST", "path": path, "raw_path": b"", "query_string": b"", "headers": [],
+            "http_version": "1.1", "scheme": "http", "root_path": "", "client": ("127.0.0.1", 1), "server": ("x", 80),
+            "state": {}, "app": app,
+        }  # fmt: skip
+
+        async def receive() -> dict:
+            if not parts:
+                await asyncio.sleep(60)
+            return parts.pop()
+
+        async def send(message: dict) -> None:
+            messages.append(message)
+
+        await app(scope, receive, send)
+        return messages[0]["status"], b"".join(one.get("body", b"") for one in messages)
+
+    async def answers() -> list[tuple[int, bytes]]:
+        return await asyncio.gather(*map(answer, bodies))
+
+    try:
+        return asyncio.run(answers())
+    finally:
+        app.state.service.batcher.close()
+
+
+def batch_of(collector: StudyCollector, reports: int, first_token: int = 0) -> bytes:
+    """Return a batch of the same good report with tokens that are numbers."""
+    ask = StudyCore(collector.plan("study")).asks[0]
+    words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])]))
+    tokens = [at.to_bytes(16, "little") for at in range(first_token, first_token + reports)]
+    study = bytes.fromhex(collector.record("study").id)
+    return ReportBatch.of(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).written()
+
+
+@pytest.fixture
+def collector(tmp_path):
+    made = collector_in(tmp_path)
+    made.open_study(plan_of())
+    yield made
+    made.store.close()
+
+
+def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeypatch):
+    """All of ten batches were expanded at once: 150,000 reports."""
+    lock, live, peak = threading.Lock(), 0, 0
+    hashed = ReportBatch._hashed
+
+    def change(reports: int) -> None:
+        nonlocal live, peak
+        with lock:
+            live += reports
+            peak = max(peak, live)
+
+    def watched(self: ReportBatch, words: Any, codes: Any) -> Any:
+        upload = hashed(self, words, codes)
+        change(len(upload))
+        weakref.finalize(upload, change, -len(upload))
+        return upload
+
+    monkeypatch.setattr(ReportBatch, "_hashed", watched)
+    monkeypatch.setattr(StudyCollector, "counted", lambda self, name, upload: np.zeros(len(upload), np.uint8))
+    body = batch_of(collector, REPORTS)
+
+    for status, codes in post(collector, "/v1/studies/study/batches", *[body] * BATCHES):
+        assert (status, codes) == (200, bytes([COUNTED]) * REPORTS)
+    # Four pieces are expanded at a time; one more may live until its outcome is handed on. Whole batches were 150,000.
+    assert peak <= 30_000
+
+
+def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch):
+    """Tokens that come twice, in one piece or in two, are counted once."""
+    monkeypatch.setattr("discreet.collector.uploads.MOST_PIECE_REPORTS", 3)
+    tokens = [bytes.fromhex(one) for one in collector.tokens("study", 8)]
+    ask = StudyCore(collector.plan("study")).asks[0]
+    words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])] * 12))
+    words[4] = 2**32 - 1
+    sent = [*tokens[:3], tokens[0], tokens[3], *tokens[4:7], tokens[4], bytes(16), tokens[7], tokens[3]]
+    body = ReportBatch.of(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).written()
+    ((status, codes),) = post(collector, "/v1/studies/study/batches", body)
+    impossible, unknown = CODES[Reason.REPORT_IMPOSSIBLE], CODES[Reason.TOKEN_UNKNOWN]
+    assert status == 200
+    assert list(codes) == [0, 0, 0, ALREADY_COUNTED, impossible, 0, 0, 0, ALREADY_COUNTED, unknown, 0, 0]
+    assert collector.store.rounds("study")[0].people == 8
+
+
+def test_a_piece_is_bounded_in_reports_and_in_bytes():
+    for words, reports in ((1, 12_000), (4_000, 700)):
+        rows = np.zeros((reports, 32 + 4 * words), np.uint8)
+        pieces = list(ReportBatch(study=bytes(16), round=0, rows=rows).pieces())
+        assert sum(len(one.rows) for one in pieces) == reports
+        assert max(len(one.rows) for one in pieces) <= MOST_PIECE_REPORTS
+        assert max(one.rows.nbytes for one in pieces) <= MOST_PIECE_BYTES
+    (empty,) = ReportBatch(study=bytes(16), round=0, rows=np.zeros((0, 36), np.uint8)).pieces()
+    assert len(empty.rows) == 0
+
+
+def test_whoever_waits_too_long_for_a_turn_is_told_to_come_again():
+    async def send() -> None:
+        limit = WorkLimit(1, patience=0.01)
+        async with limit.turn():
+            with pytest.raises(RefusedRequest) as error:
+                async with limit.turn():
+                    pass
+            assert error.value.reason is Reason.BUSY
+        async with limit.turn():
+            pass
+
+    asyncio.run(send())
+
+
+@pytest.mark.parametrize("name", ["study", "nowhere"])
+def test_a_study_that_takes_no_batch_refuses_it_before_it_comes(tmp_path, name):
+    """A batch to a study that had ended was read whole, and each of its tokens was looked up."""
+    with served(tmp_path) as service:
+        operator = service.operator()
+        assert service.ask("/v1/studies", plan_of().to_json().encode(), token=operator)[0] == 200
+        study = sha256(service.ask("/v1/studies/study")[1]["study"].encode()).digest()[:16]
+        while service.ask("/v1/studies/study/questions")[1]["state"] != "released":
+            service.ask("/v1/studies/study/close", {"few": True}, token=operator)
+        with socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2])), timeout=20) as one:
+            head = f"POST /v1/studies/{name}/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 3600036\r\n\r\n"
+            one.sendall(head.encode())  # and nothing of the body
+            text = b""
+            while b"}" not in text:
+                text += one.recv(4000)
+            refused = json.loads(text.partition(b"\r\n\r\n")[2])
+            wanted = (409, "round-closed") if name == "study" else (404, "unknown-study")
+            assert (refused["status"], refused["reason"]) == wanted
+            # Whoever sends all of it first can read the answer too.
+            one.sendall(pack("<4sI16sIII", b"DSCB", 1, study, 0, 1, 100_000) + bytes(3_600_000))
+            one.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200" in one.recv(4000)

@@ -1,0 +1,17 @@
+"""What the page of the wire format says of headers: how long to wait, and that a token is wanted."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from discreet.collector.reasons import REFUSALS, Reason
+from discreet.collector.service import problem
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_a_refusal_says_when_to_come_back_and_what_it_wants(reason):
+    headers, status = problem(reason).headers, REFUSALS[reason].status
+    assert headers.get("retry-after") == ("1" if status in (429, 503) else None)
+    assert headers.get("www-authenticate") == ("Bearer" if status == 401 else None)

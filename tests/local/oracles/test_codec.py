@@ -1,0 +1,66 @@
+"""The fields of a report: read, written, packed and refused, each by itself; and the two ways to come by seeds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.codec import BitsField, Codec, RowField, SeedField, SubsetField, WholeField
+from discreet.local.oracle_steps.seeding import FreshSeeds, PublishedSeeds
+
+ROOM = Path(__file__).parents[3] / "src" / "discreet" / "local"
+FIELDS = [
+    (WholeField("value", 7), [0, 6], [7, -1, True, "1", None, 1.0]),
+    (SeedField(), [[1, 0], [2**32 - 1, 2**32 - 1]], [[2, 0], [1], [1, 2**32], [1, True], (1, 0), 5]),
+    (RowField("row", 3, 4), [[3, 0, 3], [0, 0, 0]], [[0, 1], [0, 1, 4], [0, -1, 1], [0, True, 1], "012"]),
+    (SubsetField("values", 3, 4), [[0, 1, 3], [1, 2, 3]], [[0, 0, 1], [2, 1, 3], [1, 2, 4], [-1, 1, 2], [0, 1]]),
+    (BitsField("bits", 10), ["ff03", "0000"], ["ff04", "FF03", "ff", 3, "ff0 "]),
+]
+
+
+@pytest.mark.parametrize(("field", "good", "bad"), FIELDS, ids=lambda one: getattr(one, "name", None))
+def test_a_field_reads_what_it_writes_and_refuses_the_rest(field, good, bad):
+    codec = Codec(oracle="grr", longest=256, fields=(field,))
+    assert [codec.find_flaw({field.name: value}) for value in good] == ["", ""]
+    assert all(codec.find_flaw({field.name: value}) for value in bad)
+    assert codec.find_flaw({field.name: good[0], "more": 1})
+    assert codec.find_flaw({})
+    assert codec.find_flaw([])
+    columns = codec.make_columns([{field.name: value} for value in good])
+    assert [codec.make_report(columns, row) for row in (0, 1)] == [{field.name: value} for value in good]
+
+
+@pytest.mark.parametrize(("field", "good", "bad"), FIELDS[:4], ids=lambda one: getattr(one, "name", None))
+def test_a_field_is_packed_into_words_and_knows_bad_ones(field, good, bad):
+    codec = Codec(oracle="grr", longest=256, fields=(field, WholeField("last", 5)))
+    columns = codec.make_columns([{field.name: value, "last": 4} for value in good])
+    words = codec.pack(columns)
+    assert words.shape == (2, codec.width)
+    assert codec.find_good_rows(words).all()
+    again = codec.unpack(words)
+    for name, column in columns.items():
+        assert np.array_equal(column, again[name])
+        assert column.dtype == again[name].dtype
+    whole = [value if isinstance(value, list) else [value] for value in bad if isinstance(value, list | int)]
+    rows = [row for row in whole if len(row) == codec.width - 1 and all(type(one) is int for one in row)]
+    rows = np.array([[*row, 4] for row in rows if min(row) >= 0 and max(row) < 2**32], np.uint32)
+    assert len(rows)
+    assert not codec.find_good_rows(rows).any()
+
+
+@pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
+def test_seeds_are_one_of_two_randomisers(name):
+    fresh = oracles()[name].make(Fraction(1), 10)
+    published = fresh.numbered(1024)
+    assert (type(fresh.seeding), type(published.seeding)) == (FreshSeeds, PublishedSeeds)
+    assert published.numbered(None) == fresh
+
+
+def test_only_one_place_asks_which_seeds_an_oracle_has():
+    files = [*(ROOM / "oracles").glob("*.py"), *(ROOM / "oracle_steps").glob("*.py"), ROOM / "oracle.py"]
+    asking = [(file.name, line) for file in files for line in file.read_text().splitlines() if "self.seeds is" in line]
+    assert [name for name, _ in asking] == ["seeding.py"]
