@@ -45,8 +45,8 @@ MANY = 6  # from this one on, `geometry`
 
 def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
     """Yield everybody's reports, and how many hold each item, a block at a time."""
-    from discreet.kernels.jit import in_threads, threads
-    from discreet.local.oracle import Answered
+    from discreet.kernels import in_threads, threads
+    from discreet.local import Answered
 
     law = np.cumsum(1 / np.arange(1, items + 1))
 
@@ -67,7 +67,7 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
 
 def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
     """Return how long reports with fresh seeds would take to add up."""
-    from discreet.local.oracle_steps.choice import make
+    from discreet.local.oracle_steps import make
 
     plain = make(name, Fraction(1), items, pad=PADS[name])
     columns = next(blocks(plain, max(1000, PART // items), items))[0]
@@ -79,11 +79,9 @@ def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
 
 def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, str]:
     """Return a row of the table."""
-    from discreet.collector.core import added
-    from discreet.collector.report_files import add_up_files, files_of, save_reports, sums_of_files
-    from discreet.local.oracle_steps.choice import make
-    from discreet.local.study.conversation import Ask, Who
-    from discreet.local.study.questions import CandidateList, Which
+    from discreet.collector import add_up_files, added, files_of, save_reports, sums_of_files
+    from discreet.local.oracle_steps import make
+    from discreet.local.study import Ask, CandidateList, Which, Who
 
     name = hashed if items < 10**MANY else "geometry"
     plain: Any = make(name, Fraction(1), items, pad=PADS[name])
@@ -133,8 +131,7 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
 def study(people: int) -> dict[str, str]:
     """Return how long a whole simulated study takes: made-up baskets of a shop, over and over, `adept` at epsilon 2."""
     import discreet
-    from discreet.baskets.generate import groceries
-    from discreet.baskets.resample import resample
+    from discreet.baskets import groceries, resample
 
     begun = time.perf_counter()
     crowd = resample(groceries(100_000, seed=3), people, seed=3)
@@ -157,7 +154,7 @@ def peer(items: int = 1_000) -> dict[str, str]:
     """Return reports times items per second: ours, fresh and published, beside fast local hashing of pure-LDP."""
     from pure_ldp.frequency_oracles.local_hashing import FastLHServer, LHClient
 
-    from discreet.local.oracle_steps.choice import make
+    from discreet.local.oracle_steps import make
 
     matrix_seeds, many = 1_000, 200_000
     client, server = LHClient(1.0, items, use_olh=True), FastLHServer(1.0, items, matrix_seeds, use_olh=True)
@@ -206,7 +203,7 @@ def main() -> None:
     parser.add_argument("--study", type=int, help="simulated studies of so many people, as a power of ten")
     parser.add_argument("--peer", action="store_true", help="beside pure-LDP")
     asked = parser.parse_args()
-    from discreet.local.oracle_steps.on_card import using
+    from discreet.local.oracle_steps import using
 
     marks, lines = (STUDY if asked.study else MARKS[asked.oracle]), []
     with using(asked.device):

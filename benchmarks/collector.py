@@ -23,11 +23,8 @@ from secrets import token_bytes
 
 import numpy as np
 
-from discreet.collector.collector import StudyCollector
-from discreet.collector.serving import collector_in
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch, hashed
-from discreet.local.oracle import Answered
+from discreet.collector import ReportBatch, StudyCollector, StudyPlan, collector_in, hashed
+from discreet.local import Answered
 
 BARE = """
 import sqlite3, sys, uvicorn
@@ -218,7 +215,7 @@ def main() -> None:
 
 def closing(people: int, oracle: str) -> None:
     """Print how long a round takes to add up."""
-    from discreet.collector.core import StudyCore, add_up
+    from discreet.collector import StudyCore, add_up
 
     ask = StudyCore(plan_of("closing", oracle)).asks[0]
     answered = Answered(

@@ -34,7 +34,7 @@ REPORTS, SEEDS, ITEMS = 1 << 18, 1 << 12, 10**5
 def made(name: str, epsilon: str, items: int) -> Any:
     """Return an oracle, or None where it does not answer for so many items."""
     from discreet.errors import MisuseError
-    from discreet.local.oracle_steps.choice import make
+    from discreet.local.oracle_steps import make
 
     try:
         return make(name, Fraction(epsilon), items)
@@ -44,7 +44,7 @@ def made(name: str, epsilon: str, items: int) -> Any:
 
 def answered(items: int, many: int = REPORTS) -> Any:
     """Return who answers for what."""
-    from discreet.local.oracle import Answered
+    from discreet.local import Answered
 
     law = np.cumsum(1 / np.arange(1, items + 1))
     held = np.searchsorted(law, np.random.default_rng(items).random(many) * law[-1]).astype(np.int32)
@@ -84,7 +84,7 @@ def reading(oracle: Any, items: int) -> float:
 
 def transformed(oracle: Any) -> float:
     """Return seconds for the transform of `hr`."""
-    from discreet.kernels.supports import apply_hadamard
+    from discreet.kernels import apply_hadamard
 
     sums = np.zeros(oracle.rows, np.int64)
     begun = time.perf_counter()

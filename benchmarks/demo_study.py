@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.csv as csv
 
-from discreet.baskets.generate import groceries, groceries_rows
+from discreet.baskets import groceries, groceries_rows
 
 PEOPLE, SEED, PORT = 20_000, 7, 8000
 

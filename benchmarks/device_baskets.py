@@ -34,8 +34,7 @@ def made_up() -> Any:
     """Return a made-up shop of 20,000 people: most come once or twice, some very often, and those buy other things."""
     import numpy as np
 
-    from discreet.baskets.core import Baskets, starts
-    from discreet.baskets.generate import groceries
+    from discreet.baskets import Baskets, groceries, starts
 
     source = np.random.default_rng(7)
     many = 1 + np.minimum(source.pareto(1.2, 20_000).astype(np.int64), 100)
@@ -51,9 +50,9 @@ def made_up() -> Any:
 def rows() -> Iterator[list[str]]:
     """Yield the table, row by row: the score against what is estimated, and against all baskets."""
     import discreet
-    from discreet.baskets.resample import resample
-    from discreet.exact.metrics import cumulative_rank
-    from discreet.local.study.one_basket import true_patterns
+    from discreet.baskets import resample
+    from discreet.exact import cumulative_rank
+    from discreet.local.study import true_patterns
 
     for name, baskets in (("OnlineRetail", retail()), ("made up", made_up())):
         plain = discreet.mine(baskets, top=TOP)

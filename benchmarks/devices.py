@@ -8,10 +8,9 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-from discreet.local.device.client import client
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.local.device import client
+from discreet.local.oracle_steps import oracles
+from discreet.local.study import Ask, CandidateList, Which, Who
 
 ITEMS = 42_000
 BASKET = [3, 17, 512, 9_000, 21_000, 41_999]

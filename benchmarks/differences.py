@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 import discreet
-from discreet.baskets.core import Baskets, starts
-from discreet.exact.engine import engine_of
-from discreet.planning.trial import trial
+from discreet.baskets import Baskets, starts
+from discreet.exact import engine_of
+from discreet.planning import trial
 from discreet_lab.data.datasets import load, path
 
 DATASETS = ("groceries", "mushroom")

@@ -50,8 +50,8 @@ def _truth(name: str, how: str, number: int, lengths: Any) -> frozenset[frozense
 
 def measure(cell: Cell) -> tuple[float, float]:
     """Return the mean and the deviation of a cell: false negatives for top-K, F-score for a threshold."""
-    from discreet.exact.metrics import f_score, false_negative_rate
-    from discreet.planning.trial import trial
+    from discreet.exact import f_score, false_negative_rate
+    from discreet.planning import trial
 
     name, asked = cell
     question = dict(asked)

@@ -44,7 +44,7 @@ from discreet_lab.data import datasets
 def status(name):
     return 1024 * int(Path("/proc/self/status").read_text().split(name + ":")[1].split()[0])
 
-from discreet.baskets.generate import quest
+from discreet.baskets._generate import quest
 
 # Load the compiled code of both layouts before anything is measured.
 discreet.mine([{1, 2, 3}] * 70, min_count=1)

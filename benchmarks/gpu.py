@@ -33,7 +33,7 @@ ROWS = 1 << 12  # of a table, whose sums fit into 32 bits
 
 def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) -> Any:
     """Return an oracle at an epsilon of 1."""
-    from discreet.local.oracle_steps.choice import make
+    from discreet.local.oracle_steps import make
 
     made = make(name, Fraction(1), items, pad=pad)
     return made if seeds is None else replace(made, seeds=seeds)
@@ -41,7 +41,7 @@ def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) 
 
 def people_of(start: int, many: int, items: int, most: int = 1) -> Any:
     """Return people who hold up to `most` items each, some of them far more often than others."""
-    from discreet.local.oracle import Answered
+    from discreet.local import Answered
 
     generator = np.random.default_rng([SEED, start])
     sizes = np.ones(many, np.int64) if most == 1 else generator.integers(0, most + 1, many)
@@ -65,8 +65,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
     With `elsewhere`, only what every machine rounds alike.
     """
-    from discreet.local.oracle_steps.on_card import using
-    from discreet.local.oracle_steps.published import SeedTable
+    from discreet.local.oracle_steps import SeedTable, using
 
     many, items = max(100, int(3e5 * scale)), max(50, int(2e4 * scale))
 
@@ -83,7 +82,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
                 cells = oracle.cells(columns)
                 alike = oracle if name != "blh" else oracle_of("olh", items, pad=4)
                 return digest(alike.codec.pack(columns), aggregate, np.zeros(0, np.int64) if cells is None else cells)
-            from discreet.gpu.rounds import CardRound
+            from discreet.gpu import CardRound
 
             running = CardRound(card, oracle)
             words = running.reports(answered, SEED)
@@ -95,7 +94,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
     def decoded(buckets: int) -> Callable[[Any], str]:
         """Read a table: what is left of it, its sums for every item, and the products of the least squares."""
-        from discreet.kernels.tables import leftover, meet, sum_cells
+        from discreet.kernels import leftover, meet, sum_cells
 
         generator = np.random.default_rng(SEED)
         table = generator.integers(200, 400, (max(1024, int(65536 * scale)), buckets))
@@ -129,7 +128,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
     def counted(card: Any) -> str:
         """Count reports of any window."""
-        from discreet.local.oracle_steps.hashing import count_hashed
+        from discreet.local.oracle_steps import count_hashed
 
         words = np.random.default_rng(SEED).integers(0, 1 << 32, (4, many), dtype=np.uint32)
         return digest(count_hashed(*words, items) if card is None else card.counts(*words, items))
@@ -142,7 +141,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
             right, aggregate = oracle.codec.find_good_rows(words), oracle.adder.start()
             oracle.adder.add(aggregate, oracle.codec.unpack(words[right]))
             return digest(aggregate, np.array(len(words) - right.sum(), np.int64))
-        from discreet.gpu.rounds import add_words
+        from discreet.gpu import add_words
 
         sums = add_words(card, oracle, [words])
         assert sums is not None
@@ -165,7 +164,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
 def by_cores(run: Callable[[Any], str]) -> str:
     """Return a digest of what the cores compute, whatever card there is."""
-    from discreet.local.oracle_steps.on_card import using
+    from discreet.local.oracle_steps import using
 
     with using("cpu"):
         return run(None)
@@ -220,7 +219,7 @@ def memory(card: Any, before: int) -> str:
 
 def fresh(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     """Measure fresh seeds: hashes a second, and 10^7 reports over 10^5 items from this machine's memory."""
-    from discreet.gpu.rounds import CardRound
+    from discreet.gpu import CardRound
 
     free = card.driver.free()
     many, items = int(1e7 * scale) or 1, int(1e5 * scale) or 1
@@ -252,8 +251,8 @@ def fresh(card: Any, scale: float) -> Iterator[tuple[str, str]]:
 
 def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     """Measure published seeds: 10^9 reports made on the card, streamed to it, and decoded over 10^6 items."""
-    from discreet.gpu.rounds import CardRound
-    from discreet.local.oracle_steps.on_card import using
+    from discreet.gpu import CardRound
+    from discreet.local.oracle_steps import using
 
     free = card.driver.free()
     many, items = int(1e9 * scale) or 1, int(1e6 * scale) or 100
@@ -304,12 +303,11 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
 
 def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     """Measure a round that lies in Parquet files: reading alone, and adding it up."""
-    from discreet.collector.report_files import add_up_files, files_of, save_reports
-    from discreet.gpu.rounds import CardRound
-    from discreet.local.device.loss import WORD
-    from discreet.local.oracle_steps.on_card import using
-    from discreet.local.study.conversation import Ask, Who
-    from discreet.local.study.questions import CandidateList, Which
+    from discreet.collector import add_up_files, files_of, save_reports
+    from discreet.gpu import CardRound
+    from discreet.local.device import WORD
+    from discreet.local.oracle_steps import using
+    from discreet.local.study import Ask, CandidateList, Which, Who
 
     if find_spec("pyarrow") is None:
         yield "a round in Parquet files", "left out: pyarrow is not installed"
@@ -352,7 +350,7 @@ def main() -> None:
         found = {name: by_cores(run) for name, run in checks(asked.scale, elsewhere=True).items()}
         asked.expect.write_text(json.dumps({"scale": asked.scale, "digests": found}, indent=1))
         return
-    from discreet.gpu.card import open_card
+    from discreet.gpu import open_card
     from discreet.local.oracle_steps import on_card
 
     lines = Lines()

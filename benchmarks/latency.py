@@ -25,8 +25,7 @@ from secrets import token_bytes
 
 import numpy as np
 
-from discreet.collector.serving import collector_in
-from discreet.collector.uploads import hashed
+from discreet.collector import collector_in, hashed
 
 from .collector import one_by_one, plan_of, reports, resident, running
 

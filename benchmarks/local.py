@@ -73,7 +73,7 @@ def covered(baskets: Any, patterns: Any) -> float:
     """Return the share of the patterns whose interval holds the true count."""
     import numpy as np
 
-    from discreet.local.study.questions import CandidateList
+    from discreet.local.study import CandidateList
 
     edges = zip(patterns.offsets, patterns.offsets[1:], strict=False)
     of = CandidateList(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
@@ -84,8 +84,8 @@ def covered(baskets: Any, patterns: Any) -> float:
 
 def measure(cell: Cell) -> dict[str, Measured]:
     """Run everything a figure compares at one point."""
-    from discreet.exact.metrics import cumulative_rank, squared_error
-    from discreet.local.study.simulate import simulate
+    from discreet.exact import cumulative_rank, squared_error
+    from discreet.local.study import simulate
 
     baskets = _data(cell.data)
     truth = _truth(cell.data, cell.top, 1 if cell.figure == 3 else None)

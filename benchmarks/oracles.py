@@ -35,8 +35,8 @@ SYMBOLS = 5_000_000  # that a part of the reports has
 
 def ours(name: str) -> float:
     """Return evaluations per second of one of our oracles, on all cores."""
-    from discreet.local.oracle import Answered
-    from discreet.local.oracle_steps.choice import oracles
+    from discreet.local import Answered
+    from discreet.local.oracle_steps import oracles
 
     oracle = oracles()[name].make(Fraction(1), CANDIDATES, pad=1)
     people = np.arange(REPORTS)
@@ -48,8 +48,7 @@ def ours(name: str) -> float:
 
 def bare() -> float:
     """Return evaluations per second of a loop that does only the arithmetic, on one core times the cores."""
-    from discreet.kernels.devices import hash_item
-    from discreet.kernels.jit import kernel, threads
+    from discreet.kernels import hash_item, kernel, threads
 
     @kernel
     def loop(items: Any, reports: int) -> int:
@@ -72,7 +71,7 @@ def by_bincount(oracle: Any, columns: dict[str, Any]) -> Any:
 
 @cache
 def _marking() -> Callable[[Any, Any], None]:
-    from discreet.kernels.jit import kernel
+    from discreet.kernels import kernel
 
     @kernel
     def marked(values: Any, bits: Any) -> None:
@@ -86,7 +85,7 @@ def _marking() -> Callable[[Any, Any], None]:
 
 def by_slices(oracle: Any, columns: dict[str, Any]) -> Any:
     """Count symbols by making a bitmap of each report, and adding up bit slices of those."""
-    from discreet.kernels.supports import count_bits
+    from discreet.kernels import count_bits
 
     counts, values = np.zeros(oracle.symbols_in_all, np.int64), columns["values"]
     bits = np.empty((252, (oracle.symbols_in_all + 31) // 32), np.uint32)
@@ -105,8 +104,8 @@ def as_it_is(oracle: Any, columns: dict[str, Any]) -> Any:
 
 def lists() -> Iterator[list[str]]:
     """Measure how reports that list symbols, or have a bit for each candidate, are counted."""
-    from discreet.local.oracle import Answered
-    from discreet.local.oracle_steps.choice import oracles
+    from discreet.local import Answered
+    from discreet.local.oracle_steps import oracles
 
     for name, size, pad in (*LISTED, *BITMAPS):
         oracle: Any = oracles()[name].make(Fraction(1), size, pad=pad)
@@ -163,7 +162,7 @@ def evaluations() -> Iterator[list[str]]:
 STUDY = """
 import sys, time
 from discreet_lab.data.datasets import load
-from discreet.local.study.simulate import simulate
+from discreet.local.study._simulate import simulate
 name, people, speed, protocol = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3], sys.argv[4]
 begun = time.perf_counter(); baskets = load(name, people=people); reading = time.perf_counter() - begun
 simulate(baskets, protocol, top=64, epsilon=2, seed=0, speed=speed)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-from discreet.results.itemsets import Itemsets
+from discreet.results import Itemsets
 
 from .mining import print_or_write
 
@@ -81,9 +81,8 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
     """Return the half interval, and in percent the smallest visible support and the precision, on real data."""
     from fractions import Fraction
 
-    from discreet.planning.crowd import ImaginedCrowd
-    from discreet.planning.trying import ForecastTask, Tried, judged, truth, visible
-    from discreet.privacy.budget import Budget, Neighbours
+    from discreet.planning import ForecastTask, ImaginedCrowd, Tried, judged, truth, visible
+    from discreet.privacy import Budget, Neighbours
 
     asked = ForecastTask(
         top=question.get("top"),
@@ -107,8 +106,7 @@ def _found(
     baskets: Any, side: str, name: str, question: dict[str, Any], seed: int
 ) -> tuple[list[tuple[int, ...]], float]:
     from discreet import simulate
-    from discreet.planning.trial import trial
-    from discreet.planning.trying import interval_of
+    from discreet.planning import interval_of, trial
 
     if side == "curator":
         release = trial(baskets, seed=seed, items="public", people=len(baskets), mechanism=name, **question)
@@ -123,8 +121,7 @@ def _found(
 def _counts(baskets: Any, found: list[tuple[int, ...]]) -> Any:
     import numpy as np
 
-    from discreet.exact.engine import LocalEngine
-    from discreet.exact.query import Supports
+    from discreet.exact import LocalEngine, Supports
 
     return LocalEngine(baskets).answer(Supports(Itemsets.of(found))) if found else np.empty(0)
 

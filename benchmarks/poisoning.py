@@ -44,8 +44,8 @@ class Measured(NamedTuple):
 
 def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> Measured:
     """Run one protocol under one attack."""
-    from discreet.exact.metrics import cumulative_rank
-    from discreet.local.study.conversation import Wanted
+    from discreet.exact import cumulative_rank
+    from discreet.local.study import Wanted
     from discreet.registry import protocol
     from discreet_lab.measure.liars import Liars, attacked, targets
 
@@ -90,7 +90,7 @@ def attacks(data: str) -> Iterator[str]:
 
 def influence() -> Iterator[str]:
     """Yield what one report can add."""
-    from discreet.local.oracle_steps.choice import oracles
+    from discreet.local.oracle_steps import oracles
 
     yield "### What one report can add\n"
     rows = []
@@ -108,7 +108,7 @@ def influence() -> Iterator[str]:
 def costs() -> Iterator[str]:
     """Yield what `robust` costs where nobody lies."""
     from discreet import mine, simulate
-    from discreet.exact.metrics import cumulative_rank
+    from discreet.exact import cumulative_rank
     from discreet.registry import protocol
     from discreet_lab.data.datasets import load
 

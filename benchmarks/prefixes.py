@@ -47,7 +47,7 @@ def addresses(many: int) -> list[str]:
 
 def crowd(people: int, texts: list[str], seed: int) -> Any:
     """Return people who hold one address each."""
-    from discreet.baskets.core import Baskets, Vocabulary
+    from discreet.baskets import Baskets, Vocabulary
 
     order = np.argsort(np.array(texts), kind="stable")
     place = np.empty(len(texts), np.int64)

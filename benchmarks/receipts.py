@@ -24,9 +24,8 @@ CAPS = (1, 4, 16, None)
 
 def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: str) -> tuple[float, float]:
     """Return the share of the true pairs that releases miss, and the standard error of it."""
-    from discreet.privacy.sampling.sources import SimulationSource
-    from discreet.publish import Question, cases_of
-    from discreet.publish.run import carry_out
+    from discreet.privacy.sampling import SimulationSource
+    from discreet.publish import Question, carry_out, cases_of
 
     asked = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
     case = cases_of(Question(**asked), baskets)[""]

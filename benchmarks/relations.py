@@ -104,7 +104,7 @@ def _data(name: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _truth(name: str, support: int = SUPPORT) -> Any:
-    from discreet.exact.relations import relations
+    from discreet.exact import relations
 
     how: Any = DATA[name]
     longest = 3 if name == CASCADES else 2
@@ -121,9 +121,7 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     """Run a protocol, and return the relations it found with all rounds that were heard."""
     from fractions import Fraction
 
-    from discreet.local.study.conversation import Wanted, converse
-    from discreet.local.study.outcome import as_rules
-    from discreet.local.study.simulate import SimulatedPeople
+    from discreet.local.study import SimulatedPeople, Wanted, as_rules, converse
 
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
     plan.check(wanted)
@@ -138,7 +136,7 @@ def covered(name: str, found: Any) -> float:
     """Return the share of the pairs found whose interval holds the true confidence."""
     import numpy as np
 
-    from discreet.exact.relations import pair_counts
+    from discreet.exact import pair_counts
 
     how: Any = DATA[name]
     pairs = found.where(lengths=2)
@@ -154,7 +152,7 @@ def covered(name: str, found: Any) -> float:
 
 def candidates(heard: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, both ways where they have no order."""
-    from discreet.local.study.pair_questions import WhichRelations
+    from discreet.local.study import WhichRelations
 
     for one in reversed(heard):
         question = one.ask.question
@@ -166,7 +164,7 @@ def candidates(heard: Any) -> set[tuple[int, int]]:
 
 def measure(cell: Cell) -> Measured:
     """Run one protocol with several seeds."""
-    from discreet.exact.metrics import score_relations
+    from discreet.exact import score_relations
 
     baskets, truth, ordered = _data(cell.data), _truth(cell.data, cell.support), DATA[cell.data] != "together"
     plan, runs = plans(cell.data, cell.support)[cell.plan], Measured([], [], [], [], [])
@@ -281,7 +279,7 @@ def varying(measured: Mapping[Cell, Measured], cells: Mapping[str, list[Cell]]) 
 
 def speeds() -> Iterator[str]:
     """Yield a table of how long protocols take, all reports made one by one."""
-    from discreet.local.study.simulate import simulate
+    from discreet.local.study import simulate
     from discreet_lab.data.datasets import load
 
     people, rows = 500_000, []

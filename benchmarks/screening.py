@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single: bool = False) -> Any:
     """Return what people of a crowd hold."""
-    from discreet.local.oracle import Answered
+    from discreet.local import Answered
 
     generator = np.random.default_rng(seed)
     if crowd == "nothing" and not single:
@@ -65,7 +65,7 @@ def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single:
 def cases(name: str, epsilon: str) -> Iterator[Case]:
     """Yield the questions of one oracle at one epsilon, as many as it can be made for."""
     from discreet.errors import MisuseError
-    from discreet.local.oracle_steps.choice import oracles
+    from discreet.local.oracle_steps import oracles
 
     kind, asked = oracles()[name], FEW + (MANY if name in ("olh", "blh", "wheel") else ())
     for people, items, pad, rounds in asked:
@@ -78,7 +78,7 @@ def cases(name: str, epsilon: str) -> Iterator[Case]:
 
 def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
     """Return in how many honest rounds there was a sign, a report left out, a support lowered; and all rounds."""
-    from discreet.local.study.screening import screened
+    from discreet.local.study import screened
 
     seen = Counter[str]()
     answered = answers(crowd, case.people, case.items, case.pad, 5)
@@ -95,7 +95,7 @@ def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
 
 def tables() -> Iterator[str]:
     """Yield the table."""
-    from discreet.local.oracle_steps.choice import oracles
+    from discreet.local.oracle_steps import oracles
 
     rows, total = [], Counter[str]()
     for name in oracles():

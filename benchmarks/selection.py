@@ -36,8 +36,7 @@ def data() -> Iterator[tuple[str, Any]]:
 
 def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the ways of choosing."""
-    from discreet.privacy.sampling import selection
-    from discreet.privacy.sampling.sources import SystemSource
+    from discreet.privacy.sampling import SystemSource, selection
 
     rate = Fraction(1, 2 * top)
 

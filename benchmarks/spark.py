@@ -49,7 +49,7 @@ def _write(path: Path, people: int, seed: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    from discreet.baskets.generate import quest
+    from discreet.baskets import quest
 
     baskets = quest(people, items=_ITEMS, mean_size=10, mean_pattern=4, seed=seed)
     items = baskets.vocabulary.take(baskets.codes).cast(pa.int32())

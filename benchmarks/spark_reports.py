@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.collector.report_files import add_up_files, save_reports
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.codec import Words
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.collector import add_up_files, save_reports
+from discreet.local import Answered
+from discreet.local.oracle_steps import Words, oracles
+from discreet.local.study import Ask, CandidateList, Which, Who
 
 _MADE = 1 << 16  # reports that are made; the others are these again
 
@@ -55,7 +53,7 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=1 << 18, help="with fresh seeds; of published, 64 times as many")
     given = parser.parse_args()
     os.environ["DISCREET_THREADS"] = str(given.cores)
-    from discreet.spark.reports import add_up_reports
+    from discreet.spark import add_up_reports
 
     session = session_of(given.cores)
     plain = oracles()["olh"].make(Fraction(1), given.candidates)

@@ -20,12 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.baskets.core import Baskets, starts
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Supports
-from discreet.exact.search import SearchBounds
-from discreet.results.itemsets import Itemsets
-from discreet.spark.blocks import Block, Numbered, joined, read_blocks
+from discreet.baskets import Baskets, starts
+from discreet.exact import LocalEngine, SearchBounds, Supports
+from discreet.results import Itemsets
+from discreet.spark import Block, Numbered, joined, read_blocks
 
 _COLUMNS = "shard int, sizes binary, codes binary"
 

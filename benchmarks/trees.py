@@ -63,7 +63,7 @@ class Measured(NamedTuple):
 
 def tree(data: str, uses: frozenset[str], *, printed: bool) -> Any:
     """Return fp-tree with these optimisations, as the paper prints them or in the form of the errata."""
-    from discreet.local.protocols.fp_tree import FPTree
+    from discreet.local.protocols import FPTree
 
     path_weight, itemset_weight = WEIGHTS[data]
     forms: dict[str, Any] = {"inference": "printed", "balance": "printed"} if printed else {}
@@ -86,7 +86,7 @@ def plans(data: str) -> Mapping[str, Any]:
     """Return everything that is run on a data set, by name."""
     from dataclasses import replace
 
-    from discreet.local.protocols.svsm import SVSM, SVSMBetter
+    from discreet.local.protocols import SVSM, SVSMBetter
 
     best = tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=False)
     found = {
@@ -130,8 +130,8 @@ def _truth(name: str, top: int) -> Any:
 
 def measure(cell: Cell) -> Measured:
     """Run one protocol ten times."""
-    from discreet.exact.metrics import cumulative_rank, squared_error
-    from discreet.local.study.simulate import simulate
+    from discreet.exact import cumulative_rank, squared_error
+    from discreet.local.study import simulate
 
     baskets, truth = _data(cell.data), _truth(cell.data, cell.top)
     plan, runs = plans(cell.data)[cell.plan], Measured([], [], [], [])

@@ -30,7 +30,7 @@ def write_command_help(app):
     from typer.main import get_command
     from typer.testing import CliRunner
 
-    from discreet.cli.app import app as commands
+    from discreet.cli import app as commands
 
     folder = Path(app.srcdir) / "_build" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def write_registry(app):
 
 def write_formats(app):
     """Write a table of all formats of files."""
-    from discreet.results.formats import FORMATS
+    from discreet.results import FORMATS
 
     rows = ["| suffix | `--format` | |", "|---|---|---|"]
     for form in FORMATS:

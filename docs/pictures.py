@@ -16,14 +16,13 @@ from pathlib import Path
 from statistics import median
 
 import discreet
-from discreet.auditing.laws import noise
-from discreet.baskets.generate import groceries
-from discreet.planning import plan
-from discreet.planning.trial import trial
+from discreet.auditing import noise
+from discreet.baskets import groceries
+from discreet.planning import plan, trial
 from discreet.privacy.sampling import intervals
-from discreet.publish.result import Release
+from discreet.publish import Release
 from discreet.report import colours
-from discreet.results.promise import SIMULATED
+from discreet.results import SIMULATED
 
 FOLDER = Path(__file__).parent / "pictures"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -437,9 +436,7 @@ def compared() -> str:
 
 def report() -> str:
     """A report in short, for the first page: its bars and its graph."""
-    from discreet.report.graph import GraphPicture, graph
-    from discreet.report.mount import mounted
-    from discreet.report.sections import chart
+    from discreet.report import GraphPicture, chart, graph, mounted
 
     patterns = _shop().patterns
     return mounted(

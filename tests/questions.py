@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.publish import Case, Question, RankQuestion, RelationQuestion, cases_of
-from discreet.publish.ranking import Contest, contest_of
-from discreet.publish.relations import RelationCase, relation_case
-from discreet.publish.resolving import everyone
+from discreet.publish import (
+    Case,
+    Contest,
+    Question,
+    RankQuestion,
+    RelationCase,
+    RelationQuestion,
+    cases_of,
+    contest_of,
+    everyone,
+    relation_case,
+)
 
 
 def cases(baskets: Any, *, by: Any = None, trying: bool = False, **fields: Any) -> dict[Any, Case]:

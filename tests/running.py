@@ -104,7 +104,7 @@ def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
 
 @cache
 def _commands() -> Any:
-    from discreet.cli.app import app
+    from discreet.cli import app
 
     return get_command(app)
 

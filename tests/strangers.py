@@ -1,5 +1,6 @@
 """Packages of other people that register a mechanism, a protocol or an oracle, and how they are installed."""
 
+# internals: this module forgets the oracles that a test has registered.
 from __future__ import annotations
 
 import importlib
@@ -11,10 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import running
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.loss import LOSSES
-from discreet.local.oracle import EVERY_ANSWER, EVERY_LOSS
-from discreet.local.oracle_steps import choice
+from discreet.local import EVERY_ANSWER, EVERY_LOSS
+from discreet.local.device import ANSWERS, LOSSES
+from discreet.local.oracle_steps import _choice as choice
 from discreet.registry import mechanisms, oracles, protocols
 
 # A mechanism as somebody else would write it: everyone's count of each single item, with noise.
@@ -71,8 +71,8 @@ ASKING = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.loss import LOSSES
+from discreet.local.device._client import ANSWERS
+from discreet.local.device._loss import LOSSES
 from discreet.local.oracles.grr import GRR
 from discreet.local.protocols.svim import SVIM
 

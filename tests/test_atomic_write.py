@@ -1,5 +1,6 @@
 """Files in the making: for their owner alone until they are complete, and swept when their process is dead."""
 
+# internals: this module interrupts the write of an anchor.
 from __future__ import annotations
 
 import errno
@@ -16,7 +17,7 @@ import pytest
 from discreet import atomic_write
 from discreet.atomic_write import check_place, written
 from discreet.errors import DiscreetError
-from discreet.privacy.ledger.anchor import AnchorFile
+from discreet.privacy.ledger._anchor import AnchorFile
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "compatibility.md").read_text()

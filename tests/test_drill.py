@@ -25,8 +25,8 @@ ADDED = {
         "tests/vectors/declared/keep-or-any.json",
     },
     "Adding a protocol": {f"{PROTOCOLS}/ask_once.py", f"{PROTOCOLS}/ask-once.md"},
-    "Adding a format of files": {"src/discreet/results/formats.py"},
-    "Adding an option of a release": {f"{PUBLISH}/question.py", f"{PUBLISH}/keywords.py", f"{PUBLISH}/run.py"},
+    "Adding a format of files": {"src/discreet/results/_formats.py"},
+    "Adding an option of a release": {f"{PUBLISH}/_question.py", f"{PUBLISH}/_keywords.py", f"{PUBLISH}/_run.py"},
 }
 NAMES = ("common-items", "keep-or-any", "ask-once")
 # Tests that hold for each mechanism, oracle, protocol and format, whichever there are: only those of the new ones.

@@ -111,7 +111,7 @@ def parameters() -> set[str]:
 
 
 def options() -> set[str]:
-    from discreet.cli.app import app
+    from discreet.cli import app
 
     def inside(command) -> set[str]:
         found = {option for one in command.params for option in one.opts}

@@ -1,5 +1,6 @@
 """The habits of the house: quick tests, hooks, the matrix, news fragments, what is handed out, forms to fill in."""
 
+# internals: this module needs the separator of commands from plugins.
 from __future__ import annotations
 
 import importlib.util
@@ -19,7 +20,7 @@ import discreet
 import matrix
 import news
 import shipping
-from discreet.cli.plugin_commands import SEPARATE
+from discreet.cli._plugin_commands import SEPARATE
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text()

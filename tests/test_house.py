@@ -14,11 +14,12 @@ import pytest
 
 import discreet
 import discreet_lab
+from discreet.faces import read_stub
 
 SOURCE = Path(discreet.__file__).parent
 LAB = Path(discreet_lab.__file__).parent
 ROOT = Path(__file__).parent.parent
-BASE = ("errors", "checks", "temporary", "protected", "atomic_write", "wording")
+BASE = ("errors", "checks", "temporary", "protected", "atomic_write", "wording", "faces")
 SEAL = re.compile(r"\bunsealed\b|_Closed__value")
 HEAVY = ["numpy", "numba", "cupy", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 
@@ -61,11 +62,11 @@ def imported(path: Path) -> set[str]:
 
 def test_a_room_uses_what_its_row_names():
     used: dict[str, set[str]] = {}
-    for path in SOURCE.rglob("*.py"):
+    for path in (*SOURCE.rglob("*.py"), SOURCE / "plugins.pyi"):
         room = path.relative_to(SOURCE).with_suffix("").parts[0]
         if room != "__init__":  # the front door names every room
             assert room in ROOMS, f"{room} is not a room of the house: add it to the table of CONTRIBUTING.md"
-            assert imported(path) - {room} <= ROOMS[room], path
+            assert imported(path) - {room} <= ROOMS[room] | {"faces"}, path
             used[room] = used.get(room, set()) | (imported(path) - {room})
     for room, others in used.items():
         assert ROOMS[room] - {room, *BASE} <= others, f"the table names more than {room} uses"
@@ -80,7 +81,7 @@ def test_rooms_stand_in_order():
 
 def test_kernels_know_nothing_else():
     for path in (SOURCE / "kernels").rglob("*.py"):
-        assert imported(path) <= {"kernels"}, path
+        assert imported(path) <= {"kernels", "faces"}, path
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -105,6 +106,79 @@ def test_nothing_of_the_package_knows_the_lab():
         "from discreet.cli import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n    main()"
     )
+
+
+def resolve_import(path: Path, node: ast.ImportFrom) -> tuple[str, ...]:
+    """Return the module that an import statement names, as parts below `discreet`; nothing for other packages."""
+    module = tuple((node.module or "").split(".")) if node.module else ()
+    if not node.level:
+        return module[1:] if module[0] == "discreet" else ()
+    inside = path.relative_to(SOURCE).parts if SOURCE in path.parents else ()
+    return (*inside[: len(inside) - node.level], *module)
+
+
+def imports_past_faces(path: Path) -> list[str]:
+    """Return the private modules of other rooms that a file imports."""
+    here = path.relative_to(SOURCE).parts[:-1] if SOURCE in path.parents else None
+    past = []
+    for node in nodes_of(path):
+        if isinstance(node, ast.ImportFrom):
+            home = resolve_import(path, node)
+            modules = [home] if SOURCE.joinpath(*home).is_file() or not SOURCE.joinpath(*home).is_dir() else []
+            modules += [(*home, alias.name) for alias in node.names if alias.name.startswith("_") and home]
+            past += [".".join(one) for one in modules if one[-1:] and one[-1].startswith("_") and one[:-1] != here]
+    return past
+
+
+def test_every_room_is_entered_by_its_face():
+    """The private modules of a room are imported by that room alone: other rooms use the names of its stub."""
+    for folder in (SOURCE, LAB, ROOT / "benchmarks", ROOT / "docs"):
+        for path in folder.rglob("*.py"):
+            assert not imports_past_faces(path), path
+
+
+def test_tests_say_why_they_enter_another_room_by_its_modules():
+    """The tests of a room may import its modules. Other tests have a comment that begins with `internals:`."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        room = path.relative_to(ROOT / "tests").parts[0]
+        others = [one for one in imports_past_faces(path) if one.split(".")[0] != room]
+        assert not others or "# internals: " in path.read_text(), f"{path} imports {others}"
+
+
+def stubs() -> dict[str, Path]:
+    """Return the stubs of all rooms, by the dotted names of the rooms."""
+    places = {path: path.parent if path.stem == "__init__" else path.with_suffix("") for path in SOURCE.rglob("*.pyi")}
+    return {".".join(("discreet", *place.relative_to(SOURCE).parts)): path for path, place in places.items()}
+
+
+@pytest.mark.parametrize("room", sorted(stubs()))
+def test_every_name_of_a_face_is_there_and_used(room):
+    home = importlib.import_module(room)
+    names = read_stub(stubs()[room])
+    assert set(names) <= set(home.__all__)
+    for name in names:
+        assert getattr(home, name) is not None
+    if room not in ("discreet", "discreet.plugins"):
+        assert set(names) <= used_names().get(tuple(room.split(".")[1:]), set()), "no other room uses these names"
+
+
+@cache
+def used_names() -> dict[tuple[str, ...], set[str]]:
+    """Return the names of each room that files outside the room import."""
+    used: dict[tuple[str, ...], set[str]] = {}
+    folders = (SOURCE, LAB, ROOT / "benchmarks", ROOT / "docs", ROOT / "tests")
+    for path in (path for folder in folders for end in ("py", "pyi") for path in folder.rglob(f"*.{end}")):
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom):
+                used.setdefault(resolve_import(path, node), set()).update(alias.name for alias in node.names)
+    documented = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    imported_names = re.findall(r"from discreet\.([a-z_.]+) import (\w+(?:, \w+)*)", documented)
+    for room, names in imported_names + re.findall(r"discreet\.([a-z_.]+)\.(\w+)", documented):
+        used.setdefault(tuple(room.split(".")), set()).update(names.split(", "))
+    # `results` stands below `report` and looks its functions up by their names.
+    drawn = "".join(path.read_text() for path in (SOURCE / "results").glob("*.py"))
+    used[("report",)] |= set(re.findall(r'(?:draw_with\(|PAGE: ClassVar\[str\] = )"(\w+)"', drawn))
+    return used
 
 
 def test_a_device_needs_the_standard_library_alone():
@@ -134,13 +208,13 @@ def test_nobody_but_the_meter_and_the_audit_opens_a_seal():
     assert not any(SEAL.search(path.read_text()) for path in LAB.rglob("*.py"))
     for path in SOURCE.rglob("*.py"):
         room = path.relative_to(SOURCE)
-        if room.parts[0] != "auditing" and room.as_posix() not in ("privacy/sealed.py", "privacy/meter.py"):
+        if room.parts[0] != "auditing" and room.as_posix() not in ("privacy/_sealed.py", "privacy/_meter.py"):
             assert not SEAL.search(path.read_text()), path
 
 
 def test_queries_are_defined_where_their_sensitivity_is_read():
     # An engine answers a query and whatever derives from it: so these are all there are.
-    homes = {"exact/query.py", "curator/steps/truncation.py", "publish/ranking.py"}
+    homes = {"exact/_query.py", "curator/steps/_truncation.py", "publish/_ranking.py"}
     kinds = {"Query", "BasketQuery", "Supports", "Held", "Clipped", "Cells", "Kth", "KthClipped", "Largest", "Sizes"}
     kinds |= {"BasketCount", "BasketsEach"}
     for path in (*SOURCE.rglob("*.py"), *LAB.rglob("*.py")):
@@ -153,7 +227,7 @@ def test_the_checker_can_see(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
     (tmp_path / "baskets").mkdir()
     bad = tmp_path / "baskets" / "bad.py"
-    bad.write_text("def late():\n    from ..cli import main\n    import discreet.local.study.simulate\n")
+    bad.write_text("def late():\n    from ..cli import main\n    import discreet.local.study._simulate\n")
     assert imported(bad) == {"cli", "local"}
 
 

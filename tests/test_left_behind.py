@@ -30,8 +30,8 @@ main()
 """
 
 # People with four items each, on both sides of: nobody; 2^16 elements, the size of a batch; 0.02 seconds at 4e-7 and at
-# 3e-8 per element, from where compiled code may be the better choice (kernels/tiers.py); and 2^20 elements, from where
-# rows are laid out in another way (exact/rows.py), by kernels that smaller data never call.
+# 3e-8 per element, from where compiled code may be the better choice (kernels/_tiers.py); and 2^20 elements, from where
+# rows are laid out in another way (exact/_rows.py), by kernels that smaller data never call.
 EDGES = [1, 1 << 14, 12_501, 166_667, 1 << 18]
 RELEASE = ("release", "data.dat", "--one-row-a-person", "--top", "3", "--epsilon", "1", "--items", "items.txt")
 

@@ -10,8 +10,7 @@ import pytest
 from discreet import MisuseError
 from discreet.curator import mechanisms as ours
 from discreet.local import protocols as protocol_room
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.loss import LOSSES
+from discreet.local.device import ANSWERS, LOSSES
 from discreet.registry import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
 from strangers import ASKING, STRANGER
 

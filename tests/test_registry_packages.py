@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.planning.trial import trial
+from discreet.planning import trial
 from discreet.registry import protocol
 from strangers import ASKING, HASTY, STRANGER, TWO, install, program, run
 
@@ -224,8 +224,8 @@ class TestOtherPackagesOnTheLocalSide:
         assert found["patterns"][0]["items"] == [1]
         code = (
             "from fractions import Fraction; from discreet.local import client; "
-            "from discreet.local.study.conversation import Ask, Who; "
-            "from discreet.local.study.questions import CandidateList, Which; "
+            "from discreet.local.study._conversation import Ask, Who; "
+            "from discreet.local.study._questions import CandidateList, Which; "
             "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
             "print(client(ask.form, [1], max_epsilon=1))"
         )
@@ -312,7 +312,7 @@ for route in (
         message = (
             f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
             "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.planning.trial.trial."
+            "discreet.planning._trial.trial."
         )
         for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
             with pytest.raises(MisuseError) as caught:

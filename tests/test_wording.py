@@ -1,5 +1,6 @@
 """What is put before people: printable texts, tables in notebooks, and the words of other libraries."""
 
+# internals: this module reads the table of hints itself.
 from __future__ import annotations
 
 import inspect
@@ -33,9 +34,9 @@ def test_the_command_line_speaks_through_one_place():
     for path in (*(SOURCE / "cli").glob("*.py"), LAB / "command.py"):
         text = path.read_text()
         direct = re.findall(r"typer\.echo\((?!json|text\b|text\.getvalue|verdict\.to_json|f\"discreet \{)", text)
-        assert path.name == "terminal.py" or not direct, f"{path.name}: write say(…), which shows control characters"
-        assert path.name in ("terminal.py", "progress.py") or "Console(" not in text, (
-            f"{path.name}: take console() of terminal.py"
+        assert path.name == "_terminal.py" or not direct, f"{path.name}: write say(…), which shows control characters"
+        assert path.name in ("_terminal.py", "_progress.py") or "Console(" not in text, (
+            f"{path.name}: take console() of _terminal.py"
         )
 
 
@@ -177,7 +178,7 @@ def test_who_runs_out_of_memory_is_told_what_there_is(monkeypatch, tmp_path):
         raise MemoryError
 
     monkeypatch.setattr("discreet.auditing.audit", full)
-    monkeypatch.setattr("discreet.baskets.read.read", full)
+    monkeypatch.setattr("discreet.baskets.read", full)
     assert run("audit", "count").stderr == "discreet: out of memory. Ask for less.\n"
     assert run("mine", "b.dat", "--top", "3", cwd=tmp_path).stderr == (
         "discreet: out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.\n"

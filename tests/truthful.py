@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.local.device.answering import held
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
+from discreet.local import Protocol
+from discreet.local.device import held
+from discreet.local.study import Ask, Estimate, Learnt, Wanted, converse
 from discreet.registry import protocol
 
 

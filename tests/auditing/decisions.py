@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from discreet.privacy.sealed import unsealed
+from discreet.privacy import unsealed
 
 _seen: list[Any] = []
 

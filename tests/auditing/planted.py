@@ -12,14 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.baskets.recoding import only
-from discreet.curator.mechanism import Answers, Found, Mechanism, Plan
+from discreet.baskets import only
+from discreet.curator import Answers, Found, Mechanism, Plan, Problem
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.curator.problem import Problem
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Query, Sizes, Supports, Truncation
-from discreet.privacy.sealed import SealedAnswer, SealedEngine, unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.exact import LocalEngine, Query, Sizes, Supports, Truncation
+from discreet.privacy import SealedAnswer, SealedEngine, unsealed
+from discreet.results import Itemsets
 
 ALL = Fraction(1)
 NONE = np.empty(0)

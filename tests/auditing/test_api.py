@@ -15,7 +15,7 @@ from auditing import planted
 from discreet import MisuseError
 from discreet.auditing import Attempt, Verdict, audit
 from discreet.curator.mechanisms.count import Count
-from discreet.privacy.budget import Neighbours
+from discreet.privacy import Neighbours
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from math import exp, isclose
 import numpy as np
 import pytest
 
-from discreet.auditing.laws import law, noise
+from discreet.auditing import law, noise
 
 SCORES = [(3, 3, 1), (0, 5, 5, 2), (7,), (1, 0)]
 RATE = Fraction(2, 3)

@@ -11,19 +11,16 @@ import numpy as np
 import pytest
 
 from discreet import MisuseError
-from discreet.auditing import audit, local, local_laws
-from discreet.auditing.local import cases_of, exact, hard
-from discreet.auditing.local_laws import ReportLaw, largest, law, subsets
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.loss import WIDE, WORD
-from discreet.local.oracle import Answered, weighed
-from discreet.local.oracle_steps.choice import means, oracles
+from discreet.auditing import _local as local, _local_laws as local_laws, audit
+from discreet.auditing._local import cases_of, exact, hard
+from discreet.auditing._local_laws import ReportLaw, largest, law, subsets
+from discreet.local import Answered, Protocol, weighed
+from discreet.local.device import ANSWERS, WIDE, WORD
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
-from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Learnt, Partition, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study import Ask, CandidateList, Learnt, Partition, Which, Who
 from discreet.registry import protocols
 from naive import enumerating
 
@@ -449,9 +446,8 @@ class TestLaws:
 
 def test_relations_are_audited_among_fewer_items():
     """What a protocol asks grows with the square of its items, and not in kind; other settings stay as they are."""
-    from discreet.auditing.local_talk import _narrowed
-    from discreet.local.protocols.relations import RelationMiner
-    from discreet.local.protocols.svim import SVIM
+    from discreet.auditing._local_talk import _narrowed
+    from discreet.local.protocols import SVIM, RelationMiner
 
     wide = RelationMiner(items=60, cascade=30, rounds=3, form="corrected")
     assert _narrowed(wide) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")

@@ -1,5 +1,6 @@
 """The audit of protocols about relations: what devices have beside their baskets is tried in every way."""
 
+# internals: this module plants a biased answer in the code of devices.
 from __future__ import annotations
 
 from fractions import Fraction
@@ -8,14 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.auditing import audit, local_talk
-from discreet.auditing.holdings import Holding, as_baskets, crowd, small
-from discreet.auditing.local import DEVICE, case_of, countable, spread
-from discreet.local.device import answering
-from discreet.local.device.loss import WORD
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.pair_questions import HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
+from discreet.auditing import Holding, _local_talk as local_talk, audit, crowd
+from discreet.auditing._holdings import as_baskets, small
+from discreet.auditing._local import DEVICE, case_of, countable, spread
+from discreet.local.device import WORD, _answering as answering
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.study import Ask, HowManyRelations, Items, Projection, Relations, Valued, WhichRelations, Who
 from discreet.registry import protocol
 from naive import relations as naive
 

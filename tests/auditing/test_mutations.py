@@ -4,6 +4,7 @@ Each line of the table says which erratum, what of the production code is change
 words. Those that cannot be planted are named below with the reason: a protocol sees no data, and time is not protected.
 """
 
+# internals: this module plants the bugs of the errata in the modules that could have them.
 from __future__ import annotations
 
 import re
@@ -20,38 +21,27 @@ import numpy as np
 import pytest
 
 from discreet.auditing import audit
-from discreet.auditing.coupled import coupled
-from discreet.auditing.exact import exact
-from discreet.auditing.whole import whole
+from discreet.auditing._coupled import coupled
+from discreet.auditing._exact import exact
+from discreet.auditing._whole import whole
 from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.curator.mechanisms.truncated import Truncated
-from discreet.curator.steps import threshold_levels
-from discreet.curator.steps.itemset_choice import ItemsetChoice
-from discreet.curator.steps.threshold_levels import LONGEST_STEP, ThresholdLevels
-from discreet.curator.steps.truncation import SizeHistogram
-from discreet.exact import engine, search
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Kth, Largest
-from discreet.local.device import answering
-from discreet.local.device.loss import WIDE, WORD
+from discreet.curator.steps import ItemsetChoice, SizeHistogram, ThresholdLevels, _threshold_levels as threshold_levels
+from discreet.curator.steps._threshold_levels import LONGEST_STEP
+from discreet.exact import Kth, Largest, LocalEngine, _engine as engine, _search as search
+from discreet.local.device import WIDE, WORD, _answering as answering
+from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
-from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.study.conversation import Partition, Who
-from discreet.local.study.simulate import SimulatedPeople
-from discreet.privacy import meter as meters
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling import samplers
-from discreet.privacy.sealed import unsealed
-from discreet.publish import resolving
-from discreet.publish import run as making
-from discreet.publish.case import Case
+from discreet.local.study import Partition, SimulatedPeople, Who
+from discreet.privacy import Budget, Meter, Neighbours, _meter as meters, unsealed
+from discreet.privacy.sampling import _samplers as samplers
+from discreet.publish import Case, _resolving as resolving, _run as making
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
-DEVICE = import_module("discreet.local.device.client")
+DEVICE = import_module("discreet.local.device._client")
 ROOT = Path(__file__).parents[2]
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -303,38 +293,42 @@ OCCURRING = Exponential()
 NUMBERS = {"items": 3, "rounds": 2, "fresh": 2}
 MUTATIONS = [
     Mutation(
-        "X1", "privacy.meter.moves", wrong_relation, by_coupling(Truncated(), REPLACED), "the noise that was added can"
+        "X1", "privacy._meter.moves", wrong_relation, by_coupling(Truncated(), REPLACED), "the noise that was added can"
     ),
     Mutation(
         "X2",
-        "curator.steps.truncation.SizeHistogram.covering_length",
+        "curator.steps._truncation.SizeHistogram.covering_length",
         longest_basket,
         by_coupling(Truncated()),
         "different queries",
     ),
     Mutation(
-        "X3", "local.device.client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"
+        "X3", "local.device._client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"
     ),
     Mutation(
-        "X4", "local.study.simulate.SimulatedPeople.numbers", groups_by_basket, by_audit("svim"), "so does who is asked"
+        "X4",
+        "local.study._simulate.SimulatedPeople.numbers",
+        groups_by_basket,
+        by_audit("svim"),
+        "so does who is asked",
     ),
     Mutation(
-        "X5", "publish.run", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
+        "X5", "publish._run", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
     ),
     Mutation(
         "X5",
-        "publish.resolving.item_list",
+        "publish._resolving.item_list",
         items_that_occur,
         by_coupling(OCCURRING),
         "chooses from|differ in|has ended",
     ),
     Mutation("A3", "local.oracles.grr.GRR.dummies", one_dummy, by_audit("grr"), "times likelier for one of them"),
     Mutation(
-        "A3", "local.device.client.ANSWERS", one_dummy_in_sets, by_audit(PrivSet), "likelier for one|Only one of them"
+        "A3", "local.device._client.ANSWERS", one_dummy_in_sets, by_audit(PrivSet), "likelier for one|Only one of them"
     ),
     Mutation("A4", "local.oracles.olh.OLH.make", fair_coin, by_audit("olh"), "is 3 times likelier for one of them"),
-    Mutation("A7", "local.device.client.client", silent, by_audit("svsm"), "sends nothing: silence tells"),
-    Mutation("A7", "local.device.client.client", no_size_of_zero, by_audit("svsm"), "sends nothing: silence tells"),
+    Mutation("A7", "local.device._client.client", silent, by_audit("svsm"), "sends nothing: silence tells"),
+    Mutation("A7", "local.device._client.client", no_size_of_zero, by_audit("svsm"), "sends nothing: silence tells"),
     Mutation(
         "A14",
         "local.oracles.olh.OLH.delta",
@@ -343,11 +337,11 @@ MUTATIONS = [
         "times likelier|No device answers it",
     ),
     Mutation(
-        "C1", "exact.engine.LocalEngine", last_count_repeated, by_coupling(Truncated()), "one person moves the answer"
+        "C1", "exact._engine.LocalEngine", last_count_repeated, by_coupling(Truncated()), "one person moves the answer"
     ),
     Mutation(
         "C2",
-        "curator.steps.threshold_levels.estimate_longest_length",
+        "curator.steps._threshold_levels.estimate_longest_length",
         too_few_comparisons,
         by_test(
             "tests/curator/mechanisms/test_truncated.py",
@@ -358,12 +352,12 @@ MUTATIONS = [
     ),
     Mutation(
         "C3",
-        "curator.steps.truncation.SizeHistogram.covering_length",
+        "curator.steps._truncation.SizeHistogram.covering_length",
         longest_basket,
         by_coupling(Truncated()),
         "different queries",
     ),
-    Mutation("C4", "publish.case.Case.problem", raw_people, by_coupling(Truncated()), "differ"),
+    Mutation("C4", "publish._case.Case.problem", raw_people, by_coupling(Truncated()), "differ"),
     Mutation(
         "C5",
         "curator.mechanisms.truncated.choose_cut_length",
@@ -372,7 +366,7 @@ MUTATIONS = [
         "the two runs ask different queries",
     ),
     Mutation(
-        "C6", "exact.engine.LocalEngine._truncate", shared_weights, by_coupling(Truncated(smart=False)), "one person"
+        "C6", "exact._engine.LocalEngine._truncate", shared_weights, by_coupling(Truncated(smart=False)), "one person"
     ),
     Mutation(
         "D5",
@@ -381,14 +375,14 @@ MUTATIONS = [
         by_audit("relations", settings=NUMBERS),
         "likelier|Only one|sends|stops",
     ),
-    Mutation("D5", "local.device.client._clipped", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
+    Mutation("D5", "local.device._client._clipped", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
     Mutation(
-        "D5", "local.device.client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
+        "D5", "local.device._client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
     ),
-    Mutation("D12", "local.study.conversation.Partition.next", asked_again, by_audit("svsm"), "ask the same people"),
+    Mutation("D12", "local.study._conversation.Partition.next", asked_again, by_audit("svsm"), "ask the same people"),
     Mutation(
         "E7",
-        "privacy.sampling.samplers._MARGIN",
+        "privacy.sampling._samplers._MARGIN",
         close_is_good_enough,
         by_test(
             "tests/privacy/sampling/test_samplers.py", "test_numbers_at_the_edge_are_looked_at_closely", Fraction(1, 3)
@@ -396,19 +390,19 @@ MUTATIONS = [
         "test_numbers_at_the_edge",
     ),
     Mutation(
-        "E8", "privacy.meter.Meter.rate", doubled_exponent, by_coupling(OCCURRING, REPLACED), "can reveal 1, and 0.5"
+        "E8", "privacy._meter.Meter.rate", doubled_exponent, by_coupling(OCCURRING, REPLACED), "can reveal 1, and 0.5"
     ),
     Mutation(
         "E9",
-        "curator.steps.itemset_choice.ItemsetChoice.run",
+        "curator.steps._itemset_choice.ItemsetChoice.run",
         kth_released,
         by_coupling(OCCURRING),
         "differ in their facts",
     ),
-    Mutation("E11", "exact.engine.count_of_rank", smallest_mined, by_coupling(OCCURRING), "one person moves a score"),
+    Mutation("E11", "exact._engine.count_of_rank", smallest_mined, by_coupling(OCCURRING), "one person moves a score"),
     Mutation(
         "E11",
-        "exact.engine.count_of_rank",
+        "exact._engine.count_of_rank",
         smallest_mined,
         lambda: exact(OCCURRING, ONE, ADDED).why,
         "differ by a factor of exp",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from discreet import MisuseError
-from discreet.auditing.neighbours import AuditQuestion, NeighbourPair, baskets, battery, questions, small
+from discreet.auditing._neighbours import AuditQuestion, NeighbourPair, baskets, battery, questions, small
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy import Budget, Neighbours
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 

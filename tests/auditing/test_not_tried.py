@@ -1,5 +1,6 @@
 """Where nothing was tried, no attempt and no verdict says that a claim stands."""
 
+# internals: this module removes the attempts of each audit, study audits included.
 from __future__ import annotations
 
 import io
@@ -12,17 +13,24 @@ from rich.console import Console
 import running
 from auditing import planted
 from discreet import auditing
-from discreet.auditing import Attempt, Verdict, audit, coupled, local, local_talk, relations
-from discreet.auditing import exact as enumerating
-from discreet.auditing.replayed import replayed
-from discreet.auditing.statistical import statistical
-from discreet.auditing.whole import whole
-from discreet.collector import auditing as of_studies
-from discreet.collector.study_file import StudyPlan
-from discreet.curator.mechanisms.clipped import ClippedCounting
+from discreet.auditing import (
+    Attempt,
+    Verdict,
+    _coupled as coupled,
+    _exact as enumerating,
+    _local as local,
+    _local_talk as local_talk,
+    _relations as relations,
+    audit,
+)
+from discreet.auditing._replayed import replayed
+from discreet.auditing._statistical import statistical
+from discreet.auditing._whole import whole
+from discreet.collector import StudyPlan, _auditing as of_studies
+from discreet.curator.mechanisms import ClippedCounting
 from discreet.curator.mechanisms.count import Count
 from discreet.errors import MisuseError
-from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy import Budget, Neighbours
 
 ONE, ADDED = Budget.of(1), Neighbours.ADD_REMOVE
 NOTHING = Attempt(means="exact", stands=True, loss=0.0, tried="nothing")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from auditing import planted
-from discreet.auditing.coupled import coupled
-from discreet.exact.query import Kth, Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
+from discreet.auditing._coupled import coupled
+from discreet.exact import Kth, Supports
+from discreet.planning import trial
+from discreet.privacy import Budget, Neighbours
 
 ONE, ADDED = Budget.of(1), Neighbours.ADD_REMOVE
 

@@ -1,5 +1,6 @@
 """The audit finds bugs that were planted, and passes what has none."""
 
+# internals: this module plants a wrong charge in the meter.
 from __future__ import annotations
 
 from fractions import Fraction
@@ -10,15 +11,13 @@ import pytest
 
 from auditing import planted
 from discreet import Vocabulary
-from discreet.auditing.coupled import coupled
-from discreet.auditing.exact import exact
-from discreet.auditing.statistical import statistical
-from discreet.auditing.steps import Chose, Differs, compare
+from discreet.auditing._coupled import coupled
+from discreet.auditing._exact import exact
+from discreet.auditing._statistical import statistical
+from discreet.auditing._steps import Chose, Differs, compare
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.privacy import meter as meter_module
-from discreet.privacy.budget import Budget, Charge, Neighbours
-from discreet.privacy.meter import Candidates, Meter
+from discreet.privacy import Budget, Candidates, Charge, Meter, Neighbours, _meter as meter_module
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE = Budget.of(1)

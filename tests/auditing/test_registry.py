@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.auditing import coupled as coupling
-from discreet.auditing.coupled import coupled
-from discreet.auditing.exact import exact
-from discreet.auditing.statistical import statistical
-from discreet.privacy.budget import Budget, Neighbours
+from discreet.auditing import _coupled as coupling
+from discreet.auditing._coupled import coupled
+from discreet.auditing._exact import exact
+from discreet.auditing._statistical import statistical
+from discreet.privacy import Budget, Neighbours
 from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet.auditing import relations as audited
-from discreet.publish import relations as door
+from discreet.auditing import _relations as audited
+from discreet.exact import engine_of
+from discreet.publish import RelationCase, metered_relations
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +27,13 @@ def test_the_claim_stands(more):
 
 
 def test_a_note_that_depends_on_the_data_is_found(monkeypatch):
-    right = door.metered_relations
+    right = metered_relations
 
-    def peeking(job, meter, engine=door.engine_of):
+    def peeking(job, meter, engine=engine_of):
         release = right(job, meter, engine)
         return replace(release, notes=(*release.notes, f"{len(job.baskets)} people"))
 
-    monkeypatch.setattr(door, "metered_relations", peeking)
+    monkeypatch.setattr(audited, "metered_relations", peeking)
     verdict = discreet.audit("release-relations", epsilon=1)
     assert not verdict.stands
     assert "notes" in verdict.attempts[0].why
@@ -40,24 +41,24 @@ def test_a_note_that_depends_on_the_data_is_found(monkeypatch):
 
 def test_pairs_of_items_that_were_not_released_are_found(monkeypatch):
     """Pairs among the items that are truly the most frequent, and not among those that noise chose."""
-    right = door.RelationCase.pairs
+    right = RelationCase.pairs
 
     def exact(job, chosen):
         best = (-job.listed.item_counts).argsort(kind="stable")[: len(chosen)]
         best.sort()
         return right(job, best.astype(chosen.dtype))
 
-    monkeypatch.setattr(door.RelationCase, "pairs", exact)
+    monkeypatch.setattr(RelationCase, "pairs", exact)
     assert not discreet.audit("release-relations", epsilon=1).stands
 
 
 def test_counting_a_person_twice_is_found(monkeypatch):
-    right = door.metered_relations
+    right = metered_relations
 
-    def doubled(job, meter, engine=door.engine_of):
+    def doubled(job, meter, engine=engine_of):
         return right(job, meter, lambda baskets: Twice(engine(baskets)))
 
-    monkeypatch.setattr(door, "metered_relations", doubled)
+    monkeypatch.setattr(audited, "metered_relations", doubled)
     assert not discreet.audit("release-relations", epsilon=1).stands
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from auditing import decisions, planted
-from discreet.auditing.replayed import replayed
+from discreet.auditing._replayed import replayed
 from discreet.curator.mechanisms import auto
-from discreet.exact.query import Supports
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.sealed import unsealed
+from discreet.exact import Supports
+from discreet.privacy import Budget, Neighbours, unsealed
 from discreet.registry import mechanisms
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE

@@ -7,11 +7,10 @@ from math import log
 import pytest
 from scipy.stats import beta, binom
 
-from discreet.auditing.statistical import Event, bound, lower, statistical, told
+from discreet.auditing._statistical import Event, bound, lower, statistical, told
 from discreet.curator.mechanisms.count import Count
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Charge, Neighbours
-from discreet.privacy.sealed import unsealed
+from discreet.planning import trial
+from discreet.privacy import Budget, Charge, Neighbours, unsealed
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(1, 10), (5, 10), (10, 10), (3, 1000), (700, 1000), (1, 1)])

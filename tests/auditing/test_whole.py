@@ -1,5 +1,6 @@
 """The whole way: what a person changes in a file that is read changes nothing in what is saved but charged values."""
 
+# internals: this module plants decisions that depend on unpaid data in resolving and running.
 from __future__ import annotations
 
 from dataclasses import replace
@@ -7,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.auditing import whole as auditing
-from discreet.auditing.whole import READERS, SAVED, SEGMENTS, _cases, whole
-from discreet.baskets.core import Vocabulary
+from discreet.auditing import _whole as auditing
+from discreet.auditing._whole import READERS, SAVED, SEGMENTS, _cases, whole
+from discreet.baskets import Vocabulary
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.exact.engine import LocalEngine
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.publish import resolving, run
-from discreet.publish.result import Release
+from discreet.exact import LocalEngine
+from discreet.privacy import Budget, Neighbours
+from discreet.publish import Release, _resolving as resolving, _run as run
 from discreet.registry import mechanisms
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE

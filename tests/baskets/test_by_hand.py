@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Pairs, Segments, Sequences, Vocabulary
+from discreet.baskets import Baskets, Pairs, Segments, Sequences, Vocabulary
 from discreet.errors import InputError
 
 ITEMS = Vocabulary(["milk", "tea"])

@@ -8,11 +8,10 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from discreet import Baskets, Vocabulary
-from discreet.baskets.core import Segments, starts
+from discreet.baskets import Segments, starts
 
 BASKET = st.frozensets(st.integers(0, 5), max_size=4)
 PERSON = st.lists(BASKET, min_size=1, max_size=6)

@@ -1,16 +1,16 @@
+# internals: this module draws as many picks as the kernel has room for.
 import itertools
 import lzma
 import os
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets import generate
-from discreet.baskets.generate import (
+from discreet.baskets import (
     QUEST_PRESETS,
+    _generate as generate,
     groceries,
     groceries_catalogue,
     groceries_rows,
@@ -18,7 +18,8 @@ from discreet.baskets.generate import (
     quest,
 )
 from discreet.errors import InputError, MisuseError
-from discreet.kernels.generate import MAX_PICKS, fill_baskets
+from discreet.kernels import fill_baskets
+from discreet.kernels._generate import MAX_PICKS
 from naive.generate import fill_baskets as naive_fill_baskets
 
 

@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 import discreet
-from discreet.baskets.generate_census import ATTRIBUTES, census
+from discreet.baskets import census
+from discreet.baskets._generate_census import ATTRIBUTES
 from discreet.errors import MisuseError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.baskets.generate_crowds import bulk_buyers, zipf
+from discreet.baskets import bulk_buyers, zipf
 from discreet.errors import MisuseError
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.baskets.generate_relations import applets, cascades, viewings
+from discreet.baskets import applets, cascades, viewings
 from discreet.errors import MisuseError
-from discreet.exact.relations import relations
+from discreet.exact import relations
 
 KINDS = [applets, cascades, viewings]
 

@@ -13,10 +13,9 @@ from pyarrow import feather, parquet
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.baskets.hierarchy import Hierarchy, generalised
+from discreet.baskets import Hierarchy, generalised
 from naive import lineage as naive
-from strategies import baskets as some_baskets
-from strategies import forests
+from strategies import baskets as some_baskets, forests
 
 SHAPE = (
     "A hierarchy is a table of two columns, an item and what stands right above it; or of more, an item and what "

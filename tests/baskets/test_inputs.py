@@ -19,12 +19,11 @@ import pytest
 
 import discreet
 from discreet import InputError, LimitError, MisuseError, NobodyError
-from discreet.baskets import databases, remote
-from discreet.baskets.allowance import Allowance
-from discreet.baskets.databases import workspace
-from discreet.baskets.feather import declared
-from discreet.baskets.formats import FileFormat
-from discreet.baskets.remote import opened_address
+from discreet.baskets import Allowance, _databases as databases, _remote as remote
+from discreet.baskets._databases import workspace
+from discreet.baskets._feather import declared
+from discreet.baskets._formats import FileFormat
+from discreet.baskets._remote import opened_address
 from running import run
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from discreet import InputError
-from discreet.baskets.core import starts
-from discreet.baskets.lineage import DEEPEST, Lineage, recoded
+from discreet.baskets import Lineage, recoded, starts
+from discreet.baskets._lineage import DEEPEST
 from naive import lineage as naive
 from strategies import forests
 

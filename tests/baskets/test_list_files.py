@@ -7,9 +7,8 @@ import pytest
 import discreet
 import running
 from discreet import InputError, MisuseError
-from discreet.baskets.core import Vocabulary
-from discreet.baskets.list_files import nearest_labels, read_itemset_file, read_labels
-from discreet.baskets.recoding import from_file, noted_list
+from discreet.baskets import Vocabulary, from_file, noted_list, read_itemset_file
+from discreet.baskets._list_files import nearest_labels, read_labels
 
 SHOP = Vocabulary(["milk", "milk, whole", "tea", "whole milk", "yogurt"])
 WANTED = [["whole milk", "yogurt"], ["tea"]]

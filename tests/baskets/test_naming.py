@@ -7,7 +7,7 @@ import pytest
 import discreet
 import running
 from discreet import InputError, MisuseError
-from discreet.baskets.naming import Names
+from discreet.baskets._naming import Names
 
 FILMS = {"838": "Emma (1996)", "26887": "Emma (1996)", "1": "Toy Story", "51662": "300", "300": "Quiz Show"}
 # Everyone in the first half has seen one Emma, everyone in the second half the other.

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import DiscreetError
-from discreet.baskets.redaction import failed
-from discreet.cli.app import app
+from discreet.baskets._redaction import failed
+from discreet.cli import app
 
 SECRET = "HIVtest"
 TABLE: dict[str, Any] = {"person": "who", "item": "what"}

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Pairs, Segments, Sequences, Vocabulary
-from discreet.baskets.queries import check_query
+from discreet.baskets import Baskets, Pairs, Segments, Sequences, Vocabulary
+from discreet.baskets._queries import check_query
 from discreet.errors import DiscreetError, InputError, MisuseError
 
 SALES = {"customer": [1, 1, 2], "product": ["tea", "milk", "tea"]}

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets import streams
+from discreet.baskets import _streams as streams
 from running import plain
 
 

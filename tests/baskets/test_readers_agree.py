@@ -29,10 +29,9 @@ import zstandard
 from scipy import sparse
 
 import discreet
-from discreet.baskets.core import Sequences, Vocabulary
-from discreet.baskets.resample import resample
+from discreet.baskets import Sequences, Vocabulary, resample
 from discreet.errors import MisuseError
-from discreet.exact.relations import relations
+from discreet.exact import relations
 
 NUMBERS: list[list[Any]] = [[30, 2], [], [2, 2, 700], [100_000, 30, 2, 30], [], [9]]
 NAMES: list[list[Any]] = [["tea", "milk"], [], ["milk", "milk", "Éclair"], ["oat bar", "tea", "tea"], [], ["10"]]

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import Baskets
-from discreet.baskets.recoding import item_list, onto
-from discreet.cli.app import app
-from discreet.planning.trial import trial
+from discreet.baskets import item_list, onto
+from discreet.cli import app
+from discreet.planning import trial
 
 NOBODY: list[set[object]] = []
 # Data with nobody, with one person and with three; items as numbers, as names, and as names that read as numbers.

@@ -19,8 +19,7 @@ from scipy import sparse
 
 import discreet
 from discreet import InputError, MisuseError, NobodyError
-from discreet.baskets.core import Vocabulary
-from discreet.baskets.redaction import hidden, public_name, public_path
+from discreet.baskets import Vocabulary, hidden, public_name, public_path
 from running import plain
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}

@@ -3,10 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.baskets import core as module
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
-from discreet.baskets.generate import quest
-from discreet.baskets.resample import resample
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, _core as module, quest, resample
 from discreet.errors import MisuseError
 
 

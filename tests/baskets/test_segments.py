@@ -13,9 +13,7 @@ import pytest
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.baskets.core import Segments
-from discreet.baskets.recoding import onto
-from discreet.baskets.resample import resample
+from discreet.baskets import Segments, onto, resample
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
 ROWS = [(7, "tea", "north"), (7, "milk", "north"), (3, "tea", "south"), (5, None, "north"), (3, "rice", None)]

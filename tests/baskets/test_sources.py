@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.baskets.frames import arrow_stream, has, is_spark_frame
+from discreet.baskets import is_spark_frame
+from discreet.baskets._frames import arrow_stream, has
 from discreet.errors import MisuseError
 
 
@@ -38,7 +39,7 @@ def test_a_frame_of_spark_connect_goes_to_spark(monkeypatch: pytest.MonkeyPatch)
         asked.append(type(source))
         return discreet.read([{"tea"}])
 
-    monkeypatch.setattr("discreet.spark.reading.read_frame", read_frame)
+    monkeypatch.setattr("discreet.spark._reading.read_frame", read_frame)
     for kind in (frame, derived):
         assert discreet.read(kind(), person="person", item="item").people == 1
     assert asked == [frame, derived]

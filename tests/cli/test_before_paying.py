@@ -124,7 +124,8 @@ def test_what_to_expect_is_about_what_comes():
     look = discreet.preview(baskets, top=3, epsilon=1, items="public", mechanism="exponential")
     made = discreet.release(baskets, top=3, epsilon=1, items="public", mechanism="exponential").patterns
     assert look.found == len(made) == 3
-    assert look.margin == pytest.approx(float((made.high - made.counts)[0]), abs=1)
+    # The count of tea may be reconciled with the number of people; 900 of 1,200 are 18 margins below it.
+    assert look.margin == pytest.approx(float((made.high - made.counts)[-1]), abs=1)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_labels_of_a_ranking_are_public_by_declaration_alone():
 
 def test_a_reworded_text_leaks_no_item(monkeypatch):
     # What is shown of a question must decide nothing: items that no pattern has stay out of every result.
-    from discreet.publish.question import Question
+    from discreet.publish import Question
 
     monkeypatch.setattr(Question, "record", {"items": "otherwise"})
     baskets = [{"tea", "milk"}] * 500 + [{"secret"}]

@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 
 import discreet
-import discreet.exact.mine as exact
-from discreet.cli import options, plan, simulate
-from discreet.cli.app import PANELS, app
+from discreet.cli import _plan as plan, _simulate as simulate, app, options
+from discreet.cli._app import PANELS
 from running import DISCREET, plain, run
 
 
@@ -307,7 +306,7 @@ class TestMistakes:
         def broken(*_, **__):
             raise ZeroDivisionError("secret")
 
-        monkeypatch.setattr(exact, "mine", broken)
+        monkeypatch.setattr("discreet.exact.mine", broken)
         done = run("mine", basket_file, "--top", 1)
         assert done.returncode == 1
         assert done.stderr == (
@@ -354,7 +353,7 @@ def test_interrupt_is_heard_while_compiled_code_runs(tmp_path):
 def test_progress_only_on_a_terminal(tmp_path):
     slow = (
         "import sys, time\n"
-        "from discreet.cli.progress import ProgressBar\n"
+        "from discreet.cli._progress import ProgressBar\n"
         "with ProgressBar('counting') as bar:\n"
         "    for step in range(30):\n        time.sleep(0.06)\n        bar((step + 1) / 30)\n"
     )
@@ -399,7 +398,7 @@ def test_warmup_compiles_all_that_commands_use(tmp_path):
     code = (
         "import sys\n"
         "from discreet.cli import main\n"
-        "from discreet.kernels.tiers import Kernel, recording\n"
+        "from discreet.kernels._tiers import Kernel, recording\n"
         "def run(*words):\n"
         "    sys.argv = ['discreet', *words]\n"
         "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, words\n"
@@ -411,7 +410,7 @@ def test_warmup_compiles_all_that_commands_use(tmp_path):
         "run('rules', 'm.json', '-o', 'r.json')\n"
         "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '-o', 'p.json')\n"
         # As where data are too large for the layouts of small ones.
-        "from discreet.exact import rows, search\n"
+        "from discreet.exact import _rows as rows, _search as search\n"
         "search._MAX_BITMAP_BYTES, rows._MAX_MEMORY_FACTOR, rows._FREE_BYTES = -1, 0, -1\n"
         "run('mine', 'b.dat', '--min-count', '1', '--kind', 'closed', '-o', 'm.json')\n"
         "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '--mechanism', 'bases',"
@@ -437,8 +436,8 @@ def test_help_teaches_with_examples():
 @pytest.mark.parametrize(
     ("module", "told"),
     [
-        ("discreet.cli.signals", "its own code cannot be loaded (ModuleNotFoundError)"),
-        ("discreet.exact.mine", "a package cannot be loaded: import of discreet.exact.mine halted; "),
+        ("discreet.cli._signals", "its own code cannot be loaded (ModuleNotFoundError)"),
+        ("discreet.exact._mine", "a package cannot be loaded: import of discreet.exact._mine halted; "),
     ],
 )
 def test_code_that_cannot_be_loaded(basket_file, module, told):

@@ -8,8 +8,8 @@ import pyarrow.csv as csv
 import pytest
 
 import running
-from discreet.baskets.generate import groceries_rows
-from discreet.results.comparison import Comparison
+from discreet.baskets import groceries_rows
+from discreet.results import Comparison
 
 QUICK = ["--top", "5", "--epsilon", "0.5,1", "--mechanism", "bases,truncated", "--runs", "2", "--seed", "7"]
 READ = ["sales.csv", "--person", "customer", "--item", "product"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from discreet.cli.app import app
+from discreet.cli import app
 from running import DISCREET, plain, run
 
 RELEASE = ["release", "a.dat", "--top", "1", "--epsilon", "1", "--items", "public"]
@@ -106,9 +106,7 @@ RANK = ["rank", "a.csv", "--label", "label", "--score", "score", "--top", "1", "
 RANK += ["--sensitivity", "1", "--labels", "public"]
 
 
-@pytest.mark.parametrize(
-    ("words", "pays"), [(RELEASE, "discreet.publish.answer"), (RANK, "discreet.publish.ranking.rank")]
-)
+@pytest.mark.parametrize(("words", "pays"), [(RELEASE, "discreet.publish.answer"), (RANK, "discreet.publish.rank")])
 def test_from_paying_on_there_is_no_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], pays: str
 ) -> None:

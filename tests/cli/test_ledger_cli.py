@@ -15,8 +15,8 @@ import pytest
 
 import discreet
 import running
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy import Neighbours
+from discreet.privacy.ledger import Ledger
 
 
 def run(*arguments: object) -> running.Done:
@@ -129,8 +129,8 @@ class TestShow:
         code = (
             "import os, signal, sys\n"
             "from fractions import Fraction\n"
-            "from discreet.privacy.budget import Neighbours\n"
-            "from discreet.privacy.ledger.ledger import Ledger\n"
+            "from discreet.privacy._budget import Neighbours\n"
+            "from discreet.privacy.ledger._ledger import Ledger\n"
             "Ledger.open(sys.argv[1]).spend(\n"
             "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), baskets=None,\n"
             "    discovery_delta=Fraction(0),\n"

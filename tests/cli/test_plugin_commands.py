@@ -202,7 +202,7 @@ def test_shells_complete_them(shop):
 
 
 def test_a_command_that_is_distributed_apart_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.cli.plugin_commands.SEPARATE", {"elsewhere": "discreet-elsewhere"})
+    monkeypatch.setattr("discreet.cli._plugin_commands.SEPARATE", {"elsewhere": "discreet-elsewhere"})
     done = run(tmp_path, "elsewhere", "list")
     assert (done.returncode, done.stdout, done.stderr) == (
         1,

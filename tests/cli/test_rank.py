@@ -66,7 +66,7 @@ class TestRanking:
         def stop(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("discreet.publish.ranking.rank", stop)
+        monkeypatch.setattr("discreet.publish.rank", stop)
         told = f"discreet: interrupted. `discreet ledger show {ledger}` says what was paid.\n"
         assert run(*asked(pages, ledger=ledger)) == (130, "", told)
         assert run(*asked(pages)) == (130, "", "discreet: interrupted; no result was written.\n")

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.cli import delivery, progress
+from discreet.cli import _delivery as delivery, _progress as progress
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.exact.engine import LocalEngine
-from discreet.privacy.ledger.ledger import Ledger
-from discreet.publish.result import Release
+from discreet.exact import LocalEngine
+from discreet.privacy.ledger import Ledger
+from discreet.publish import Release
 from discreet.registry import everything, mechanism, mechanisms
-from discreet.results.patterns import Patterns
+from discreet.results import Patterns
 from running import DISCREET, plain, run, started
 
 BY = ("--by", "region", "--segments", "public")

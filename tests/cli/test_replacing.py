@@ -1,12 +1,13 @@
 """Files that commands are told to write to: ours are replaced, others only with `--force`."""
 
+# internals: this module replaces the server and the signer by ones that stop at once.
 from __future__ import annotations
 
 import json
 
 import pytest
 
-from discreet.cli.replacing import allow_replacing, check_replaceable
+from discreet.cli._replacing import allow_replacing, check_replaceable
 from discreet.errors import MisuseError
 from running import run
 
@@ -143,7 +144,7 @@ def test_a_file_of_a_service_or_a_ledger_is_never_replaced(folder, name):
 
 
 def test_the_names_of_protected_files_are_those_of_a_service():
-    from discreet.collector import serving, signing, storage
+    from discreet.collector import _serving as serving, _signing as signing, storage
     from discreet.protected import SERVICE_FILES
 
     assert set(SERVICE_FILES) == {signing.FILE, serving.LOCK, storage.FILE}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import Ledger
 from running import DISCREET, plain
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -118,7 +118,9 @@ def test_after_paying(tmp_path, number):
     ledger = tmp_path / "l.db"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     Ledger.create(ledger, epsilon=5)
-    patch = at("discreet.publish.door", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here")
+    patch = at(
+        "discreet.publish._door", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here"
+    )
     process = started(
         tmp_path, patch, "release", tmp_path / "b.dat", "--top", 1, "--epsilon", 1, "--items", "public",
         "--mechanism", "exponential", "--ledger", ledger, "-o", tmp_path / "r.json",
@@ -135,14 +137,14 @@ def test_after_paying(tmp_path, number):
 @pytest.mark.skipif(os.environ.get("DISCREET_JIT") == "0", reason="nothing is compiled")
 def test_while_something_is_compiled_that_swallows_interrupts(tmp_path):
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-    patch = at("discreet.kernels.jit", "import numba.core.dispatcher as d; d.Dispatcher.compile = deaf")
+    patch = at("discreet.kernels._jit", "import numba.core.dispatcher as d; d.Dispatcher.compile = deaf")
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1, compiled=True)
     here(process)
     assert stopped(process, signal.SIGINT) == (130, TOLD)
 
 
 def test_an_interrupt_in_a_destructor_is_not_lost(tmp_path):
-    patch = at("discreet.baskets.read", "Odd(); here()") + "\nclass Odd:\n    def __del__(self): here()\n"
+    patch = at("discreet.baskets._read", "Odd(); here()") + "\nclass Odd:\n    def __del__(self): here()\n"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1)
     here(process)
@@ -152,7 +154,7 @@ def test_an_interrupt_in_a_destructor_is_not_lost(tmp_path):
 def test_what_is_ignored_stays_ignored(tmp_path):
     # As under nohup.
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-    patch = at("discreet.baskets.read", "import os, signal; os.kill(os.getpid(), signal.SIGHUP)")
+    patch = at("discreet.baskets._read", "import os, signal; os.kill(os.getpid(), signal.SIGHUP)")
     patch = f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{patch}"
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1, "--format", "csv")
     out, told = process.communicate(timeout=60)
@@ -161,7 +163,7 @@ def test_what_is_ignored_stays_ignored(tmp_path):
 
 def test_a_library_leaves_signals_alone():
     code = (
-        "import signal, discreet, discreet.cli, discreet.cli.app\n"
+        "import signal, discreet, discreet.cli, discreet.cli._app\n"
         "discreet.mine([{1, 2}, {2}], min_count=1)\n"
         "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL,"
         " signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"

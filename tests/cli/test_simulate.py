@@ -10,8 +10,8 @@ import pytest
 
 import discreet
 import running
-from discreet.cli import simulate
-from discreet.local.study.outcome import Round
+from discreet.cli import _simulate as simulate
+from discreet.local.study import Round
 
 ROUNDS = ["which items", "how many candidates", "which candidates", "how many itemsets", "which itemsets"]
 
@@ -281,7 +281,7 @@ def test_what_cannot_be_parsed(asked):
 
 
 def test_the_device_side_needs_the_standard_library_alone():
-    code = "import sys, discreet.local.device.client; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, discreet.local.device._client; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "numba", "pyarrow", "duckdb", "rich", "typer"} & set(loaded)
 

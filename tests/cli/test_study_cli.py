@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.collector.serving import collector_in
+from discreet.collector import collector_in
 from running import DISCREET, plain, run
 
 STUDY = """\

@@ -9,19 +9,24 @@ from math import isqrt
 from random import Random
 from typing import Any
 
-from discreet.local.device.loss import WORD
-from discreet.local.oracle_steps.choice import means
-from discreet.local.study.conversation import Ask
-from discreet.local.study.pair_questions import (
+from discreet.local.device import WORD
+from discreet.local.oracle_steps import means
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CellOfBlock,
+    DeviceQuestion,
     Folded,
+    HowMany,
     HowManyRelations,
     Items,
+    Prefix,
     Projection,
     Relations,
     Valued,
+    Which,
     WhichRelations,
 )
-from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 from faults.mutating import mutants
 from faults.test_questions import changed
 from vectors.make import LIVE, WHO

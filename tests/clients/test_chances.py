@@ -1,5 +1,6 @@
 """What the client tells people of their report: its chances under any basket, beside the law that Python enumerates."""
 
+# internals: this module compares the law that the TypeScript client follows with the law of the audit.
 from __future__ import annotations
 
 import json
@@ -10,10 +11,8 @@ from random import Random
 import pytest
 
 from clients import asking, node
-from discreet.auditing.local_laws import law
-from discreet.local.device.answering import held
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.trust import check
+from discreet.auditing._local_laws import law
+from discreet.local.device import ANSWERS, check, held
 
 SEEDS = 5  # of a hash function, that the law goes through with the same chance each
 

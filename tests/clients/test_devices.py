@@ -8,8 +8,7 @@ import pytest
 
 from clients import node
 from collector.serving import plan_of, served
-from discreet.local.device.participant import Participant
-from discreet.local.device.sending import over_http
+from discreet.local.device import Participant, over_http
 from vectors.make_studies import PLAN, SIGNER, asked, study_document
 from vectors.reading import cases
 

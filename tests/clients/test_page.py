@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from clients import browser, node
-from discreet.baskets.hierarchy import Hierarchy
-from discreet.collector.documents import question_document, study_document, study_id
-from discreet.local.oracle_steps.choice import make
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.baskets import Hierarchy
+from discreet.collector import question_document, study_document, study_id
+from discreet.local.oracle_steps import make
+from discreet.local.study import Ask, CandidateList, Which, Who
 from vectors.make_studies import PLAN, SIGNER
 
 STATIC = node.FOLDER.parents[1] / "src" / "discreet" / "collector" / "static"

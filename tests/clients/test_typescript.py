@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clients import asking, node
-from discreet.local.device.client import client
+from discreet.local.device import client
 
 PAGE = (node.FOLDER.parents[1] / "docs" / "clients.md").read_text()
 BLOCKS = re.findall(r"^```js\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

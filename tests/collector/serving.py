@@ -15,18 +15,14 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from discreet.collector.core import StudyCore
-from discreet.collector.reasons import COUNTED
-from discreet.collector.serving import collector_in
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch
-from discreet.local.oracle import Answered
+from discreet.collector import COUNTED, ReportBatch, StudyCore, StudyPlan, collector_in
+from discreet.local import Answered
 from running import plain
 
 _CODE = """
 import sys, time
-from discreet.collector.limits import ConnectionLimits
-from discreet.collector.serving import serve
+from discreet.collector._limits import ConnectionLimits
+from discreet.collector._serving import serve
 options = eval(sys.argv[5])
 serve(sys.argv[1], port=int(sys.argv[2]), store=sys.argv[3] or None, rate=float(sys.argv[4]),
       ready=lambda address: print(address, flush=True), **options)

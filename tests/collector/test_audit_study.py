@@ -8,12 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.collector import collector
-from discreet.collector.auditing import served
-from discreet.collector.core import StudyCore
-from discreet.collector.documents import QUESTION, SignedText, question_document
-from discreet.collector.study_file import StudyPlan
-from discreet.local.study.conversation import Ask, Who
+from discreet.collector import StudyCore, StudyPlan, _collector as collector, question_document
+from discreet.collector._auditing import served
+from discreet.collector._documents import QUESTION, SignedText
+from discreet.local.study import Ask, Who
 from running import run
 
 PLAN = StudyPlan(

@@ -18,13 +18,20 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from discreet.collector.bodies import WorkLimit
-from discreet.collector.collector import StudyCollector
-from discreet.collector.core import StudyCore
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
-from discreet.collector.service import application
-from discreet.collector.serving import collector_in
-from discreet.collector.uploads import MOST_PIECE_BYTES, MOST_PIECE_REPORTS, ReportBatch
+from discreet.collector import (
+    ALREADY_COUNTED,
+    CODES,
+    COUNTED,
+    Reason,
+    RefusedRequest,
+    ReportBatch,
+    StudyCollector,
+    StudyCore,
+    collector_in,
+)
+from discreet.collector._bodies import WorkLimit
+from discreet.collector._service import application
+from discreet.collector._uploads import MOST_PIECE_BYTES, MOST_PIECE_REPORTS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import plan_of, served
@@ -112,7 +119,7 @@ def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeyp
 
 def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch):
     """Tokens that come twice, in one piece or in two, are counted once."""
-    monkeypatch.setattr("discreet.collector.uploads.MOST_PIECE_REPORTS", 3)
+    monkeypatch.setattr("discreet.collector._uploads.MOST_PIECE_REPORTS", 3)
     tokens = [bytes.fromhex(one) for one in collector.tokens("study", 8)]
     ask = StudyCore(collector.plan("study")).asks[0]
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])] * 12))

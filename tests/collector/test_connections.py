@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from discreet.collector.limits import address_group
-from discreet.collector.serving import bind_socket
+from discreet.collector._limits import address_group
+from discreet.collector._serving import bind_socket
 from discreet.errors import MisuseError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -346,7 +346,7 @@ class TestProxies:
 
     @pytest.mark.parametrize("proxy", ["*", "proxy.example.org", "10.0.0.1/8"])
     def test_what_is_no_address_is_refused(self, tmp_path, proxy):
-        from discreet.collector.serving import serve
+        from discreet.collector import serve
 
         with pytest.raises(MisuseError, match=r"trusted proxy"):
             serve(tmp_path / "new", port=0, trusted_proxies=[proxy])

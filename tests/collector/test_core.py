@@ -1,5 +1,6 @@
 """A study without a service: what follows from stored rounds, for every protocol, after a restart at any point."""
 
+# internals: this module makes the decomposition of a matrix fail.
 from __future__ import annotations
 
 import json
@@ -11,29 +12,13 @@ import numpy as np
 import pytest
 
 from discreet import registry
-from discreet.baskets.core import Baskets, Vocabulary, starts
-from discreet.collector.core import (
-    AddedUp,
-    AddUp,
-    CloseRound,
-    Conclude,
-    DraftRound,
-    OpenRound,
-    ScrubRound,
-    StoredRound,
-    StudyCore,
-    add_up,
-    as_text,
-)
-from discreet.collector.states import RoundState
-from discreet.collector.study_file import StudyPlan
+from discreet.baskets import Baskets, Vocabulary, starts
+from discreet.collector import AddedUp, RoundState, StoredRound, StudyCore, StudyPlan, add_up
+from discreet.collector._core import AddUp, CloseRound, Conclude, DraftRound, OpenRound, ScrubRound, as_text
 from discreet.errors import InputError, MisuseError
-from discreet.local.oracle import Answered
-from discreet.local.oracles.olh import OLH
-from discreet.local.study.conversation import Ask
-from discreet.local.study.pair_questions import NumberQuestion
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.local import Answered
+from discreet.local.oracles import OLH
+from discreet.local.study import Ask, CandidateList, NumberQuestion, SimulatedPeople, Which
 
 LIVE = [name for name, one in registry.protocols().items() if one.kind.live and one.package == "discreet"]
 ITEMS = tuple("abcdefghij")
@@ -139,7 +124,7 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
 
 def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
     """Make singular vectors as another processor might: a little off, and of opposite sign; or fewer that lead."""
-    from discreet.local.estimation import spectral
+    from discreet.local.estimation import _spectral as spectral
     from discreet.local.protocols import relations, relations_full, svd_fo
 
     def otherwise(matrix):

@@ -24,17 +24,25 @@ from uuid import uuid4
 import numpy as np
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from discreet.collector.collector import StudyCollector
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
-from discreet.collector.service import application
-from discreet.collector.serving import collector_in
-from discreet.collector.states import RoundState
-from discreet.collector.storage.store import StoreError
-from discreet.collector.uploads import ReportBatch, Upload, hashed, key_hash
+from discreet.collector import (
+    ALREADY_COUNTED,
+    CODES,
+    COUNTED,
+    Reason,
+    RefusedRequest,
+    ReportBatch,
+    RoundState,
+    StudyCollector,
+    Upload,
+    collector_in,
+    hashed,
+)
+from discreet.collector._service import application
+from discreet.collector._uploads import key_hash
+from discreet.collector.storage import StoreError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, plan_of, served
@@ -297,8 +305,9 @@ class TestConnections:
 
         import uvicorn
 
-        from discreet.collector.connections import bounded_protocol
-        from discreet.collector.limits import ConnectionCount, ConnectionLimits
+        from discreet.collector import ConnectionLimits
+        from discreet.collector._connections import bounded_protocol
+        from discreet.collector._limits import ConnectionCount
 
         async def application(scope, receive, send):
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
@@ -361,7 +370,7 @@ def test_a_fast_clock_of_one_server_ends_no_round(tmp_path, postgresql, monkeypa
     service = application(collector).state.service
     real = time.time
     for ahead, told in ((7200, "7,200 seconds ahead of"), (-30, "30 seconds behind"), (5, ""), (-5, "")):
-        monkeypatch.setattr("discreet.collector.collector.time", lambda ahead=ahead: real() + ahead)
+        monkeypatch.setattr("discreet.collector._collector.time", lambda ahead=ahead: real() + ahead)
         service.readiness.look_at_clock()
         service.readiness._clock_looked = float("-inf")
         collector.tick()

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from discreet.collector.reasons import REFUSALS, Reason
-from discreet.collector.service import problem
+from discreet.collector import REFUSALS, Reason
+from discreet.collector._service import problem
 
 
 @pytest.mark.parametrize("reason", Reason)

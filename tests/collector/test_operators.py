@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from answering import AnsweringSockets
-from discreet.collector.operators import RemoteOperator
+from discreet.collector._operators import RemoteOperator
 from discreet.errors import InputError
 from running import run
 

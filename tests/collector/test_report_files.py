@@ -1,5 +1,6 @@
 """Reports as Parquet files: written and read again, refused one by one, and a round from its text alone."""
 
+# internals: this module needs the crowd of the audit at its full size.
 from __future__ import annotations
 
 import json
@@ -15,24 +16,28 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet import registry
-from discreet.auditing import holdings
-from discreet.cli.app import app
-from discreet.collector import report_files
-from discreet.collector.collector import NotAddedUpError, StudyCollector
-from discreet.collector.core import add_up, added
-from discreet.collector.report_files import add_up_files, round_of, save_reports
-from discreet.collector.serving import collector_in
-from discreet.collector.states import RoundState
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import Upload, hashed
+from discreet.auditing import _holdings as holdings
+from discreet.cli import app
+from discreet.collector import (
+    RoundState,
+    StudyCollector,
+    StudyPlan,
+    Upload,
+    _report_files as report_files,
+    add_up,
+    add_up_files,
+    added,
+    collector_in,
+    hashed,
+    round_of,
+    save_reports,
+)
+from discreet.collector._collector import NotAddedUpError
 from discreet.errors import ClusterError, InputError, MisuseError
-from discreet.local.device.loss import WORD
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.study.asked import asked
-from discreet.local.study.conversation import Ask, Wanted, Who, converse
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.local import Answered
+from discreet.local.device import WORD
+from discreet.local.oracle_steps import oracles
+from discreet.local.study import Ask, CandidateList, SimulatedPeople, Wanted, Which, Who, asked, converse
 
 LIVE = [name for name, kind in oracles().items() if kind.live]
 PROTOCOLS = [name for name, one in registry.protocols().items() if one.kind.live]
@@ -72,7 +77,7 @@ def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, mon
     monkeypatch.setattr(report_files, "_ROW", 4)
     monkeypatch.setattr(report_files, "_ROWS", 10)
     monkeypatch.setattr(report_files, "_FILE", 40)
-    monkeypatch.setattr("discreet.collector.report_files.threads", lambda: 8)
+    monkeypatch.setattr("discreet.collector._report_files.threads", lambda: 8)
     ask = round_through(name.split()[-1])
     if name == "olh":
         ask = replace(ask, oracle=ask.oracle.numbered(1 << 18))

@@ -22,23 +22,30 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from discreet.collector.batcher import Batcher
-from discreet.collector.bodies import BodyLimit
-from discreet.collector.collector import Scrubbed
-from discreet.collector.core import StudyCore
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
-from discreet.collector.service import application
-from discreet.collector.serving import collector_in, serve
-from discreet.collector.signing import Signer
-from discreet.collector.states import RoundEvent
-from discreet.collector.study_file import TEMPLATE, StudyPlan
-from discreet.collector.uploads import HEAD, MOST_BATCH, ReportBatch, Upload, upload_of
+from discreet.collector import (
+    ALREADY_COUNTED,
+    CODES,
+    COUNTED,
+    TEMPLATE,
+    Reason,
+    RefusedRequest,
+    ReportBatch,
+    RoundEvent,
+    Signer,
+    StudyCore,
+    StudyPlan,
+    Upload,
+    collector_in,
+    serve,
+)
+from discreet.collector._batcher import Batcher
+from discreet.collector._bodies import BodyLimit
+from discreet.collector._collector import Scrubbed
+from discreet.collector._service import application
+from discreet.collector._uploads import HEAD, MOST_BATCH, upload_of
 from discreet.errors import InputError
-from discreet.local.device.client import client
-from discreet.local.device.documents import QUESTION
-from discreet.local.device.ed25519 import verified
-from discreet.local.device.participant import Participant
-from discreet.results.files import load
+from discreet.local.device import QUESTION, Participant, client, verified
+from discreet.results import load
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, attack, plan_of, served
@@ -576,7 +583,7 @@ class TestBodies:
         assert holding.held == 0
 
     def test_a_slow_body_may_come_again_and_one_that_is_left_is_no_fault(self, tmp_path, monkeypatch, caplog):
-        monkeypatch.setattr("discreet.collector.bodies.BODY_SECONDS", 0.2)
+        monkeypatch.setattr("discreet.collector._bodies.BODY_SECONDS", 0.2)
         collector = collector_in(tmp_path)
         collector.open_study(plan_of())
 
@@ -782,7 +789,7 @@ class TestTidying:
                 time.sleep(0.05)
 
     def test_a_scrubbing_that_left_something_behind_says_so(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("discreet.collector.storage.sql._SCRUBBING", 0.1)
+        monkeypatch.setattr("discreet.collector.storage._sql._SCRUBBING", 0.1)
         collector = collector_in(tmp_path)
         collector.open_study(plan_of(scrub="hand"))
         collector.close("study")

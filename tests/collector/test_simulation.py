@@ -10,23 +10,25 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary, starts
-from discreet.baskets.hierarchy import Hierarchy, generalised
-from discreet.collector import crowd
-from discreet.collector.core import AddedUp
-from discreet.collector.crowd import SimulatedDevices
-from discreet.collector.reasons import COUNTED, REFUSALS, Reason, problem_fields
-from discreet.collector.serving import collector_in
-from discreet.collector.simulation import tried
-from discreet.collector.states import RoundState
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch
+from discreet.baskets import Baskets, Hierarchy, Vocabulary, generalised, starts
+from discreet.collector import (
+    COUNTED,
+    REFUSALS,
+    AddedUp,
+    Reason,
+    ReportBatch,
+    RoundState,
+    StudyPlan,
+    _crowd as crowd,
+    collector_in,
+    tried,
+)
+from discreet.collector._crowd import SimulatedDevices
+from discreet.collector._reasons import problem_fields
 from discreet.errors import InputError, MisuseError
-from discreet.local.device.client import client
-from discreet.local.device.documents import study_of
-from discreet.local.oracle_steps.codec import flatten_report
-from discreet.local.study.seeded_words import SeededWords, seed_of
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.local.device import client, study_of
+from discreet.local.oracle_steps import flatten_report
+from discreet.local.study import SeededWords, SimulatedPeople, seed_of
 
 ITEMS, PEOPLE, RUNS = tuple("abcdefgh"), 8_000, 30
 SETTINGS = {"pairs": {"items": 4, "support": 8}}

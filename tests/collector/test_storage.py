@@ -18,13 +18,20 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from discreet.collector.batcher import Batcher
-from discreet.collector.collector import StudyCollector
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
-from discreet.collector.states import RoundEvent, RoundState
-from discreet.collector.storage import opened
-from discreet.collector.storage.store import BLOCK, Enrolled, StoreError, StudyRecord
-from discreet.collector.uploads import Upload
+from discreet.collector import (
+    ALREADY_COUNTED,
+    CODES,
+    COUNTED,
+    Reason,
+    RefusedRequest,
+    RoundEvent,
+    RoundState,
+    StudyCollector,
+    Upload,
+)
+from discreet.collector._batcher import Batcher
+from discreet.collector.storage import StoreError, StudyRecord, opened
+from discreet.collector.storage._store import BLOCK, Enrolled
 from discreet.errors import MisuseError
 from running import plain
 
@@ -317,7 +324,7 @@ _CLOSED_WHILE_USED = """
 import sys, threading
 from pathlib import Path
 from discreet.collector.storage import opened
-from discreet.collector.storage.store import StoreError
+from discreet.collector.storage._store import StoreError
 
 def use(store, begun):
     try:
@@ -441,7 +448,7 @@ class TestSQLite(StoreSuite):
         assert log.read_bytes() == b""
 
     def test_what_is_scrubbed_while_another_reads_goes_from_the_log_afterwards(self, asked, tmp_path, monkeypatch):
-        monkeypatch.setattr("discreet.collector.storage.sql._SCRUBBING", 0.1)
+        monkeypatch.setattr("discreet.collector.storage._sql._SCRUBBING", 0.1)
         told = bytes.fromhex("efbeadde0df0feca")
         asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
         reader = sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)
@@ -527,7 +534,7 @@ class TestPostgreSQL(StoreSuite):
         assert self.dead(asked) == 0
         asked.take("study", upload([21]))
         assert not asked.tidy()  # not at once: every few seconds
-        monkeypatch.setattr("discreet.collector.storage.postgresql._TIDY", 0)
+        monkeypatch.setattr("discreet.collector.storage._postgresql._TIDY", 0)
         assert asked.tidy()
         assert self.dead(asked) == 0
 

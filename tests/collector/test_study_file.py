@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from discreet.collector.study_file import TEMPLATE, StudyPlan, read_study
+from discreet.collector import TEMPLATE, StudyPlan, read_study
 from discreet.errors import InputError, MisuseError
 
 GOOD = """\

@@ -1,5 +1,6 @@
 """What travels in: batches down to the bytes, one report as JSON, and the reasons of a refusal."""
 
+# internals: this module needs the refusals after which devices stop.
 from __future__ import annotations
 
 import contextlib
@@ -11,18 +12,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.collector.reasons import CODES, COUNTED, REFUSALS, Reason, RefusedRequest
-from discreet.collector.service import problem
-from discreet.collector.states import TRANSITIONS, RoundEvent, RoundState, after, before
-from discreet.collector.uploads import MOST_BATCH, MOST_ONE, ReportBatch, one_report, upload_of
+from discreet.collector import (
+    CODES,
+    COUNTED,
+    REFUSALS,
+    Reason,
+    RefusedRequest,
+    ReportBatch,
+    RoundEvent,
+    RoundState,
+    after,
+    before,
+)
+from discreet.collector._service import problem
+from discreet.collector._states import TRANSITIONS
+from discreet.collector._uploads import MOST_BATCH, MOST_ONE, one_report, upload_of
 from discreet.errors import MisuseError
-from discreet.local.device.client import client
-from discreet.local.device.sending import ANOTHER_TOKEN, FINAL
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.local.device import client
+from discreet.local.device._sending import ANOTHER_TOKEN, FINAL
+from discreet.local.study import Ask, CandidateList, Which, Who
 from vectors.reading import cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire.md"

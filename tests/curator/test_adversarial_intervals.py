@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings, target
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st, target
 
 from csr import csr
-from discreet.baskets.core import Baskets, Vocabulary
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Supports
-from discreet.planning.trial import trial
-from discreet.results.itemsets import Itemsets
+from discreet.baskets import Baskets, Vocabulary
+from discreet.exact import LocalEngine, Supports
+from discreet.planning import trial
+from discreet.results import Itemsets
 
 
 @dataclass(frozen=True)

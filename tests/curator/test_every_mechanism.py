@@ -4,6 +4,7 @@ The law of a release: once a budget is spent, adding one person changes nothing 
 trouble. What the noise that was drawn costs adds up to the guarantee. Intervals hold the true counts.
 """
 
+# internals: this module watches the shares that mechanisms ask of the meter.
 from __future__ import annotations
 
 import csv
@@ -19,15 +20,11 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.core import Baskets, Vocabulary, starts
-from discreet.baskets.generate import groceries
+from discreet.baskets import Baskets, Vocabulary, groceries, starts
 from discreet.cli import main
-from discreet.privacy import meter as metering
-from discreet.privacy.budget import Charge, Neighbours, compose
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish import Case, carry_out, metered
-from discreet.publish.result import Release
+from discreet.privacy import Charge, Meter, Neighbours, _meter as metering, compose
+from discreet.privacy.sampling import SimulationSource
+from discreet.publish import Case, Release, carry_out, metered
 from discreet.registry import mechanisms
 from questions import case
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.planning.trial import trial
+from discreet.planning import trial
 from discreet.registry import mechanisms
-from discreet.results.intervals import lower_doubtful
+from discreet.results import lower_doubtful
 
 PEOPLE = 2_000
 # Four items that half of the people hold each, and 96 that nobody does.

@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.generate import groceries, quest
-from discreet.curator.problem import Problem
-from discreet.curator.steps import winners
-from discreet.curator.steps.cell_estimates import NORMAL, fit_cells
-from discreet.curator.steps.clipped_counting import choose_total, count_clipped, measure_histogram
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Cells, Supports
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine
-from discreet.results.itemsets import Itemsets
+from discreet.baskets import groceries, quest
+from discreet.curator import Problem
+from discreet.curator.steps import _winners as winners, choose_total, count_clipped, fit_cells, measure_histogram
+from discreet.curator.steps._cell_estimates import NORMAL
+from discreet.exact import Cells, LocalEngine, Supports
+from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 
 # A prediction is right within this factor, over or under. With fixed seeds there are no false alarms.
 WITHIN = 1.5

@@ -13,8 +13,8 @@ import pytest
 from typer.main import get_command
 
 from discreet import errors, registry
-from discreet.cli.app import app
-from discreet.results.formats import FORMATS, ROW_FORMATS
+from discreet.cli import app
+from discreet.results import FORMATS, ROW_FORMATS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -4,6 +4,7 @@ A block whose line before says a path, as `grocer/pyproject.toml`:, is written t
 `pip install`, the package that was written is found; nothing is installed where the tests run.
 """
 
+# internals: this module shortens the audits that the pages show.
 from __future__ import annotations
 
 import doctest
@@ -25,9 +26,9 @@ from typer.testing import CliRunner
 import discreet
 import discreet_lab
 import strangers
-from discreet.auditing import coupled as coupling
-from discreet.baskets.generate import groceries_rows
-from discreet.cli.app import app
+from discreet.auditing import _coupled as coupling
+from discreet.baskets import groceries_rows
+from discreet.cli import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts)]

@@ -11,7 +11,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
 import discreet
-from discreet.baskets.generate import groceries_rows
+from discreet.baskets import groceries_rows
 from notebooks import notebook_kernel, run_cell
 
 README = (Path(__file__).parents[2] / "README.md").read_text()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from discreet.cli.app import app
+from discreet.cli import app
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 35

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from discreet.baskets.lineage import Lineage
-from discreet.exact.antichains import Forest
-from discreet.exact.universe import Universe
-from discreet.privacy.sampling.sources import SimulationSource
+from discreet.baskets import Lineage
+from discreet.exact import Universe
+from discreet.exact._antichains import Forest
+from discreet.privacy.sampling import SimulationSource
 from naive import lineage as naive
 from strategies import forests
 

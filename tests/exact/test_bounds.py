@@ -6,11 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from discreet import MisuseError
-from discreet.exact.bounds import degree_bound
+from discreet.exact._bounds import degree_bound
 
 ITEMS = 7
 

@@ -6,15 +6,13 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.baskets.core import starts
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import PARTS, Clipped, Held, Supports
-from discreet.results.itemsets import Itemsets
+from discreet.baskets import starts
+from discreet.exact import PARTS, Clipped, Held, LocalEngine, Supports
+from discreet.results import Itemsets
 from naive import clipping as naive
 
 ITEMS = 6

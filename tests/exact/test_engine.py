@@ -6,22 +6,16 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
 import strategies
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
-from discreet.baskets.core import starts
+from discreet.baskets import starts
 from discreet.checks import UNBOUNDED
-from discreet.exact import engine as engine_module
-from discreet.exact import rows as layout
-from discreet.exact import search
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import (
+from discreet.exact import (
     PARTS,
     BasketCount,
-    BasketQuery,
     BasketsEach,
     Cells,
     Clipped,
@@ -29,12 +23,17 @@ from discreet.exact.query import (
     Kth,
     KthClipped,
     Largest,
+    LocalEngine,
     Query,
     Sizes,
     Supports,
     Truncation,
+    _engine as engine_module,
+    _rows as layout,
+    _search as search,
 )
-from discreet.results.itemsets import Itemsets
+from discreet.exact._query import BasketQuery
+from discreet.results import Itemsets
 
 ITEMS = 4
 SUBSETS = strategies.subsets(ITEMS)
@@ -309,7 +308,7 @@ class TestMoreTiesThanCouldBeListed:
 
 def test_too_much_to_mine_is_said_without_a_number(monkeypatch):
     # So many codes that ascend would take 8 GiB.
-    monkeypatch.setattr("discreet.baskets.core._check_sets", lambda *_: None)
+    monkeypatch.setattr("discreet.baskets._core._check_sets", lambda *_: None)
     offsets = np.array([0, np.iinfo(np.int32).max], np.int64)
     codes = np.broadcast_to(np.int32(0), offsets[-1])
     baskets = Baskets(np.array([0, 1]), np.zeros(1, np.int32), Vocabulary(range(1)))

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.baskets.core import starts
-from discreet.baskets.hierarchy import generalised
-from discreet.baskets.lineage import Lineage
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Kth, Truncation
-from naive import lineage as naive
-from naive import mining
-from strategies import baskets as some_baskets
-from strategies import forests
+from discreet.baskets import Lineage, generalised, starts
+from discreet.exact import Kth, LocalEngine, Truncation
+from naive import lineage as naive, mining
+from strategies import baskets as some_baskets, forests
 
 PRODUCTS = {"milk": "dairy", "cheese": "dairy", "bread": "bakery", "dairy": "food", "bakery": "food"}
 SHOP = [["milk", "bread"], ["cheese", "bread"], ["milk", "cheese", "tea"], ["tea"], ["milk", "bread", "tea"], []]

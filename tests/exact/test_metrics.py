@@ -3,31 +3,26 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
 from discreet import Vocabulary
 from discreet.errors import MisuseError
-from discreet.exact.metrics import (
+from discreet.exact import cumulative_rank, f_score, false_negative_rate, score, squared_error
+from discreet.exact._metrics import (
     Approximation,
     Usefulness,
     approximation,
     completeness,
-    cumulative_rank,
-    f_score,
-    false_negative_rate,
     false_positive_rate,
     precision,
     ranked,
     recall,
     relative_error,
-    score,
     soundness,
-    squared_error,
     usefulness,
 )
-from discreet.results.patterns import Patterns
+from discreet.results import Patterns
 
 A, B, C, D, E = (frozenset(label) for label in "abcde")
 AB = A | B

@@ -6,15 +6,14 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import discreet
 import strategies
 from discreet import LimitError, MisuseError
-from discreet.baskets.generate import quest
-from discreet.exact import search
-from discreet.kernels.jit import enabled
+from discreet.baskets import quest
+from discreet.exact import _search as search
+from discreet.kernels import enabled
 from naive import mining as naive
 
 baskets_of = strategies.baskets(9, 24, 7)

@@ -1,19 +1,18 @@
 """Queries over people with several baskets: answers against plain Python, and their sensitivity by brute force."""
 
+# internals: this module compares a query with the query of a ranking.
 from __future__ import annotations
 
 from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.baskets.core import starts
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import (
+from discreet.baskets import starts
+from discreet.exact import (
     PARTS,
     BasketCount,
     BasketsEach,
@@ -23,11 +22,12 @@ from discreet.exact.query import (
     Kth,
     KthClipped,
     Largest,
+    LocalEngine,
     Sizes,
     Supports,
     Truncation,
 )
-from discreet.results.itemsets import Itemsets
+from discreet.results import Itemsets
 from naive import clipping as naive
 
 ITEMS, MOST = 3, 3
@@ -159,7 +159,7 @@ def test_people_are_not_asked_about_once_their_baskets_were_cut():
 
 
 def test_scores_have_no_baskets():
-    from discreet.publish.ranking import Entries
+    from discreet.publish._ranking import Entries
 
     with pytest.raises(MisuseError, match="there are no baskets here"):
         Entries((0,), 1, True).sensitivity(2)

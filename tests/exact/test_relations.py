@@ -8,16 +8,14 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.exact import relations as relating
-from discreet.exact.metrics import score_relations
-from discreet.exact.relations import chain_counts, relations
-from discreet.local.study.simulate import simulate
+from discreet.exact import _relations as relating, relations, score_relations
+from discreet.exact._relations import chain_counts
+from discreet.local.study import simulate
 from naive import relations as naive
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

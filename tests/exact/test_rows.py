@@ -6,13 +6,12 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
-from discreet.baskets.core import starts
-from discreet.exact import rows as layout
-from discreet.exact.rows import RowLayout, largest, narrow
+from discreet.baskets import starts
+from discreet.exact import RowLayout, _rows as layout
+from discreet.exact._rows import largest, narrow
 
 ITEMS = 9
 baskets_of = strategies.baskets(ITEMS, 150)

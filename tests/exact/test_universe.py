@@ -9,8 +9,8 @@ from math import comb, log2
 import pytest
 from scipy import stats
 
-from discreet.exact.universe import Universe
-from discreet.privacy.sampling.sources import SimulationSource
+from discreet.exact import Universe
+from discreet.privacy.sampling import SimulationSource
 
 ALARM = 1e-6
 
@@ -31,7 +31,7 @@ def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
     numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
     found = []
     for dense in (0, 10**9):
-        monkeypatch.setattr("discreet.exact.numbering._MAX_DENSE_RATIO", dense)
+        monkeypatch.setattr("discreet.exact._numbering._MAX_DENSE_RATIO", dense)
         found.append([Universe(items, length, length).itemset(number) for number in numbers])
     assert found[0] == found[1]
 
@@ -64,7 +64,7 @@ def test_a_universe_nobody_could_list():
 
 @pytest.mark.parametrize("few", [0, 10**6])
 def test_others_are_even_and_never_listed(few, monkeypatch):
-    monkeypatch.setattr("discreet.exact.universe._MAX_ENUMERATED", few)
+    monkeypatch.setattr("discreet.exact._universe._MAX_ENUMERATED", few)
     source = SimulationSource(11)
     universe = Universe(4, 1, 2)
     listed = [(0,), (1, 2)]

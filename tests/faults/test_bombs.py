@@ -1,5 +1,6 @@
 """Small files that unpack to large ones are stopped on the way, in memory and on disk, and honest ones are not."""
 
+# internals: this module lowers the limits of readers.
 from __future__ import annotations
 
 import bz2
@@ -17,9 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.baskets import list_files, recoding, streams
-from discreet.baskets.allowance import Allowance
-from discreet.baskets.call import Call
+from discreet.baskets import Allowance, Call, _list_files as list_files, _recoding as recoding, _streams as streams
 from discreet.errors import InputError, LimitError, MisuseError
 
 

@@ -11,16 +11,16 @@ import pytest
 
 import discreet
 from discreet.errors import BudgetError, DiscreetError
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy import Neighbours
+from discreet.privacy.ledger import Ledger
 from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, few, needed
 
 SPEND = """
 from fractions import Fraction
 from pathlib import Path
 from discreet.errors import DiscreetError
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy._budget import Neighbours
+from discreet.privacy.ledger._ledger import Ledger
 
 def say(text):
     try:
@@ -154,7 +154,7 @@ class TestALedger:
 
 MINE = """
 import discreet.cli
-import discreet.exact.mine, discreet.results.files, discreet.baskets.text, discreet.baskets.tables
+import discreet.exact._mine, discreet.results._files, discreet.baskets._text, discreet.baskets._tables
 sys.argv = ["discreet", "mine", *sys.argv[1:]]
 begin()
 discreet.cli.main()

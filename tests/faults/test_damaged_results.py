@@ -24,11 +24,8 @@ import pytest
 
 import discreet
 from discreet.errors import InputError
-from discreet.privacy.budget import Budget
-from discreet.privacy.guarantee import Guarantee
-from discreet.results.files import holds_result, load
-from discreet.results.patterns import Patterns
-from discreet.results.provenance import Provenance
+from discreet.privacy import Budget, Guarantee
+from discreet.results import Patterns, Provenance, holds_result, load
 from running import plain
 
 SLOWEST = 5.0  # seconds that one file may take, of a few kilobytes

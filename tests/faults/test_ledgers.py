@@ -1,5 +1,6 @@
 """Ledgers with a bit turned over, bytes changed, or cut short: refused, or equal to the original."""
 
+# internals: this module makes a write to the storage of a ledger fail.
 from __future__ import annotations
 
 import sqlite3
@@ -14,9 +15,8 @@ import pytest
 
 import discreet
 from discreet.errors import InputError
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import storage
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy import Neighbours
+from discreet.privacy.ledger import Ledger, _storage as storage
 from faults.mutating import flips, mutants
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from discreet.local.device.client import client
-from discreet.local.device.limits import MOST_REPORT
+from discreet.local.device import MOST_REPORT, client
 from faults.mutating import mutants
 from vectors.reading import FOLDER, cases
 

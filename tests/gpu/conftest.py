@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import CardError
-from discreet.gpu.driver import CupyDriver, source
+from discreet.gpu._driver import CupyDriver, source
 from gpu.shim import COMPILER, ShimDriver, TwinDriver, compiled
 
 

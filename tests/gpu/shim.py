@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.gpu.driver import THREADS, kernel_names, source
+from discreet.gpu._driver import THREADS, kernel_names, source
 
 COMPILER = shutil.which("g++") or shutil.which("c++")
 RIM = 1 << 15  # bytes around each array: a block that writes beyond its items is still in there

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from discreet.gpu.card import Card
-from discreet.gpu.driver import kernel_names, source
-from discreet.kernels.tables import leftover, meet, sum_cells
-from discreet.local.oracle_steps.hashing import count_hashed, hashes
+from discreet.gpu._card import Card
+from discreet.gpu._driver import kernel_names, source
+from discreet.kernels import leftover, meet, sum_cells
+from discreet.local.oracle_steps import count_hashed, hashes
 from gpu.shim import COMPILER, ShimDriver, compiled
 
 FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,5 +1,6 @@
 """Rounds that a card adds up: reports that are streamed to it, and reports that it makes."""
 
+# internals: this module replaces the choice between card and cores.
 from __future__ import annotations
 
 from dataclasses import replace
@@ -7,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from discreet.gpu.card import Card
-from discreet.gpu.rounds import CardRound, add_drawn, add_words, takes
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
+from discreet.gpu import CardRound, add_words
+from discreet.gpu._card import Card
+from discreet.gpu._rounds import add_drawn, takes
+from discreet.local import Answered
+from discreet.local.oracle_steps import oracles
 from gpu.shim import ShimDriver
 
 FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

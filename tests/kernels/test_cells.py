@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
 from csr import csr
-from discreet.kernels.cells import count_cells, count_in_columns, sum_supersets
+from discreet.kernels import count_cells, count_in_columns, sum_supersets
 from naive import cells as naive
 
 ITEMS = 12

@@ -1,19 +1,19 @@
 """Walking a family's trees, against sets."""
 
+# internals: this module hands kernels the arrays that the engine makes.
 from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
-from discreet.baskets.core import starts
-from discreet.exact.clipping import Family, count_bins
-from discreet.exact.rows import RowLayout
-from discreet.kernels.clipping import add_weights, count_members, load_people, plant
-from discreet.results.itemsets import Itemsets
+from discreet.baskets import starts
+from discreet.exact import RowLayout
+from discreet.exact._clipping import Family, count_bins
+from discreet.kernels import add_weights, count_members, load_people, plant
+from discreet.results import Itemsets
 from naive import clipping as naive
 
 ITEMS = 7

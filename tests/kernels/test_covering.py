@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.kernels.covering import merge_changes
+from discreet.kernels import merge_changes
 from naive import covering as naive
 
 ITEMS = 9

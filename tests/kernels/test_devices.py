@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from discreet.errors import MisuseError
-from discreet.kernels.devices import draw_tickets, sample_sets, sample_symbols
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracles.olh import OLH
+from discreet.kernels import draw_tickets, sample_sets, sample_symbols
+from discreet.local import Answered
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.oracles import OLH
 from naive import devices as naive
 
 SEEDS = st.integers(0, 2**64 - 1)

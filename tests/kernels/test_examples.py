@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 from discreet import kernels
-from discreet.kernels.jit import enabled
+from discreet.kernels import enabled
 
 
 @pytest.mark.skipif(enabled(), reason="what is compiled for an example is used nowhere else; plain ones are run")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.kernels.geometry import count_points, fold
-from discreet.local.oracle import Answered
+from discreet.kernels import count_points, fold
+from discreet.local import Answered
 from discreet.local.oracles.geometry import Geometry
 from naive import devices, geometry
 

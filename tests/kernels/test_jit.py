@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from discreet.kernels.cache import find_writable_path
-from discreet.kernels.jit import in_threads, threads
+from discreet.kernels import in_threads, threads
+from discreet.kernels._cache import find_writable_path
 
 TRY = "import discreet; print(len(discreet.mine([{1, 2}, {2}], min_count=1)))"
 
@@ -37,7 +37,7 @@ def test_without_numba(tmp_path):
 SMALL = """
 import os, threading
 os.umask(0)
-from discreet.kernels.jit import kernel
+from discreet.kernels._jit import kernel
 
 @kernel
 def inner(x):
@@ -148,7 +148,7 @@ def test_a_shared_folder_of_root_serves_users_who_are_nobody(tmp_path):
         path.chmod(0o644)
     code = (
         "import os, sys; os.getuid = os.geteuid = lambda: 54321; del os.environ['HOME']; "
-        "from discreet.kernels import compiler; compiler.set_compile_listener(lambda name: print('compiled', name)); "
+        "from discreet.kernels import set_compile_listener as listen; listen(lambda name: print('compiled', name)); "
         f"sys.path.insert(0, {str(tmp_path)!r}); import small; small.go()"
     )
     quiet = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "", "DISCREET_KERNELS": str(place)}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
 from csr import csr
-from discreet.kernels.membership import (
+from discreet.kernels import (
     count_below,
     count_held,
     count_numbered,
@@ -80,7 +79,7 @@ def test_items_below(baskets, bound):
     BASKETS, st.permutations(range(ITEMS)), st.integers(1, 3), st.integers(2, ITEMS), st.randoms(use_true_random=False)
 )
 def test_prefixes(baskets, order, length, ranked_items, random):
-    from discreet.local.study.questions import Prefix
+    from discreet.local.study import Prefix
 
     order = tuple(order[:ranked_items])
     chosen_people = {

@@ -1,21 +1,19 @@
 """The kernels of the miner, one by one, against their twins."""
 
+# internals: this module hands kernels the arrays that the search makes.
 from __future__ import annotations
 
 from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
 from csr import csr
-from discreet.exact import search
-from discreet.exact.rows import RowLayout
-from discreet.kernels import assemble, counting, row_layout
-from discreet.kernels.bits import popcount
-from discreet.kernels.jit import kernel
+from discreet.exact import RowLayout, _search as search
+from discreet.kernels import assemble, counting, kernel, row_layout
+from discreet.kernels._bits import popcount
 from discreet.kernels.mining import count_choices, intersect
 from naive import mining as naive
 

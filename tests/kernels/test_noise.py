@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.kernels.noise import RESERVE, fill_discrete_laplace
+from discreet.kernels import RESERVE, fill_discrete_laplace
 from naive import noise as naive
 
 

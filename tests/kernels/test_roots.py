@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.kernels.roots import along_root, back_from_root, grow_root
+from discreet.kernels import along_root, back_from_root, grow_root
 from naive import roots as naive
 
 WEIGHTS = st.floats(-2, 2, allow_subnormal=False)

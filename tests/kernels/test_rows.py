@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from csr import closed, csr, to_rows
-from discreet.kernels import rows as kernels
+from discreet.kernels import _rows as kernels
 from naive import rows as naive
 
 SMALL = 2**31 - 1

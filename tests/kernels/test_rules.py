@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from csr import closed, csr
-from discreet.kernels.rules import fill_slots, find_itemsets, find_rules, hash_itemsets
+from discreet.kernels import fill_slots, find_itemsets, find_rules, hash_itemsets
 from naive import rules as naive
 
 # Up to 70 items, so that rows longer than a machine word of marks can be asked for by hand.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.kernels.supports import apply_hadamard, count_bits, count_symbols, count_together, count_windows
+from discreet.kernels import apply_hadamard, count_bits, count_symbols, count_together, count_windows
 from naive import supports as naive
 
 WORDS = st.integers(0, 2**32 - 1)

@@ -6,13 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.kernels.tables import TILE, leftover, meet, published_seeds, share_cells, sum_cells, tabulate
-from discreet.local.device.draws import published
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
+from discreet.kernels import TABLE_TILE, leftover, meet, published_seeds, share_cells, sum_cells, tabulate
+from discreet.local import Answered
+from discreet.local.device import published
+from discreet.local.oracle_steps import oracles
 from naive import devices, tables
 
 STARTS = st.sampled_from([0, 5, 4096, (1 << 31) - 40])
@@ -94,10 +93,10 @@ def test_sums_of_cells(start, buckets, seed):
 
 def test_more_symbols_than_a_tile():
     cells = np.arange(24, dtype=np.int32).reshape(6, 4)
-    items = np.arange(TILE + 3, dtype=np.uint32)
+    items = np.arange(TABLE_TILE + 3, dtype=np.uint32)
     sums = np.zeros(len(items), np.int64)
     sum_cells(9, cells, edges(4), items, sums)
-    for place in (0, TILE - 1, TILE, TILE + 2):
+    for place in (0, TABLE_TILE - 1, TABLE_TILE, TABLE_TILE + 2):
         assert sums[place] == tables.sums(9, cells.tolist(), [place])[0]
 
 

@@ -7,16 +7,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 import strategies
 from csr import csr, to_rows
-from discreet.kernels.pieces import split_rows
-from discreet.kernels.truncate import keep_some, number_equal
-from discreet.kernels.truncate_smart import keep_smart, trim_columns
+from discreet.kernels import keep_smart, keep_some, number_equal, split_rows, trim_columns
 from naive import truncate as naive
 
 ITEMS = 14

@@ -9,9 +9,7 @@ from typer.testing import CliRunner
 
 import discreet_lab
 import running
-from discreet.cli.app import app
-from discreet.cli.progress import ProgressBar
-from discreet.cli.run import Interrupted
+from discreet.cli import Interrupted, ProgressBar, app
 from discreet_lab.command import Own
 from discreet_lab.data.own_data import at_points, on_data
 from discreet_lab.papers import experiment, experiments

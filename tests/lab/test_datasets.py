@@ -4,8 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from discreet.baskets.generate import QUEST_PRESETS, groceries, quest
-from discreet.baskets.generate_relations import applets, cascades, viewings
+from discreet.baskets import QUEST_PRESETS, applets, cascades, groceries, quest, viewings
 from discreet.errors import InputError, MisuseError
 from discreet_lab.data import datasets
 from discreet_lab.data.datasets import DATA_SETS, INFERRED, load, names, path, verify

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.report.charts import ticks
+from discreet.report import ticks
 from discreet_lab.measure.spread import middle
 from discreet_lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg
 from discreet_lab.pages.figures import draw, panel_of

@@ -351,7 +351,7 @@ def test_no_verdict_is_shown_for_what_was_not_run(tmp_path):
 def test_the_command_line_keeps_verdicts_to_what_was_run_in_full(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from discreet.cli.app import app
+    from discreet.cli import app
 
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["lab", "page", "--paper", "004", "--kept", "-o", str(tmp_path / "pages")])

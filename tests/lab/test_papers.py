@@ -1,5 +1,6 @@
 """The experiments of the papers: what they are made of exists, and what is computed about data is right."""
 
+# internals: this module compares the printed lengths of paper 002 with the estimate of the code.
 from __future__ import annotations
 
 import json
@@ -12,22 +13,17 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.curator.steps.threshold_levels import estimate_longest_length
+from discreet.curator.steps._threshold_levels import estimate_longest_length
 from discreet.errors import MisuseError
-from discreet.exact.engine import LocalEngine
-from discreet.exact.relations import relations
+from discreet.exact import LocalEngine, relations
 from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_epsilon
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.samplers import discrete_laplace
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine
+from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
+from discreet.privacy.sampling import SimulationSource, discrete_laplace
 from discreet.registry import mechanisms, protocol, protocols
 from discreet_lab.comparators.relation_protocols import compared
 from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
 from discreet_lab.data.datasets import names
-from discreet_lab.measure import exact_values as known
-from discreet_lab.measure import formulas, measures
+from discreet_lab.measure import exact_values as known, formulas, measures
 from discreet_lab.measure.exact_values import _law, at_least
 from discreet_lab.measure.measures import Run, comparators, measured
 from discreet_lab.pages.claims import claims
@@ -194,7 +190,7 @@ def test_theta_is_that_of_every_round(monkeypatch):
         seen.append((plan.theta, asked))
         raise MisuseError("enough")
 
-    monkeypatch.setattr("discreet.local.study.simulate.simulate", simulated)
+    monkeypatch.setattr("discreet.local.study.simulate", simulated)
     one = run("relations", data=Data(name="made-up-applets", people=300), settings=RELATED, top=4, theta="0.7")
     with pytest.raises(MisuseError, match=r"^enough$"):
         measures.relations(one)

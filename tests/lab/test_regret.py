@@ -10,13 +10,10 @@ from math import exp, inf, isnan, log
 import numpy as np
 import pytest
 
-from discreet.baskets.generate_crowds import bulk_buyers
-from discreet.baskets.read import read
+from discreet.baskets import bulk_buyers, read
 from discreet.errors import MisuseError
-from discreet.exact.engine import LocalEngine
-from discreet.exact.judging import ListedPatterns, WantedPatterns, judged
-from discreet.planning.regret import ratio_of, regret_of
-from discreet.planning.trial import trial
+from discreet.exact import ListedPatterns, LocalEngine, WantedPatterns, judged
+from discreet.planning import ratio_of, regret_of, trial
 from discreet.registry import mechanisms
 from discreet_lab.data.own_data import at_points, on_data, with_line
 from discreet_lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.exact.judging import ListedPatterns, WantedPatterns
-from discreet.local.study.simulate import simulate
+from discreet.exact import ListedPatterns, WantedPatterns
+from discreet.local.study import simulate
 from discreet.registry import protocols
 from discreet_lab.data.own_data import at_points, on_data, with_line
 from discreet_lab.data.set_aside import FOR_DEVICES

@@ -8,8 +8,7 @@ from itertools import permutations
 import pytest
 
 import discreet
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.simulate import simulate
+from discreet.local.study import Wanted, simulate
 from discreet_lab.comparators.relation_protocols import CHAINS, compared
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

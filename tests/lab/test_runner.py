@@ -230,13 +230,13 @@ def test_the_key_knows_data_question_and_seed():
 @pytest.mark.parametrize(
     ("module", "reruns"),
     [
-        ("discreet.baskets.generate", {"made up"}),
+        ("discreet.baskets._generate", {"made up"}),
         ("discreet.curator.mechanisms.laplace", {"made up", "curator"}),
         ("discreet.local.protocols.svsm", {"local"}),
-        ("discreet.local.study.simulate", {"local"}),
-        ("discreet.exact.engine", {"made up", "curator", "local"}),  # exact patterns are what both are measured by
-        ("discreet.auditing.exact", set()),
-        ("discreet.report.page", set()),
+        ("discreet.local.study._simulate", {"local"}),
+        ("discreet.exact._engine", {"made up", "curator", "local"}),  # exact patterns are what both are measured by
+        ("discreet.auditing._exact", set()),
+        ("discreet.report._page", set()),
     ],
 )
 def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatch):

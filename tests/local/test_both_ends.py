@@ -4,6 +4,7 @@ A simulation makes the same reports with compiled code. Here each device is `dis
 random words that the simulated person has, and the collector is `collect`: both must end with the same numbers.
 """
 
+# internals: this module needs the crowds of the audit.
 from __future__ import annotations
 
 from dataclasses import replace
@@ -13,15 +14,22 @@ import numpy as np
 import pytest
 
 from discreet import registry
-from discreet.auditing import holdings
+from discreet.auditing import _holdings as holdings
 from discreet.local import client
-from discreet.local.device.loss import WORD
-from discreet.local.study import collect as collecting
-from discreet.local.study.collect import collect
-from discreet.local.study.conversation import Ask, Wanted, Who, converse
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.seeded_words import SeededWords, seed_of
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.local.device import WORD
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    SeededWords,
+    SimulatedPeople,
+    Wanted,
+    Which,
+    Who,
+    _collect as collecting,
+    converse,
+    seed_of,
+)
+from discreet.local.study._collect import collect
 
 ITEMS, PEOPLE, SEED = 12, 400, 7
 LIVE = [one.name for one in registry.oracles().values() if one.kind.live and one.answers == ("frequencies",)]

@@ -1,5 +1,6 @@
 """Where reports are added up: what decides it, what is said, and that the answer is the same."""
 
+# internals: this module replaces the card by a processor.
 from __future__ import annotations
 
 import ctypes
@@ -15,21 +16,17 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.generate import groceries
-from discreet.collector import report_files
-from discreet.collector.core import add_up
+from discreet.baskets import groceries
+from discreet.collector import _report_files as report_files, add_up
 from discreet.errors import CardError, MisuseError
-from discreet.gpu.card import Card
-from discreet.gpu.driver import CupyDriver, source
-from discreet.gpu.rounds import CardRound
-from discreet.local.device.loss import WORD
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps import on_card as deciding
-from discreet.local.oracle_steps.choice import make
-from discreet.local.oracle_steps.on_card import WORTH, device, on_card, using
-from discreet.local.oracle_steps.published import SeedTable
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.gpu import CardRound
+from discreet.gpu._card import Card
+from discreet.gpu._driver import CupyDriver, source
+from discreet.local import Answered
+from discreet.local.device import WORD
+from discreet.local.oracle_steps import SeedTable, make, on_card as deciding, using
+from discreet.local.oracle_steps.on_card import WORTH, device, on_card
+from discreet.local.study import Ask, CandidateList, Which, Who
 from gpu.shim import COMPILER, ShimDriver, compiled
 from running import run
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.local.device.draws import mixed, published
+from discreet.local.device import mixed, published
 from naive import devices
 
 THREADS, ITEMS = 256, 8

@@ -1,4 +1,4 @@
-"""Slow twins of `discreet.kernels.cells`."""
+"""Slow twins of `discreet.kernels._cells`."""
 
 from __future__ import annotations
 

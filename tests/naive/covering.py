@@ -1,4 +1,4 @@
-"""The slow twin of `discreet.kernels.covering`: all merges at once, in numpy."""
+"""The slow twin of `discreet.kernels._covering`: all merges at once, in numpy."""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.local.device.client import sampled
-from discreet.local.device.draws import Draws
-from discreet.local.oracle import EVERY_ANSWER
-from discreet.local.study.seeded_words import SeededWords
+from discreet.local import EVERY_ANSWER
+from discreet.local.device import Draws, sampled
+from discreet.local.study import SeededWords
 
 
 def words(seed, person, many):

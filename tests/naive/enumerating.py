@@ -13,9 +13,8 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 
-from discreet.local.device.draws import Draws
-from discreet.local.device.loss import WIDE, WORD
-from discreet.local.oracle import EVERY_ANSWER
+from discreet.local import EVERY_ANSWER
+from discreet.local.device import WIDE, WORD, Draws
 
 
 class _AskedError(Exception):

@@ -1,4 +1,4 @@
-"""The slow twin of discreet.kernels.generate: the same draws in the same order, with lists and sets."""
+"""The slow twin of discreet.kernels._generate: the same draws in the same order, with lists and sets."""
 
 from bisect import bisect_right
 

@@ -1,4 +1,4 @@
-"""Slow twin of `discreet.kernels.projecting`: plain Python, one idea a line."""
+"""Slow twin of `discreet.kernels._projecting`: plain Python, one idea a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow twins of `discreet.kernels.rows`: plain Python, one idea a line."""
+"""Slow twins of `discreet.kernels._rows`: plain Python, one idea a line."""
 
 from __future__ import annotations
 

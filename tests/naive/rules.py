@@ -8,9 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.baskets.core import Vocabulary
-from discreet.results.patterns import Patterns
-from discreet.results.provenance import Provenance
+from discreet.baskets import Vocabulary
+from discreet.results import Patterns, Provenance
 
 
 def subsets(items):

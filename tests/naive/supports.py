@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.local.device.draws import mixed
+from discreet.local.device import mixed
 
 
 def windows(firsts, seconds, lows, widths, items):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.local.device.draws import mixed, published
+from discreet.local.device import mixed, published
 
 
 def bucket(number, item, buckets):

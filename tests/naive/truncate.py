@@ -1,4 +1,4 @@
-"""Slow twins of `discreet.kernels.truncate` and `truncate_smart`: a row at a time, in plain Python."""
+"""Slow twins of `discreet.kernels._truncate` and `truncate_smart`: a row at a time, in plain Python."""
 
 from __future__ import annotations
 

@@ -8,12 +8,10 @@ from math import comb
 
 import numpy as np
 
-from discreet.baskets.core import starts
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.baskets import starts
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, unsealed
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 
 
 def column(sets) -> Itemsets:

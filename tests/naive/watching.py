@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 
 from discreet import MisuseError
-from discreet.baskets.core import Baskets, Vocabulary, starts
-from discreet.curator.problem import Problem
-from discreet.exact.engine import LocalEngine
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.selection import Selection
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine
+from discreet.baskets import Baskets, Vocabulary, starts
+from discreet.curator import Problem
+from discreet.exact import LocalEngine
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
+from discreet.privacy.sampling import Selection, SimulationSource
 
 
 def engine(people, items: int) -> SealedEngine:

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_epsilon
-from discreet.planning.bounds import bounds
+from discreet.planning._bounds import bounds
 
 
 def test_the_example_of_the_paper():

@@ -1,5 +1,6 @@
 """Trials of mechanisms on data: what is measured, what is recommended, and that it says what it is."""
 
+# internals: this module counts how often the truth is mined.
 from __future__ import annotations
 
 import json
@@ -14,17 +15,13 @@ import pytest
 import discreet
 import strangers
 from discreet import InputError, MisuseError
-from discreet.baskets.generate import groceries, quest
-from discreet.baskets.generate_crowds import bulk_buyers, zipf
-from discreet.exact import metrics
-from discreet.exact.engine import LocalEngine
-from discreet.exact.judging import judged, listed_patterns
-from discreet.planning.advising import LEVEL, advise
-from discreet.planning.measuring import wanted_patterns
-from discreet.planning.regret import adjusted, p_value, runs_needed
-from discreet.planning.trial import trial
-from discreet.results.comparison import Comparison
-from discreet.results.trials import Trial, Trials
+from discreet.baskets import bulk_buyers, groceries, quest, zipf
+from discreet.exact import LocalEngine, _metrics as metrics, judged, listed_patterns
+from discreet.planning import trial
+from discreet.planning._advising import LEVEL, advise
+from discreet.planning._measuring import wanted_patterns
+from discreet.planning._regret import adjusted, p_value, runs_needed
+from discreet.results import Comparison, Trial, Trials
 from questions import case
 
 SHOP = groceries(2_000, seed=7)

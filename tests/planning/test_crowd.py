@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import BasketCount, Kth, Largest, Sizes, Supports
-from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
-from discreet.planning.crowd import BASKETS, ScaledEngine, _drawn, imagine, sizes_of, zipf
-from discreet.results.itemsets import Itemsets
+from discreet.exact import BasketCount, Kth, Largest, LocalEngine, Sizes, Supports
+from discreet.local.device import WORD
+from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.planning._crowd import BASKETS, ScaledEngine, _drawn, imagine, sizes_of, zipf
+from discreet.results import Itemsets
 
 
 def crowd(people=200_000, items=60, mean=4.0, exponent=1.0):

@@ -1,5 +1,6 @@
 """Several budgets in one call, and people with several baskets: what a forecast says of both units."""
 
+# internals: this module measures the drawings of a forecast.
 from __future__ import annotations
 
 import json
@@ -10,9 +11,9 @@ import pytest
 
 import discreet
 from discreet.errors import MisuseError
-from discreet.planning.known import Known
-from discreet.report.lines import DrawnLine, lines
-from discreet.report.slopes import apart
+from discreet.planning._known import Known
+from discreet.report._lines import DrawnLine, lines
+from discreet.report._slopes import apart
 from running import run
 
 SHOP = {"people": 6_000, "items": 60, "sizes": 3, "top": 8}

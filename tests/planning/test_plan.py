@@ -1,5 +1,6 @@
 """Forecasts: from public numbers alone, near to what comes out, and open to mechanisms of other packages."""
 
+# internals: this module registers a mechanism for the time of a test.
 from __future__ import annotations
 
 import builtins
@@ -16,32 +17,20 @@ import pytest
 
 import discreet
 from discreet import registry
-from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Answers, Found, Mechanism
+from discreet.baskets import groceries
+from discreet.curator import Answers, Found, Mechanism
 from discreet.errors import LimitError, MisuseError
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Supports
-from discreet.local.study.conversation import Learnt
-from discreet.planning.bounds import bounds
-from discreet.planning.crowd import ImaginedCrowd, imagine
-from discreet.planning.forecast import Forecast, Outlook
-from discreet.planning.planner import _entries
-from discreet.planning.trial import trial
-from discreet.planning.trying import (
-    CrowdTruth,
-    ForecastTask,
-    Tried,
-    _counts,
-    _named,
-    interval_of,
-    itemsets_of,
-    judged,
-    truth,
-    visible,
-)
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.registry import Entry, entries
-from discreet.results.itemsets import Itemsets
+from discreet.exact import LocalEngine, Supports
+from discreet.local.study import Learnt
+from discreet.planning import Forecast, ForecastTask, ImaginedCrowd, Tried, interval_of, judged, trial, truth, visible
+from discreet.planning._bounds import bounds
+from discreet.planning._crowd import imagine
+from discreet.planning._forecast import Outlook
+from discreet.planning._planner import _entries
+from discreet.planning._trying import CrowdTruth, _counts, _named, itemsets_of
+from discreet.privacy import Budget, Neighbours
+from discreet.registry import Entry, _entries as entries
+from discreet.results import Itemsets
 
 SMALL = {"people": 40_000, "items": 60, "sizes": 3, "top": 10, "epsilon": 1}
 NAMES = ["auto", "exponential", "count", "svim", "svsm"]

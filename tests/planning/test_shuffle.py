@@ -9,8 +9,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from discreet.errors import MisuseError
 from discreet.planning import shuffled

@@ -6,11 +6,10 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from discreet import MisuseError
-from discreet.privacy.budget import Budget, Charge, compose, epsilon_for, exact, rho_for, rounded_up, shown
+from discreet.privacy import Budget, Charge, compose, epsilon_for, exact, rho_for, rounded_up, shown
 
 
 @pytest.mark.parametrize("typed", [0.1, "0.1", "1/10", Decimal("0.1"), Fraction(1, 10), np.float64(0.1), "1e-1"])

@@ -12,9 +12,8 @@ import pytest
 from scipy.stats import norm
 
 from discreet import InputError, MisuseError
-from discreet.privacy.budget import Budget, Charge, Neighbours, Relation, serious
-from discreet.privacy.guarantee import Guarantee
-from discreet.results.promise import RELATIONS
+from discreet.privacy import Budget, Charge, Guarantee, Neighbours, Relation, serious
+from discreet.results import RELATIONS
 
 CHARGES = (Charge.pure("noise on 3 counts", Fraction(1, 3)), Charge.bounded_range("100 picks", Fraction(2, 3)))
 

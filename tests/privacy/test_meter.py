@@ -10,14 +10,11 @@ import pytest
 from scipy import stats
 
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.exact.engine import Listed, LocalEngine
-from discreet.exact.query import BasketCount, Sizes, Supports
-from discreet.exact.universe import Universe
-from discreet.privacy.budget import Budget, Neighbours, compose
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList
-from discreet.results.itemsets import Itemsets
+from discreet.exact import BasketCount, Listed, LocalEngine, Sizes, Supports, Universe
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedAnswer, SealedEngine, compose
+from discreet.privacy._sealed import SealedList
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6

@@ -12,10 +12,10 @@ import pytest
 import strategies
 from discreet import MisuseError
 from discreet.checks import LARGEST
-from discreet.exact.query import BasketCount, Cells, Clipped, Held, Kth, Largest, Sizes, Supports, Truncation
-from discreet.exact.universe import Universe
-from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList, unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.exact import BasketCount, Cells, Clipped, Held, Kth, Largest, Sizes, Supports, Truncation, Universe
+from discreet.privacy import SealedAnswer, SealedEngine, unsealed
+from discreet.privacy._sealed import SealedList
+from discreet.results import Itemsets
 from naive import watching
 
 ITEMS = 3

@@ -1,5 +1,6 @@
 """What a caller of the door may get wrong, told before anything is spent; and what the door tells on the way."""
 
+# internals: this module compares keywords with the names of files that the command writes.
 from __future__ import annotations
 
 import inspect
@@ -15,17 +16,26 @@ from typer.main import get_command
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.recoding import CHOICES
-from discreet.cli.app import app
-from discreet.cli.delivery import names_of
-from discreet.curator.mechanism import settings_of
-from discreet.publish import Question, RankQuestion, RelationQuestion, answer, keywords
-from discreet.publish.door import Observer, Payer, Receipt
-from discreet.publish.fields import default_of, question_fields
-from discreet.publish.ranking import RankOptions
-from discreet.publish.relations import RelationOptions
+from discreet.baskets import CHOICES
+from discreet.cli import app
+from discreet.cli._delivery import names_of
+from discreet.curator import settings_of
+from discreet.publish import (
+    Observer,
+    Payer,
+    Question,
+    RankQuestion,
+    Receipt,
+    RelationQuestion,
+    _keywords as keywords,
+    answer,
+    default_of,
+    question_fields,
+)
+from discreet.publish._ranking import RankOptions
+from discreet.publish._relations import RelationOptions
 from discreet.registry import mechanism
-from discreet.results.formats import listed_suffixes
+from discreet.results._formats import listed_suffixes
 from questions import cases
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
@@ -404,9 +414,9 @@ class TestKeywordsAreTheFieldsOfTheQuestion:
             seen.update(vars(question) | call.reading | vars(call.payer) | vars(call.observer))
             return {"": None}
 
-        monkeypatch.setattr("discreet.publish.api.Question", lambda **fields: SimpleNamespace(by=None, **fields))
-        monkeypatch.setattr("discreet.publish.keywords.Question", lambda **fields: SimpleNamespace(by=None, **fields))
-        monkeypatch.setattr("discreet.publish.api.answered", heard)
+        monkeypatch.setattr("discreet.publish._api.Question", lambda **fields: SimpleNamespace(by=None, **fields))
+        monkeypatch.setattr("discreet.publish._keywords.Question", lambda **fields: SimpleNamespace(by=None, **fields))
+        monkeypatch.setattr("discreet.publish._api.answered", heard)
         for function, given in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
             names = [
                 one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY

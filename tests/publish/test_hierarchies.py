@@ -8,9 +8,9 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish.run import carry_out
+from discreet.baskets import groceries
+from discreet.privacy.sampling import SimulationSource
+from discreet.publish import carry_out
 from discreet.registry import mechanisms
 from questions import cases
 from running import run

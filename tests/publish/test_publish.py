@@ -10,13 +10,13 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.recoding import only, onto
-from discreet.exact.bounds import lengths_for
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours, rho_for
-from discreet.privacy.sampling.sources import SystemSource
-from discreet.publish.door import price
-from discreet.results.show import NOTHING
+from discreet.baskets import only, onto
+from discreet.exact import lengths_for
+from discreet.planning import trial
+from discreet.privacy import Budget, Neighbours, rho_for
+from discreet.privacy.sampling import SystemSource
+from discreet.publish._door import price
+from discreet.results import NOTHING
 from questions import case, cases
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10

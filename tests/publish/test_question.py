@@ -10,14 +10,12 @@ from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.publish import Question
-from discreet.publish.fields import question_fields
-from discreet.publish.question import MOST_LISTED
+from discreet.publish import Question, question_fields
+from discreet.publish._question import MOST_LISTED
 from questions import case
 from running import run
 
@@ -226,5 +224,5 @@ class TestAsked:
 
 def test_questions_load_without_numpy():
     """The command line makes its options of the fields of questions, and has to start at once."""
-    code = "import sys, discreet.publish.other_questions; sys.exit('numpy' in sys.modules)"
+    code = "import sys, discreet.publish._other_questions; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

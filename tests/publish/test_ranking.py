@@ -10,19 +10,16 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
 from discreet import BudgetError, Ledger, MisuseError
-from discreet.exact.query import BasketCount
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.samplers import shorten_fraction
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish.door import meter_for
-from discreet.publish.other_questions import RankQuestion
-from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, contest_of, metered_ranking
+from discreet.exact import BasketCount
+from discreet.privacy import Budget, Meter, Neighbours
+from discreet.privacy.sampling import SimulationSource, shorten_fraction
+from discreet.publish import RankQuestion, contest_of
+from discreet.publish._door import meter_for
+from discreet.publish._ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, metered_ranking
 
 REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
 EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]

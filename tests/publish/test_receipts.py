@@ -1,5 +1,6 @@
 """Releases about people with several baskets: what is counted, what is promised, and that it is kept."""
 
+# internals: this module runs the coupled audit on capped baskets.
 from __future__ import annotations
 
 from fractions import Fraction
@@ -11,20 +12,18 @@ import pytest
 
 import discreet
 from discreet import Baskets, InputError, MisuseError, Vocabulary
-from discreet.auditing import coupled as coupling
-from discreet.auditing.coupled import coupled
-from discreet.baskets.core import starts
-from discreet.curator.mechanisms.clipped import ClippedCounting
+from discreet.auditing import _coupled as coupling
+from discreet.auditing._coupled import coupled
+from discreet.baskets import starts
+from discreet.curator.mechanisms import ClippedCounting
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.threshold import Threshold
-from discreet.exact.query import BasketCount
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.ledger.fingerprint import HashedRows
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine
-from discreet.publish.basket_cap import CAPS, choose_cap
-from discreet.publish.run import carry_out
+from discreet.exact import BasketCount
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedEngine
+from discreet.privacy.ledger import HashedRows
+from discreet.privacy.sampling import SimulationSource
+from discreet.publish import carry_out
+from discreet.publish._basket_cap import CAPS, choose_cap
 from questions import cases
 
 NAMES = ["bread", "milk", "rice", "tea"]
@@ -326,7 +325,7 @@ class TestPrivacy:
         assert verdict.stands
         assert verdict.pairs > 50
         # A meter that reckons with one basket of a person is found out.
-        monkeypatch.setattr("discreet.privacy.meter.moves", lambda query, relation, _: _one(query, relation))
+        monkeypatch.setattr("discreet.privacy._meter.moves", lambda query, relation, _: _one(query, relation))
         swap = 2 if neighbours is Neighbours.REPLACE else 1
         monkeypatch.setattr(Meter, "_max_changed_counts", lambda _, most: most * swap)
         broken = coupled(mechanism, Budget.of(1, delta), neighbours, 7)

@@ -6,12 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import discreet
-from discreet.planning.trial import trial
-from discreet.publish.reconciling import reconcile
+from discreet.planning import trial
+from discreet.publish._reconciling import reconcile
 
 SMALL = {"epsilon": "0.5", "items": "public", "mechanism": "clipped"}
 

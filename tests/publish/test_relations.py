@@ -11,11 +11,9 @@ import pytest
 import discreet
 from discreet import Baskets
 from discreet.errors import BudgetError, LimitError, MisuseError
-from discreet.privacy.budget import Budget
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish import relations as door
-from discreet.publish.relations import metered_relations, release_relations
+from discreet.privacy import Budget, Meter
+from discreet.privacy.sampling import SimulationSource
+from discreet.publish import _relations as door, metered_relations, release_relations
 from questions import relations_case
 
 ITEMS = 12

@@ -10,9 +10,8 @@ import pytest
 
 import discreet
 from clients import browser
-from discreet.baskets.hierarchy import Hierarchy
-from discreet.report.contents import contents_of
-from discreet.report.page import page
+from discreet.baskets import Hierarchy
+from discreet.report import contents_of, page
 from naive.rules import make_patterns
 from report.told import bounded, tell
 
@@ -178,7 +177,7 @@ def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory) -> str:
     import discreet
-    from discreet.baskets.generate import groceries
+    from discreet.baskets import groceries
 
     file = tmp_path_factory.mktemp("compared") / "compared.html"
     discreet.compare(groceries(1_000, seed=7), top=10, epsilon=["0.1", "1"], runs=3, seed=7).save(file)

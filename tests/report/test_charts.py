@@ -5,11 +5,11 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.report.charts import Bar, bars, share, ticks
-from discreet.report.text import wide_of
+from discreet.report import ticks
+from discreet.report._charts import Bar, bars, share
+from discreet.report._text import wide_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]

@@ -5,12 +5,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.report.graph import NARROW, WIDE, GraphPicture
-from discreet.report.graph import graph as drawing_of
-from discreet.report.layout import settle, spaced
+from discreet.report import NARROW, GraphPicture, graph as drawing_of
+from discreet.report._graph import WIDE
+from discreet.report._layout import settle, spaced
 from naive.rules import make_patterns
 
 few = settings(max_examples=30)

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from math import cos, radians, sin
 
 import discreet
-from discreet.report.matrix import confidences, pairs
-from discreet.report.text import wide_of
+from discreet.report import confidences
+from discreet.report._matrix import pairs
+from discreet.report._text import wide_of
 
 PEOPLE = [{"tea", "milk"}] * 6 + [{"tea"}] * 2 + [{"<b>jam</b>", "tea"}] * 2
 

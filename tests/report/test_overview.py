@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from discreet.report.overview import SegmentPage, overview
-from discreet.results.provenance import Provenance
+from discreet.report import SegmentPage, overview
+from discreet.results import Provenance
 from naive.rules import make_patterns
 from report.test_page import Seen
 from report.told import COUNTS, PROMISE, bounded

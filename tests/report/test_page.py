@@ -10,21 +10,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.generate import groceries
-from discreet.baskets.hierarchy import Hierarchy
+from discreet.baskets import Hierarchy, groceries
 from discreet.errors import LimitError
-from discreet.privacy.budget import Budget, Charge, Neighbours
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy import Budget, Charge, Guarantee, Neighbours
+from discreet.report import contents_of, page
+from discreet.report._script import SCRIPT
 from discreet.report.colours import NIGHT
-from discreet.report.contents import contents_of
-from discreet.report.page import page
-from discreet.report.script import SCRIPT
-from discreet.results.provenance import Provenance
-from discreet.results.show import NOTHING
+from discreet.results import NOTHING, Provenance
 from naive.rules import make_patterns
 from report.told import COUNTS, bounded, tell
 
@@ -376,12 +371,12 @@ def test_rules_and_bars_can_be_left_out(monkeypatch):
     def refuse(*_, **__):
         raise LimitError("too many")
 
-    monkeypatch.setattr("discreet.results.patterns.Patterns.rules", refuse)
+    monkeypatch.setattr("discreet.results._patterns.Patterns.rules", refuse)
     assert "These patterns give too many rules to choose from." in sound(page(tell())).text
 
 
 def test_many_patterns_are_listed_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr("discreet.report.sections._ROWS", 3)
+    monkeypatch.setattr("discreet.report._sections._ROWS", 3)
     seen = sound(page(tell()))
     assert "2 more patterns not listed here; the saved table has them." in seen.text
 

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.errors import MisuseError
 from discreet.report.colours import NIGHT
-from discreet.results.provenance import Provenance
+from discreet.results import Provenance
 from naive.rules import make_patterns
 from report.told import COUNTS, bounded
 

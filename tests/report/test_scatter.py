@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 import discreet
-from discreet.report.graph import NARROW, WIDE
-from discreet.report.scatter import names_of, scatter
+from discreet.report import NARROW
+from discreet.report._graph import WIDE
+from discreet.report._scatter import names_of, scatter
 
 PEOPLE = [{f"i{place}" for place in range(8) if number % (place + 2) == 0} | {"tea"} for number in range(500)]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,18 +4,16 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.report.text import (
-    clean,
+from discreet.report import clean, number_of
+from discreet.report._text import (
     columns,
     decimals,
     digits_for,
     html_itemset,
     loss,
     name,
-    number_of,
     percent,
     plain_itemset,
     step_of,

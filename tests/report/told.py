@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.budget import Budget, Charge
-from discreet.privacy.guarantee import Guarantee
-from discreet.report.contents import ReportContents
+from discreet.privacy import Budget, Charge, Guarantee
+from discreet.report._contents import ReportContents
 from naive.rules import make_patterns
 
 PROMISE = Guarantee.of(

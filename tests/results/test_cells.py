@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
 import running
 from discreet import InputError, Vocabulary
-from discreet.planning.trial import trial
-from discreet.results.cells import FORMULA_MARKS, cell_text, parse_cell
-from discreet.results.patterns import Patterns
+from discreet.planning import trial
+from discreet.results import FORMULA_MARKS, Patterns
+from discreet.results._cells import cell_text, parse_cell
 
 EARLIER = Path(__file__).parent / "earlier"
 BASKETS = [{"milk", "tea"}, {"milk", "tea; green"}, {"3", "milk"}, {"=tea", "milk", "tea"}, {"[x]", "NA"}] * 40

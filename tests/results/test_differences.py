@@ -1,5 +1,6 @@
 """What changed between two results: intervals that hold, what is called clear, files and pages."""
 
+# internals: this module measures the drawings of a difference.
 from __future__ import annotations
 
 import json
@@ -9,16 +10,15 @@ from itertools import pairwise, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from typer.testing import CliRunner
 
 import discreet
 from discreet import InputError, MisuseError, Patterns, Vocabulary
-from discreet.cli.app import app
-from discreet.planning.trial import trial
-from discreet.report.slopes import _GAP, Slope, apart, labels_of
-from discreet.results.provenance import Provenance
+from discreet.cli import app
+from discreet.planning import trial
+from discreet.report._slopes import _GAP, Slope, apart, labels_of
+from discreet.results import Provenance
 
 NAMES = ["bread", "milk", "tea"]
 
@@ -41,7 +41,7 @@ def patterns(counts, people=1_000, margin=None, about=None, **beside) -> Pattern
     )
 
 
-def by_name(found) -> dict[str, discreet.results.differences.Difference]:
+def by_name(found) -> dict[str, discreet.results._differences.Difference]:
     return {"+".join(sorted(row.items)): row for row in found}
 
 

@@ -1,5 +1,6 @@
 """What every result can do, whatever it is of: one suite that each class of results passes."""
 
+# internals: this module makes a ranking without a ledger.
 from __future__ import annotations
 
 import json
@@ -9,13 +10,10 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.auditing.verdict import Verdict
+from discreet.auditing import Verdict
 from discreet.planning import Forecast
-from discreet.publish.ranking import Ranking
-from discreet.results.comparison import Comparison
-from discreet.results.files import holds_result
-from discreet.results.formats import ROW_FORMATS
-from discreet.results.result import Result
+from discreet.publish._ranking import Ranking
+from discreet.results import ROW_FORMATS, Comparison, Result, holds_result
 
 EARLIER = Path(__file__).parent / "earlier" / "others"
 SHOP = [{"tea", "milk"}] * 300 + [{"tea", "bread"}] * 200 + [{"milk"}] * 100

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import discreet
 from discreet.errors import DiscreetError, InputError
-from discreet.results.files import holds_result, load, save, written
+from discreet.results import holds_result, load, written
+from discreet.results._files import save
 from naive.rules import count_patterns, make_patterns
 
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])
@@ -84,7 +84,7 @@ def test_omitted_comes_back(tmp_path, form):
 
 
 def test_more_rows_than_one_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.results.writing._STRIDE", 3)
+    monkeypatch.setattr("discreet.results._writing._STRIDE", 3)
     patterns = make_patterns(count_patterns([set("abc")]), 1)
     for form in ("csv", "json"):
         patterns.save(tmp_path / f"patterns.{form}")
@@ -195,7 +195,7 @@ def test_an_error_while_saving_leaves_nothing(tmp_path, monkeypatch):
     def fail(*_):
         raise RuntimeError("stop")
 
-    monkeypatch.setattr("discreet.results.writing.cell_tables", fail)
+    monkeypatch.setattr("discreet.results._writing.cell_tables", fail)
     with pytest.raises(RuntimeError):
         small().save(tmp_path / "a.csv")
     assert held(tmp_path) == []

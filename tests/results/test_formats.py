@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet.cli.app import app
+from discreet.cli import app
 from discreet.errors import InputError, MisuseError
-from discreet.results.files import holds_result, write
-from discreet.results.formats import FORMATS, ROW_FORMATS, format_of, listed_suffixes
+from discreet.results import FORMATS, ROW_FORMATS, format_of, holds_result, write
+from discreet.results._formats import listed_suffixes
 
 EARLIER = Path(__file__).parent / "earlier"
 SUFFIXES = [suffix for form in ROW_FORMATS.values() for suffix in form.suffixes]
@@ -121,7 +121,7 @@ def test_a_workbook_has_no_formulas_and_says_where_it_comes_from(tmp_path):
 
 
 def test_a_workbook_without_its_package_is_refused_before_any_work(monkeypatch, tmp_path):
-    monkeypatch.setattr("discreet.results.formats.find_spec", lambda package: None)
+    monkeypatch.setattr("discreet.results._formats.find_spec", lambda package: None)
     done = CliRunner().invoke(app, ["mine", "nowhere.dat", "--min-count", "1", "-o", str(tmp_path / "found.xlsx")])
     assert str(done.exception) == (
         "Writing .xlsx files needs a package: pip install 'discreet[excel]'. A .csv file needs none."

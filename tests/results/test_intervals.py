@@ -1,20 +1,19 @@
 """Intervals of numbers that are cut to a range: they hold the true number as often, and never state a noisy one as
 known."""
 
+# internals: this module reconciles counts as a release does.
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.local.study.conversation import Learnt
-from discreet.local.study.outcome import as_patterns
-from discreet.planning.trial import trial
-from discreet.publish.reconciling import people_interval, reconcile
-from discreet.results.intervals import cut_to_range, whole_counts
-from discreet.results.simultaneous import stretched_supports
+from discreet.local.study import Learnt, as_patterns
+from discreet.planning import trial
+from discreet.publish._reconciling import people_interval, reconcile
+from discreet.results import cut_to_range, whole_counts
+from discreet.results._simultaneous import stretched_supports
 
 PEOPLE = 300
 NAMES = [*(f"all {at}" for at in range(5)), *(f"half {at}" for at in range(3)), *(f"none {at}" for at in range(6))]

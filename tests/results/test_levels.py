@@ -6,13 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.hierarchy import Hierarchy
+from discreet.baskets import Hierarchy
 from discreet.errors import InputError, MisuseError
-from discreet.results import redundancy
+from discreet.results import _redundancy as redundancy
 
 PRODUCTS = [
     ("milk", "dairy", "food"),

@@ -1,5 +1,6 @@
 """Where a result says that patterns may be noise, and how it shows numbers that nobody could believe."""
 
+# internals: this module shows patterns as the command does.
 from __future__ import annotations
 
 import io
@@ -15,10 +16,10 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import Patterns, Vocabulary
-from discreet.cli.app import app
-from discreet.cli.output import emit
-from discreet.results.provenance import Provenance, StatedGuarantee
-from discreet.results.show import NOISE_LINE
+from discreet.cli import app
+from discreet.cli._output import emit
+from discreet.results import Provenance, StatedGuarantee
+from discreet.results._show import NOISE_LINE
 
 NAMES = ["bread", "milk", "salt", "tea"]
 

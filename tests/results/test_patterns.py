@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.baskets.core import Vocabulary
-from discreet.results.patterns import Pattern, Patterns
+from discreet.baskets import Vocabulary
+from discreet.results import Patterns
+from discreet.results._patterns import Pattern
 from naive.rules import count_patterns, make_patterns
 
 BASKETS = [{"tea", "milk"}, {"tea", "milk", "jam"}, {"tea"}, {"milk", "jam"}, set(), {"tea", "milk"}]

@@ -9,17 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from discreet.errors import InputError, MisuseError
-from discreet.privacy.budget import Budget, Charge, Neighbours
-from discreet.privacy.guarantee import Guarantee
-from discreet.results.files import load
-from discreet.results.measures import MEASURES, measure, within
-from discreet.results.patterns import Pattern
-from discreet.results.rule_search import rules
-from discreet.results.show import promises
+from discreet.privacy import Budget, Charge, Guarantee, Neighbours
+from discreet.results import load, promises, rules, within
+from discreet.results._measures import MEASURES, measure
+from discreet.results._patterns import Pattern
 from naive.rules import make_patterns
 
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])

@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet.errors import InputError
-from discreet.results.provenance import Provenance, StatedGuarantee
+from discreet.results import Provenance, StatedGuarantee
 
 EARLIER = Path(__file__).parent / "earlier"
 FILES = sorted(path.name for suffix in ("json", "parquet") for path in EARLIER.glob(f"*.{suffix}"))

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet.errors import LimitError
-from discreet.results.measures import MEASURES, measure
-from discreet.results.rule_search import rules
+from discreet.results import rules
+from discreet.results._measures import MEASURES, measure
 from naive import rules as naive
 from naive.rules import count_patterns, make_patterns
 
@@ -207,7 +206,7 @@ def test_limits_stop_before_memory_is_full():
 def test_many_patterns_are_searched_in_pieces(monkeypatch):
     patterns = make_patterns(count_patterns([set("abcde"), set("abc"), set("bcd"), set("de")]), 4)
     whole = patterns.rules(0.3)
-    monkeypatch.setattr("discreet.results.rule_search._STRIDE", 3)
+    monkeypatch.setattr("discreet.results._rule_search._STRIDE", 3)
     assert patterns.rules(0.3) == whole
     assert len(whole) > 10
 

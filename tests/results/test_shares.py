@@ -10,9 +10,9 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.planning.trial import trial
-from discreet.results.files import load
-from discreet.results.measures import MEASURES, measure, within
+from discreet.planning import trial
+from discreet.results import load, within
+from discreet.results._measures import MEASURES, measure
 from naive.rules import make_patterns
 
 COUNTS = {frozenset({"tea"}): 80, frozenset({"milk"}): 60, frozenset({"tea", "milk"}): 55}

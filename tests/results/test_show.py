@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from discreet import mine, release
-from discreet.results.show import DROWNED, table
+from discreet.results import DROWNED, table
 from naive.rules import count_patterns, make_patterns
 
 NAMES = make_patterns(

@@ -5,14 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.core import starts
+from discreet.baskets import starts
 from discreet.errors import InputError, MisuseError
-from discreet.results import redundancy
-from discreet.results.significance import LEAST, adjusted, family, p_values, worst_p_values
+from discreet.results import _redundancy as redundancy
+from discreet.results._significance import LEAST, adjusted, family, p_values, worst_p_values
 from naive import significance as naive
 from naive.rules import count_patterns, make_patterns
 
@@ -237,8 +236,8 @@ class TestPrivate:
         of the rules without are called significant (5 %, and 20 % for intervals that fail), and never one whose
         intervals hold and that the exact data do not call so.
         """
-        from discreet.privacy.sampling.sources import SimulationSource
-        from discreet.publish.run import carry_out
+        from discreet.privacy.sampling import SimulationSource
+        from discreet.publish import carry_out
         from questions import case
 
         draws = np.random.default_rng(5)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.results.files import load, written
-from discreet.results.formats import listed_suffixes
+from discreet.results import load, written
+from discreet.results._formats import listed_suffixes
 from naive.rules import count_patterns, make_patterns
 
 PATTERNS = make_patterns(count_patterns([{"tea", "milk"}, {"tea"}]), 2)

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 import discreet
-from discreet.baskets.core import Baskets
-from discreet.exact.engine import Engine
-from discreet.exact.query import (
+from discreet.baskets import Baskets
+from discreet.exact import (
     BasketCount,
     BasketsEach,
     Cells,
     Clipped,
+    Engine,
     Held,
     Kth,
     KthClipped,
@@ -29,9 +29,9 @@ from discreet.exact.query import (
     Supports,
     Truncation,
 )
-from discreet.planning.trial import trial
+from discreet.planning import trial
 from discreet.registry import mechanisms
-from discreet.results.itemsets import Itemsets
+from discreet.results import Itemsets
 
 COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
 # Whether everything is compared, at full size, as `make soak` does.

@@ -18,13 +18,10 @@ from comparing import COLUMNS, WHOLE, alike, both, drawn, released, said, shown,
 from receipt_checks import RECEIPTS, receipts_of
 
 import discreet
-from discreet.baskets.generate import groceries
-from discreet.baskets.hierarchy import Hierarchy, generalised
-from discreet.baskets.recoding import only
-from discreet.exact.engine import engine_of
-from discreet.exact.query import Truncation
+from discreet.baskets import Hierarchy, generalised, groceries, only
+from discreet.exact import Truncation, engine_of
 from discreet.registry import mechanisms
-from discreet.spark import mining
+from discreet.spark import _mining as mining
 
 # Items of `drawn` in kinds and aisles; a few are on no level but their own, and one row has an empty field.
 ROWS = [[f"item {one:03d}", f"kind {one // 3}", f"aisle {one // 6}"] for one in range(15)] + [

@@ -14,7 +14,7 @@ import pyspark
 from comparing import COLUMNS, SECRET, said
 
 import discreet
-from discreet.baskets.frames import is_spark_frame
+from discreet.baskets import is_spark_frame
 
 
 def _application(session: Any) -> str:

@@ -23,12 +23,11 @@ import pyarrow.parquet
 from comparing import COLUMNS, alike, both, compared_mechanisms, drawn, released, said, shown
 
 import discreet
-from discreet.baskets.generate import groceries
-from discreet.exact.engine import engine_of
-from discreet.exact.query import BasketsEach, Clipped, Held, KthClipped, Sizes, Supports, Truncation
-from discreet.privacy.ledger.fingerprint import HashedRows
+from discreet.baskets import groceries
+from discreet.exact import BasketsEach, Clipped, Held, KthClipped, Sizes, Supports, Truncation, engine_of
+from discreet.privacy.ledger import HashedRows
 from discreet.registry import mechanisms
-from discreet.results.itemsets import Itemsets
+from discreet.results import Itemsets
 
 RECEIPTS: dict[str, Any] = COLUMNS | {"basket": "receipt"}
 

@@ -1,5 +1,6 @@
 """Checks of reports that are added up in a cluster, beside this machine's own sums: `suite.py` runs them."""
 
+# internals: this module lowers the limit of a file of reports, and signs as a collector.
 from __future__ import annotations
 
 import json
@@ -17,21 +18,13 @@ import pyarrow as pa
 
 import discreet
 from discreet import registry
-from discreet.collector import report_files
-from discreet.collector.collector import StudyCollector
-from discreet.collector.core import AddedUp
-from discreet.collector.signing import Signer
-from discreet.collector.storage.sqlite import SQLiteStore
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import Upload, hashed
-from discreet.local.mean_oracle import MeanOracle
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.study.collect import Collected, collect
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.pair_questions import Folded
-from discreet.local.study.questions import CandidateList, Which
-from discreet.spark import reports
+from discreet.collector import AddedUp, Signer, StudyCollector, StudyPlan, Upload, _report_files as report_files, hashed
+from discreet.collector.storage import SQLiteStore
+from discreet.local import Answered, MeanOracle
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.study import Ask, CandidateList, Folded, Which, Who
+from discreet.local.study._collect import Collected, collect
+from discreet.spark import _reports as reports
 
 EVERYBODY = Who(0, 2**32)
 NUMBER = Folded(items=4, left=(1, 1), right=(1, 1), low=-4, high=4)

@@ -40,19 +40,13 @@ from comparing import (
 )
 
 import discreet
-from discreet.baskets.generate import groceries
-from discreet.exact.engine import engine_of
-from discreet.exact.query import (
-    Kth,
-    Sizes,
-    Supports,
-    Truncation,
-)
-from discreet.privacy.ledger.fingerprint import HashedRows
+from discreet.baskets import groceries
+from discreet.exact import Kth, Sizes, Supports, Truncation, engine_of
+from discreet.privacy.ledger import HashedRows
 from discreet.registry import mechanisms
-from discreet.results.itemsets import Itemsets
-from discreet.spark import mining, reading
-from discreet.spark.session import Cluster
+from discreet.results import Itemsets
+from discreet.spark import _mining as mining, _reading as reading
+from discreet.spark._session import Cluster
 
 # A session in this process is what `make test` has; two executors and Spark Connect take minutes: `make soak`.
 KINDS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]", "connect": "local[2]"}
@@ -449,7 +443,7 @@ def test_executors_that_lack_something_are_told_before_anything_is_paid(session:
 def test_what_was_paid_stays_paid_where_a_job_fails(session: Any) -> None:
     from tempfile import TemporaryDirectory
 
-    from discreet.spark import engine
+    from discreet.spark import _engine as engine
 
     _, spread = both(session, table_of(drawn(12, 60, 9, 5)))
     answer = engine._answer

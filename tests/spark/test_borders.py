@@ -9,20 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from csr import csr
-from discreet.baskets.core import Baskets
-from discreet.baskets.lineage import Lineage
+from discreet.baskets import Baskets, Lineage
 from discreet.errors import LimitError
-from discreet.exact.engine import LocalEngine
-from discreet.exact.search import SearchBounds
-from discreet.kernels.projecting import LEVEL, project
-from discreet.results.itemsets import Itemsets
-from discreet.spark import borders
-from discreet.spark.baskets import BlockView, _parts, _without_copies
-from discreet.spark.blocks import Block, Numbered, written
+from discreet.exact import LocalEngine, SearchBounds
+from discreet.kernels import LEVEL, project
+from discreet.results import Itemsets
+from discreet.spark import Block, Numbered, _borders as borders
+from discreet.spark._baskets import BlockView, _parts, _without_copies
+from discreet.spark._blocks import written
 from naive import projecting as naive
 from strategies import forests
 

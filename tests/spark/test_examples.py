@@ -13,7 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import discreet
-from discreet.baskets.generate import groceries_rows
+from discreet.baskets import groceries_rows
 from notebooks import notebook_kernel, run_cell
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

@@ -6,14 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 pytest.importorskip("pyspark")
 
-from discreet.results.itemsets import Itemsets
-from discreet.spark.baskets import Survey, _surveyed_together
-from discreet.spark.mining import _Listing
+from discreet.results import Itemsets
+from discreet.spark._baskets import Survey, _surveyed_together
+from discreet.spark._mining import _Listing
 
 
 @given(

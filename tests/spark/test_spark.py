@@ -15,7 +15,7 @@ import pytest
 
 import discreet
 from discreet import ClusterError, MisuseError
-from discreet.spark import session
+from discreet.spark import _session as session
 
 from .comparing import SECRET
 

@@ -6,6 +6,7 @@ the format's number has to change with them. A good case is a question, a basket
 says how the files are read; `tests/vectors/reading.py` reads them.
 """
 
+# internals: this module writes vectors at the limits of the wire format.
 from __future__ import annotations
 
 import json
@@ -16,44 +17,57 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.exact.relations import How
-from discreet.local.device.answering import MOST_HELD, MOST_SYMBOLS_HELD, OWN
-from discreet.local.device.choosing import MOST_BASKETS, chosen
-from discreet.local.device.client import ANSWERS, client
-from discreet.local.device.draws import Draws
-from discreet.local.device.limits import (
+from discreet.exact import How
+from discreet.local.device import (
+    ANSWERS,
     MOST_CELLS,
+    MOST_NUMBERS,
+    MOST_QUESTION,
+    MOST_REPORT,
+    MOST_SYMBOLS,
+    MOST_TEXT,
+    OWN,
+    WORD,
+    Draws,
+    chosen,
+    client,
+    points,
+)
+from discreet.local.device._answering import MOST_HELD, MOST_SYMBOLS_HELD
+from discreet.local.device._choosing import MOST_BASKETS
+from discreet.local.device._limits import (
     MOST_DIGITS,
     MOST_EPSILON,
     MOST_ITEM,
     MOST_MET,
-    MOST_NUMBERS,
     MOST_POINTS,
-    MOST_QUESTION,
     MOST_RANGE,
-    MOST_REPORT,
     MOST_SHARE,
     MOST_SUBSET,
-    MOST_SYMBOLS,
-    MOST_TEXT,
     MOST_WEIGHT,
 )
-from discreet.local.device.loss import WORD, points
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracles.olh import OLH
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.pair_questions import (
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.oracles import OLH
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CellOfBlock,
+    DeviceQuestion,
     Folded,
+    HowMany,
     HowManyRelations,
     Items,
+    Prefix,
     Projection,
     Relations,
+    SeededWords,
+    TextNumbers,
     Valued,
+    Which,
     WhichRelations,
+    Who,
+    seed_of,
 )
-from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
-from discreet.local.study.seeded_words import SeededWords, seed_of
-from discreet.local.study.texts import TextNumbers
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part of `vectors`
 

@@ -7,6 +7,7 @@ refused although some library takes it. `asked` has which question a device answ
 request to take part, and `measured` questions as long as may be. `docs/wire.md` says how the files are read.
 """
 
+# internals: this module forges signatures out of points of the curve.
 from __future__ import annotations
 
 import json
@@ -20,30 +21,30 @@ from typing import Any
 
 import numpy as np
 
-from discreet.collector.documents import question_document, study_document, study_id
-from discreet.collector.reasons import REFUSALS, Reason
-from discreet.collector.signing import Signer
-from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch
-from discreet.local.device.becoming import becomes
-from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
-from discreet.local.device.ed25519 import _BASE as BASE
-from discreet.local.device.ed25519 import _CURVE as CURVE
-from discreet.local.device.ed25519 import _EIGHTH as EIGHTH
-from discreet.local.device.ed25519 import _ORDER as ORDER
-from discreet.local.device.ed25519 import Point
-from discreet.local.device.ed25519 import _combined as combined
-from discreet.local.device.ed25519 import _sum as added
-from discreet.local.device.limits import MOST_QUESTION
-from discreet.local.device.loss import WORD
-from discreet.local.device.participant import Participant
-from discreet.local.device.sending import fate_of
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracles.olh import OLH
-from discreet.local.oracles.wheel import Wheel
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.seeded_words import SeededWords, seed_of
+from discreet.collector import (
+    REFUSALS,
+    Reason,
+    ReportBatch,
+    Signer,
+    StudyPlan,
+    question_document,
+    study_document,
+    study_id,
+)
+from discreet.local.device import MOST_QUESTION, QUESTION, STUDY, WORD, Participant, becomes, questions_of, study_of
+from discreet.local.device._ed25519 import (
+    _BASE as BASE,
+    _CURVE as CURVE,
+    _EIGHTH as EIGHTH,
+    _ORDER as ORDER,
+    Point,
+    _combined as combined,
+    _sum as added,
+)
+from discreet.local.device._sending import fate_of
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.oracles import OLH, Wheel
+from discreet.local.study import Ask, CandidateList, SeededWords, Which, Who, seed_of
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part of `vectors`
 

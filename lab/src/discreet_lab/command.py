@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as given
-from discreet.cli.groups import grouped
-from discreet.cli.progress import ProgressBar
-from discreet.cli.run import Interrupted
-from discreet.cli.terminal import console, say
+from discreet.cli import Interrupted, ProgressBar, console, grouped, options as given, say
 from discreet.errors import OPTIONS, MisuseError
 from discreet.temporary import passing_folder
 
@@ -207,8 +203,7 @@ def page(
     from .pages.page import check_places, write_index, write_page
     from .pages.web import write_html
     from .papers import experiments, of_paper
-    from .run.runner import kept as what_is_kept
-    from .run.runner import run as carry_out
+    from .run.runner import kept as what_is_kept, run as carry_out
 
     chosen = of_paper(paper) if paper else [one for one in experiments().values() if not one.by_name]
     papers = list(dict.fromkeys(one.paper for one in chosen))

@@ -12,7 +12,6 @@ A `verdict` says what was tried, what was found, and what an audit cannot show.
 
 from __future__ import annotations
 
-from .api import audit
-from .verdict import Attempt, Verdict
+from ..faces import attach
 
-__all__ = ["Attempt", "Verdict", "audit"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

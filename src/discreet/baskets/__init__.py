@@ -9,3 +9,9 @@ A `Baskets` (`core`) is one row of item codes per person, and a `Vocabulary` tha
 Everything else in the package starts from it. `recoding` fits baskets to a list of items that is public: what is not on
 the list is dropped, and what nobody holds is still there. Nothing in this room is private.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__all__ += ["main"]
 
 
 def main() -> None:
     """Run the command line and exit."""
     try:
-        from .signals import Signals
+        from ._signals import Signals
 
         with Signals() as signals:
-            from .run import run
+            from ._run import run
 
             run(signals)
     except (ImportError, OSError) as error:

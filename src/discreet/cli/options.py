@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ..results.formats import ROW_FORMATS
-from ..results.promise import Relation
-from .numbers import real, whole
+from ..results import ROW_FORMATS, Relation
+from ._numbers import real, whole
 
 DATA = "How to read the data"
 WHAT = "What to find"

@@ -6,3 +6,9 @@ ones and from reports to an estimate, without any input or output. `storage` kee
 `collector` carries out what the core decides; `service` speaks HTTP, and `serving` puts it on a port. Signing and
 serving need the extra ``discreet[server]``, which is imported where it is used.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -8,3 +8,9 @@ A mechanism never draws noise, never spends, and never sees an exact number: all
 `plan` states the share of the budget of each step, and its `run` asks the meter. Between two answers of the meter it
 computes freely on released and public values. Checking, paying and publishing are the business of `publish`.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -8,3 +8,9 @@ proofs about a query belong beside its definition.
 An engine keeps arrays derived from the rows for later queries (`rows`). `relations` are ordered pairs of items;
 `metrics` compares a result with the truth; `bounds` gives upper bounds of numbers of itemsets.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

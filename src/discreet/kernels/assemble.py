@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
-from .parts import sort
+from ._jit import kernel
+from ._parts import sort
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]

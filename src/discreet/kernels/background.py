@@ -54,7 +54,7 @@ def start_if_allowed() -> None:
     """Start the background process, if it is allowed, has a cache to write to, and did not finish before."""
     if not can_start():
         return
-    from .cache import cache_directory
+    from ._cache import cache_directory
 
     folder = cache_directory()
     if folder is not None and not is_prepared(folder):
@@ -71,7 +71,7 @@ def is_prepared(folder: str) -> bool:
 
 def _mark_path(folder: str) -> Path:
     """Return the path of the mark that says that all kernels are compiled."""
-    from .compiler import name_all_forms
+    from ._compiler import name_all_forms
 
     return Path(folder) / f"prepared-{name_all_forms()}"
 
@@ -84,7 +84,7 @@ def _start_process(folder: str) -> None:
     package = str(Path(__file__).parents[2])
     code = (
         "import os, sys; os.nice(19); sys.path.append(sys.argv[1]); "
-        "from discreet.cli.warmup import compile_in_background; compile_in_background(sys.argv[2])"
+        "from discreet.cli._warmup import compile_in_background; compile_in_background(sys.argv[2])"
     )
     environment = {**os.environ, "DISCREET_PREPARE": "0", "NUMBA_CACHE_DIR": folder}
     process = subprocess.Popen(  # noqa: S603  # ourselves
@@ -126,7 +126,7 @@ def compile_one(module: str, name: str, types: str) -> None:
     """Compile the named kernel for arguments of the given types."""
     import importlib
 
-    from .tiers import Kernel
+    from ._tiers import Kernel
 
     kernel = getattr(importlib.import_module(module), name)
     if isinstance(kernel, Kernel):

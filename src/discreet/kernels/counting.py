@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from . import plain_counting, plain_rows
-from .bits import popcount
-from .jit import kernel
+from . import _plain_counting as plain_counting, _plain_rows as plain_rows
+from ._bits import popcount
+from ._jit import kernel
 from .mining import I32, I64, U64, Ranks, intersect
 
 _ONE_BIT = np.uint64(1)

@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bits import popcount
-from .jit import helper, kernel
-from .parts import sort
-from .plain_mining import mine_dense as mine_dense_plain
-from .plain_mining import mine_sparse as mine_sparse_plain
+from ._bits import popcount
+from ._jit import helper, kernel
+from ._parts import sort
+from ._plain_mining import mine_dense as mine_dense_plain, mine_sparse as mine_sparse_plain
 
 Ranks = NDArray[Any]  # two bytes each if all ranks fit, else four
 I32 = NDArray[np.int32]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import plain_rows
-from .jit import kernel
-from .parts import sort
+from . import _plain_rows as plain_rows
+from ._jit import kernel
+from ._parts import sort
 
 Ranks = NDArray[Any]  # two bytes each if all ranks fit, else four
 I32 = NDArray[np.int32]

@@ -10,6 +10,8 @@ the simulator that plays all devices. ``estimation/`` is the statistics that pro
 runs on a device; `chosen` is which of several baskets it answers for.
 """
 
-from .device.becoming import becomes as becomes
-from .device.choosing import chosen as chosen
-from .device.client import client as client
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,21 +5,8 @@ frequent items are by rank) is enough to imagine a crowd, and over that crowd ru
 comparison may be made on the data themselves: it is for the curator's eyes, and says so.
 """
 
-from .bounds import Bounds, least_epsilon, least_epsilon_of_short, sufficient_epsilon
-from .comparing import compare
-from .forecast import Forecast
-from .outlook import Outlook
-from .planner import plan
-from .shuffle import shuffled
+from __future__ import annotations
 
-__all__ = [
-    "Bounds",
-    "Forecast",
-    "Outlook",
-    "compare",
-    "least_epsilon",
-    "least_epsilon_of_short",
-    "plan",
-    "shuffled",
-    "sufficient_epsilon",
-]
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

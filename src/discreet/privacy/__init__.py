@@ -8,3 +8,9 @@ charges is checked against it.
 ``sampling/`` draws the noise: exactly, in whole numbers, from the system's secure source. ``ledger/`` keeps an account
 per data set across releases. No module of this room reads data. Each part has its proof page beside it.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -2,35 +2,6 @@
 
 from __future__ import annotations
 
-from .entries import (
-    Entry,
-    What,
-    described,
-    entry,
-    everything,
-    mechanism,
-    mechanisms,
-    oracles,
-    protocol,
-    protocols,
-    proven,
-)
-from .listing import Listing, told_of
-from .settings import settle
+from ..faces import attach
 
-__all__ = [
-    "Entry",
-    "Listing",
-    "What",
-    "described",
-    "entry",
-    "everything",
-    "mechanism",
-    "mechanisms",
-    "oracles",
-    "protocol",
-    "protocols",
-    "proven",
-    "settle",
-    "told_of",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,3 +9,9 @@
 Every text from outside is escaped where markup is made. Nothing here reads baskets: a report shows what was found or
 released, and nothing else.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -8,3 +8,9 @@ Files are written by `files` and read back by `loading`. A file may come from an
 `untrusted`, which bounds numbers, lists and nesting before anything is made of them. `promise` writes what was promised
 in one line, `show` makes tables for terminals and notebooks. What is shown never decides anything.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

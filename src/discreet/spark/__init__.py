@@ -10,3 +10,9 @@ everywhere: nothing in this room knows any.
 Only data frames and `mapInArrow` are used, so that it runs on classic Spark and on Spark Connect. Nothing else imports
 this room: it is called by its name, where baskets turn out to be Spark's.
 """
+
+from __future__ import annotations
+
+from ..faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -21,10 +21,10 @@ import discreet
 from clients import browser, node
 from collector.serving import Served, attack, plan_of, served
 from discreet import Patterns, Rules, Vocabulary
-from discreet.collector.pages import markup
-from discreet.collector.pages.routes import HEADERS, STATIC
-from discreet.local.device.participant import Participant
-from discreet.results.provenance import Provenance, StatedGuarantee
+from discreet.collector.pages import _markup as markup
+from discreet.collector.pages._routes import HEADERS, STATIC
+from discreet.local.device import Participant
+from discreet.results import Provenance, StatedGuarantee
 
 PATHS = ("/", "/studies/study", "/studies/study/take-part", "/studies/study/operate")
 TITLE = "Tea & <b>toast</b>"

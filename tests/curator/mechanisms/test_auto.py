@@ -11,16 +11,15 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
+from discreet.curator import Problem
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
-from discreet.curator.problem import Problem
-from discreet.curator.steps.clipped_counting import HISTOGRAM_STEP
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
+from discreet.curator.steps import HISTOGRAM_STEP
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, Noisy
+from discreet.privacy.sampling import SimulationSource
 from discreet.registry import mechanism
 
 ADD = Neighbours.ADD_REMOVE

@@ -8,25 +8,22 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
 from discreet.curator.mechanisms.bases import LONGER_PAIRS_SPLIT, SEVERAL_BASES_SHARE, SINGLE_BASIS_SHARE, Bases
-from discreet.curator.steps.basis_cover import cover, cover_all_pairs
-from discreet.curator.steps.basis_selection import WIDENED_NOTE
-from discreet.curator.steps.cell_estimates import Sums, add_cells, fit_cells, project_cells
-from discreet.curator.steps.winners import FRESH_NOISE_NOTE
-from discreet.exact.query import Cells, Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.curator.steps import FRESH_NOISE_NOTE, Sums, add_cells, cover_all_pairs, fit_cells
+from discreet.curator.steps._basis_cover import cover
+from discreet.curator.steps._basis_selection import WIDENED_NOTE
+from discreet.curator.steps._cell_estimates import project_cells
+from discreet.exact import Cells, Supports
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, unsealed
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE

@@ -8,29 +8,22 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.curator.mechanisms import clipped
-from discreet.curator.mechanisms.clipped import DOUBT_STEP, FIND_STEP, SHOWN_STEP, ClippedCounting, KnownCounts
-from discreet.curator.problem import Problem
-from discreet.curator.steps import winners
-from discreet.curator.steps.clipped_counting import HISTOGRAM_STEP, LAST_COUNT_STEP, Tally
-from discreet.exact.engine import LocalEngine
-from discreet.exact.metrics import f_score, false_negative_rate
-from discreet.exact.query import Clipped, Held
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine
-from discreet.results.itemsets import Itemsets
-from naive import truncated as naive
-from naive import watching
+from discreet.baskets import groceries
+from discreet.curator import Problem
+from discreet.curator.mechanisms import ClippedCounting, clipped
+from discreet.curator.mechanisms.clipped import DOUBT_STEP, FIND_STEP, SHOWN_STEP, KnownCounts
+from discreet.curator.steps import HISTOGRAM_STEP, LAST_COUNT_STEP, Tally, _winners as winners
+from discreet.exact import Clipped, Held, LocalEngine, f_score, false_negative_rate
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
+from naive import truncated as naive, watching
 
 ALPHABET = 4
 SUBSETS = strategies.subsets(ALPHABET)

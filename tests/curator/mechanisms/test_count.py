@@ -14,12 +14,11 @@ from scipy import stats
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
+from discreet.curator import Problem
 from discreet.curator.mechanisms.count import Count
-from discreet.curator.problem import Problem
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy import Budget, Meter, Neighbours
+from discreet.privacy.sampling import SimulationSource
 from discreet.publish import carry_out
 from naive.truncated import Scripted, column
 from naive.watching import engine

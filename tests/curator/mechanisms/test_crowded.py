@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.planning.trial import trial
+from discreet.planning import trial
 
 CROWDS = {
     "one person": [range(40)],

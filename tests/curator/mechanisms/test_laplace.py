@@ -7,10 +7,9 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.curator.steps.itemset_choice import slack
+from discreet.curator.steps import slack
 
 
 def beyond(rate: float, least: int) -> float:

@@ -9,22 +9,18 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 import strategies
-from discreet.auditing.laws import law
-from discreet.baskets.generate import groceries
+from discreet.auditing import law
+from discreet.baskets import groceries
 from discreet.curator.mechanisms.peeling import PICK_STEP, Peeling, PickableItemsets, pick_patterns
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.exact import LocalEngine, Supports
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, unsealed
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 from naive import watching
 
 ADD = Neighbours.ADD_REMOVE

@@ -9,24 +9,19 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
 from discreet.curator.mechanisms.privbasis import PrivBasis
-from discreet.curator.steps import basis_cover as covering
-from discreet.curator.steps.basis_cover import cover, group_items
-from discreet.curator.steps.cell_estimates import add_cells
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Cells, Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
+from discreet.curator.steps import _basis_cover as covering, add_cells
+from discreet.curator.steps._basis_cover import cover, group_items
+from discreet.exact import Cells, LocalEngine, Supports
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedEngine, unsealed
+from discreet.privacy.sampling import SimulationSource
 from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE

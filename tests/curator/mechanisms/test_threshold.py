@@ -13,15 +13,12 @@ import pytest
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.curator.mechanisms import threshold
-from discreet.curator.mechanisms.threshold import find
-from discreet.exact.query import Truncation
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours, compose
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
+from discreet.baskets import groceries
+from discreet.curator.mechanisms import find, threshold
+from discreet.exact import Truncation
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, compose, unsealed
+from discreet.privacy.sampling import SimulationSource
 from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE

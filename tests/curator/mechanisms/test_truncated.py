@@ -9,28 +9,23 @@ from math import ceil, exp, log2
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
 from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.mechanisms.truncated_naive import TruncatedNaive
-from discreet.curator.steps import threshold_levels, truncation
-from discreet.curator.steps.threshold_levels import ITEMSETS, LONGEST_STEP, estimate_longest_length
-from discreet.curator.steps.truncation import SIZES, BinomialSupports
-from discreet.exact.metrics import f_score
-from discreet.exact.query import Largest, Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
-from naive import truncated as naive
-from naive import watching
+from discreet.curator.steps import SIZES, _threshold_levels as threshold_levels, _truncation as truncation
+from discreet.curator.steps._threshold_levels import ITEMSETS, LONGEST_STEP, estimate_longest_length
+from discreet.curator.steps._truncation import BinomialSupports
+from discreet.exact import Largest, Supports, f_score
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, unsealed
+from discreet.privacy.sampling import SimulationSource
+from naive import truncated as naive, watching
 
 ALPHABET = 4
 SUBSETS = strategies.subsets(ALPHABET)

@@ -8,25 +8,20 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
+from discreet.baskets import groceries
+from discreet.curator import Problem
 from discreet.curator.mechanisms.truncated_items import ITEMS, TruncatedItems
-from discreet.curator.problem import Problem
-from discreet.curator.steps import truncation
-from discreet.curator.steps.truncation import SIZES
-from discreet.exact.metrics import f_score
-from discreet.exact.query import Sizes, Supports
-from discreet.planning.trial import trial
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
-from discreet.privacy.sampling.sources import SimulationSource
-from naive import truncated as naive
-from naive import watching
+from discreet.curator.steps import SIZES, _truncation as truncation
+from discreet.exact import Sizes, Supports, f_score
+from discreet.planning import trial
+from discreet.privacy import Budget, Meter, Neighbours
+from discreet.privacy.sampling import SimulationSource
+from naive import truncated as naive, watching
 
 ALPHABET = 4
 SUBSETS = strategies.subsets(ALPHABET)

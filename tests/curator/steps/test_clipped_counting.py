@@ -1,5 +1,6 @@
 """Clipped counting: the law of its counts by enumeration, and what is made of released numbers, against brute force."""
 
+# internals: this module counts the calls of a query.
 from __future__ import annotations
 
 from fractions import Fraction
@@ -8,13 +9,11 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
-from discreet.baskets.generate import groceries
-from discreet.curator.steps.clipped_counting import (
-    COARSE_BINS,
+from discreet.baskets import groceries
+from discreet.curator.steps import (
     HISTOGRAM_SHARE,
     HISTOGRAM_STEP,
     Histogram,
@@ -23,18 +22,12 @@ from discreet.curator.steps.clipped_counting import (
     count_clipped,
     denoise_histogram,
     join_tallies,
-    list_edges,
-    list_totals,
 )
-from discreet.exact import query as query_module
-from discreet.exact.engine import LocalEngine
-from discreet.exact.query import PARTS, Clipped, Supports
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
-from naive import truncated as naive
-from naive import watching
+from discreet.curator.steps._clipped_counting import COARSE_BINS, list_edges, list_totals
+from discreet.exact import PARTS, Clipped, LocalEngine, Supports, _query as query_module
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedEngine, unsealed
+from discreet.privacy.sampling import SimulationSource
+from naive import truncated as naive, watching
 
 ITEMS = 4
 SUBSETS = strategies.subsets(ITEMS)

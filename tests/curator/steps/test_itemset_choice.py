@@ -12,10 +12,10 @@ import pytest
 import discreet
 import strategies
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.exact.engine import LocalEngine
-from discreet.planning.trial import trial
-from discreet.privacy.meter import Meter
+from discreet.baskets import groceries
+from discreet.exact import LocalEngine
+from discreet.planning import trial
+from discreet.privacy import Meter
 
 MECHANISMS = ["exponential", "laplace"]
 ITEMS = 3

@@ -8,27 +8,26 @@ from math import comb, exp, log
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import optimize
 
-from discreet.curator.problem import Problem
-from discreet.curator.steps import candidate_join
-from discreet.curator.steps.candidate_join import join_candidates
-from discreet.curator.steps.truncation import (
-    BinomialSupports,
+from discreet.curator import Problem
+from discreet.curator.steps import (
     SizeHistogram,
+    _candidate_join as candidate_join,
     bound_basket_supports,
     bound_count_before_cut,
     choose_cut_length,
+    join_candidates,
     posterior_means,
     size_share,
 )
-from discreet.exact.query import Supports, Truncation
-from discreet.kernels.truncate import keep_some
-from discreet.planning.trial import trial
-from discreet.privacy.meter import Noisy
-from discreet.results.itemsets import Itemsets
+from discreet.curator.steps._truncation import BinomialSupports
+from discreet.exact import Supports, Truncation
+from discreet.kernels import keep_some
+from discreet.planning import trial
+from discreet.privacy import Noisy
+from discreet.results import Itemsets
 from naive import truncated as naive
 
 histograms = st.lists(st.integers(0, 50), min_size=2, max_size=9)

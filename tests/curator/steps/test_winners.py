@@ -7,27 +7,21 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.curator.problem import Problem
-from discreet.curator.steps import winners
-from discreet.curator.steps.clipped_counting import (
+from discreet.curator import Problem
+from discreet.curator.steps import Histogram, _winners as winners, count_clipped, measure_histogram
+from discreet.curator.steps._clipped_counting import (
     COARSE_BINS,
-    Histogram,
     bound_noise_sum,
     bound_people_beyond,
     choose_interval_total,
-    count_clipped,
     list_edges,
-    measure_histogram,
 )
-from discreet.exact.query import PARTS, Clipped, Supports
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import unsealed
-from discreet.results.itemsets import Itemsets
+from discreet.exact import PARTS, Clipped, Supports
+from discreet.privacy import Budget, Meter, Neighbours, Noisy, unsealed
+from discreet.privacy.sampling import SimulationSource
+from discreet.results import Itemsets
 from naive import watching
 
 ITEMS = 6

@@ -8,13 +8,12 @@ from math import ceil, inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.baskets import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sampling import SimulationSource
 from discreet_lab.comparators import diffpart
 from discreet_lab.comparators.comparator import ComparatorTask
 from discreet_lab.comparators.diffpart import DiffPart, Taxonomy

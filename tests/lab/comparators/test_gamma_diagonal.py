@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.generate_census import census
+from discreet.baskets import census
 from discreet.errors import InputError, MisuseError
-from discreet.privacy.sampling.sources import SimulationSource, Source
+from discreet.privacy.sampling import SimulationSource, Source
 from discreet_lab.comparators import det_gd, perturbing, ran_gd
 from discreet_lab.comparators.comparator import ComparatorTask
 from discreet_lab.comparators.det_gd import DetGD

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Ask, Estimate, Wanted, Who, converse, promised
-from discreet.local.study.simulate import simulate
+from discreet.baskets import groceries
+from discreet.local.device import WORD
+from discreet.local.study import Ask, Estimate, Wanted, Who, converse, promised, simulate
 from discreet_lab.comparators.published import PublishedLDPMiner
 
 

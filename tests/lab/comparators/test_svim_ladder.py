@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.local.protocols.svsm import SVSM
+from discreet.local.protocols import SVSM
 from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
 from truthful import TABLE_1, led
 

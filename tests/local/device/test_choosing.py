@@ -1,5 +1,6 @@
 """A device that holds several baskets: which one it answers for, from given bytes, and that this gives nothing away."""
 
+# internals: this module compares the draw of a device with the draw of a curator and its law.
 from __future__ import annotations
 
 from collections import Counter
@@ -8,15 +9,11 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from discreet.auditing.local_laws import law as followed
-from discreet.baskets import capping
-from discreet.local.device import choosing
-from discreet.local.device.choosing import chosen, place
-from discreet.local.device.client import ANSWERS, client
-from discreet.local.device.draws import Draws
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.auditing._local_laws import law as followed
+from discreet.baskets import _capping as capping
+from discreet.local.device import ANSWERS, Draws, _choosing as choosing, chosen, client, place
+from discreet.local.oracle_steps import oracles
+from discreet.local.study import Ask, CandidateList, Which, Who
 from local.oracles.test_exact_privacy import EPSILONS, baskets, largest, ratio
 from naive.enumerating import law
 from vectors.reading import Bytes, cases

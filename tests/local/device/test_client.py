@@ -12,18 +12,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet.local
-from discreet.local.device import answering
-from discreet.local.device.answering import held
-from discreet.local.device.client import ANSWERS, client
-from discreet.local.device.draws import Draws
-from discreet.local.device.loss import WORD
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
+from discreet.local.device import ANSWERS, WORD, Draws, _answering as answering, client, held
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.study import Ask, CandidateList, Which, Who
 from naive import wire
 
 FOLDER = Path(discreet.local.__file__).parent / "device"
@@ -31,7 +25,7 @@ FOLDER = Path(discreet.local.__file__).parent / "device"
 
 def test_the_device_needs_the_standard_library_alone():
     """Its six files work where nothing else of the package is."""
-    code = "import sys; before = set(sys.modules)\nimport device.client\nprint(*(set(sys.modules) - before))"
+    code = "import sys; before = set(sys.modules)\nimport device._client\nprint(*(set(sys.modules) - before))"
     told = subprocess.run(
         [sys.executable, "-c", "import sys, types; package = types.ModuleType('device'); "
          f"package.__path__ = [{str(FOLDER)!r}]; sys.modules['device'] = package\n{code}"],
@@ -42,7 +36,7 @@ def test_the_device_needs_the_standard_library_alone():
 
 
 def test_the_device_is_short():
-    assert len((FOLDER / "client.py").read_text().splitlines()) < 220
+    assert len((FOLDER / "_client.py").read_text().splitlines()) < 220
 
 
 def test_reports_come_from_the_system_s_source():

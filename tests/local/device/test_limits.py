@@ -13,23 +13,27 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.device import limits
-from discreet.local.device.client import client
-from discreet.local.device.trust import check
-from discreet.local.oracle import EVERY_LOSS
-from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local import EVERY_LOSS
+from discreet.local.device import _limits as limits, check, client
+from discreet.local.oracle_steps import means, oracles
 from discreet.local.protocols.svsm import guessed
-from discreet.local.study.conversation import Ask, Wanted, Who, converse
-from discreet.local.study.pair_questions import (
+from discreet.local.study import (
+    Ask,
+    CandidateList,
     Folded,
+    HowMany,
     HowManyRelations,
     Items,
+    Prefix,
     Projection,
     Relations,
     Valued,
+    Wanted,
+    Which,
     WhichRelations,
+    Who,
+    converse,
 )
-from discreet.local.study.questions import CandidateList, HowMany, Prefix, Which
 from discreet.registry import protocols as registered
 from vectors import make
 from vectors.reading import cases
@@ -100,7 +104,7 @@ def test_the_page_has_every_limit():
     assert {name: int(value.replace(",", "")) for value, name in rows} == named
     for name in named:
         used = [path for path in Path(limits.__file__).parent.glob("*.py") if name in path.read_text()]
-        assert {path.name for path in used} & {"trust.py", "loss.py"}, name
+        assert {path.name for path in used} & {"_trust.py", "_loss.py"}, name
 
 
 def test_every_limit_has_a_question_at_it_and_one_beyond():
@@ -257,7 +261,7 @@ def test_live_protocols_ask_what_devices_answer(name):
     asked = []
 
     def hear(ask):
-        from discreet.local.study.conversation import Estimate
+        from discreet.local.study import Estimate
 
         asked.append(ask)
         supports = np.linspace(900, 100, ask.oracle.kept).astype(np.int64)

@@ -7,12 +7,10 @@ from math import e, log
 
 import pytest
 
-from discreet.local.device.client import client
-from discreet.local.device.loss import WIDE, WORD, both, failing, ratio
-from discreet.local.device.trust import check
-from discreet.local.oracle import EVERY_ANSWER, EVERY_LOSS
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracles.olh import OLH
+from discreet.local import EVERY_ANSWER, EVERY_LOSS
+from discreet.local.device import WIDE, WORD, both, check, client, failing, ratio
+from discreet.local.oracle_steps import means, oracles
+from discreet.local.oracles import OLH
 from naive.enumerating import law
 
 MORE = "The question's probabilities give away more than the epsilon it states."

@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 
 from answering import AnsweringSockets
-from discreet.local.device import answering, participant, rehearsal
-from discreet.local.device.answering import DeviceData
-from discreet.local.device.choosing import chosen
-from discreet.local.device.client import client
-from discreet.local.device.documents import questions_of, study_of
-from discreet.local.device.participant import Participant
-from discreet.local.device.sending import over_http
+from discreet.local.device import (
+    Participant,
+    _answering as answering,
+    _participant as participant,
+    _rehearsal as rehearsal,
+    chosen,
+    client,
+    over_http,
+    questions_of,
+    study_of,
+)
+from discreet.local.device._answering import DeviceData
 from vectors.make_studies import PLAN, SIGNER, Signer, asked, study_document
 from vectors.reading import asked_in, cases
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import discreet.local
-from discreet.local.device import limits
-from discreet.local.oracle_steps.choice import means
+from discreet.local.device import _limits as limits
+from discreet.local.oracle_steps import means
 from vectors import make
 from vectors.reading import failures
 
@@ -167,12 +167,12 @@ def device(tmp_path, monkeypatch):
         home.mkdir()
         (home / "__init__.py").write_text("")
         for file in FILES:
-            shutil.copy(HOME / f"{file}.py", home)
+            shutil.copy(HOME / f"_{file}.py", home)
         if name:
-            text = (home / f"{name}.py").read_text()
+            text = (home / f"_{name}.py").read_text()
             assert text.count(before) == 1, (name, before)
-            (home / f"{name}.py").write_text(text.replace(before, after))
-        return importlib.import_module("planted.client").client
+            (home / f"_{name}.py").write_text(text.replace(before, after))
+        return importlib.import_module("planted._client").client
 
     yield imported
     for name in [name for name in sys.modules if name.partition(".")[0] == "planted"]:

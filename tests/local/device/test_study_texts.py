@@ -11,9 +11,9 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from discreet.local.device.documents import MOST_QUESTIONS, questions_of, study_of
-from discreet.local.device.ed25519 import _ORDER, verified
-from discreet.local.device.limits import MOST_QUESTION
+from discreet.local.device import MOST_QUESTION, questions_of, study_of, verified
+from discreet.local.device._documents import MOST_QUESTIONS
+from discreet.local.device._ed25519 import _ORDER
 from vectors import make_studies
 from vectors.reading import FOLDER, cases
 
@@ -83,7 +83,7 @@ def test_what_was_seen_is_not_checked_again_but_compared(monkeypatch):
     study = study_of(case["study"], "breakfast", key=None, max_epsilon=1)
     _, first = questions_of(case["questions"], study)
     seen = [(one.round, one.start, one.stop, one.hash) for one in first]
-    monkeypatch.setattr("discreet.local.device.documents.verified", lambda *_: False)
+    monkeypatch.setattr("discreet.local.device._documents.verified", lambda *_: False)
     assert questions_of(case["questions"], study, seen)[1] == first
     with pytest.raises(ValueError, match="is not signed"):
         questions_of(case["questions"], study, seen[:1])

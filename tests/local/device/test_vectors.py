@@ -10,14 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.local.device.answering import held
-from discreet.local.device.client import ANSWERS, client
-from discreet.local.device.draws import Draws
-from discreet.local.device.loss import LOSSES
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import means
-from discreet.local.oracles.olh import OLH
-from discreet.local.study.seeded_words import seed_of
+from discreet.local import Answered
+from discreet.local.device import ANSWERS, LOSSES, Draws, client, held
+from discreet.local.oracle_steps import means
+from discreet.local.oracles import OLH
+from discreet.local.study import seed_of
 from naive import wire
 from vectors import make
 from vectors.reading import BESIDE, FOLDER, Bytes, asked_in, cases, failures, held_in

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.codec import BitsField, Codec, RowField, SeedField, SubsetField, WholeField
-from discreet.local.oracle_steps.seeding import FreshSeeds, PublishedSeeds
+from discreet.local.oracle_steps import BitsField, Codec, RowField, SeedField, SubsetField, WholeField, oracles
+from discreet.local.oracle_steps._seeding import FreshSeeds, PublishedSeeds
 
 ROOM = Path(__file__).parents[3] / "src" / "discreet" / "local"
 FIELDS = [
@@ -61,6 +60,6 @@ def test_seeds_are_one_of_two_randomisers(name):
 
 
 def test_only_one_place_asks_which_seeds_an_oracle_has():
-    files = [*(ROOM / "oracles").glob("*.py"), *(ROOM / "oracle_steps").glob("*.py"), ROOM / "oracle.py"]
+    files = [*(ROOM / "oracles").glob("*.py"), *(ROOM / "oracle_steps").glob("*.py"), ROOM / "_oracle.py"]
     asking = [(file.name, line) for file in files for line in file.read_text().splitlines() if "self.seeds is" in line]
-    assert [name for name, _ in asking] == ["seeding.py"]
+    assert [name for name, _ in asking] == ["_seeding.py"]

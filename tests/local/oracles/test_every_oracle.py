@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.loss import LOSSES
-from discreet.local.oracle import Answered, Oracle, grown
-from discreet.local.oracle_steps import choice
-from discreet.local.oracle_steps.choice import adaptive, make, means, oracles
+from discreet.local import Answered, Oracle, grown
+from discreet.local.device import ANSWERS, LOSSES
+from discreet.local.oracle_steps import _choice as choice, adaptive, make, means, oracles
 
 ROOM = Path(choice.__file__).parents[1] / "oracles"
 ALL = list(oracles())

@@ -9,12 +9,9 @@ from math import comb
 
 import pytest
 
-from discreet.local.device import loss
-from discreet.local.device.client import ANSWERS
-from discreet.local.device.draws import Draws, mixed
-from discreet.local.device.loss import WIDE, WORD, grown_at_least
-from discreet.local.oracle import EVERY_LOSS, grown
-from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local import EVERY_LOSS, grown
+from discreet.local.device import ANSWERS, WIDE, WORD, Draws, _loss as loss, grown_at_least, mixed
+from discreet.local.oracle_steps import means, oracles
 from naive.enumerating import law
 
 EPSILONS = [Fraction(text) for text in ("0.1", "0.5", "1", "2", "4")]

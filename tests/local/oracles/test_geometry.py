@@ -11,18 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from discreet.local.device.client import coordinates
-from discreet.local.device.loss import points
-from discreet.local.oracle import Answered, chance, grown
-from discreet.local.oracle_steps import hyperplanes
-from discreet.local.oracle_steps.choice import adaptive, oracles
-from discreet.local.oracle_steps.hyperplanes import coordinates_of, met, numbers_of
+from discreet.local import Answered, chance, grown
+from discreet.local.device import points
+from discreet.local.device._client import coordinates
+from discreet.local.oracle_steps import _hyperplanes as hyperplanes, adaptive, coordinates_of, met, oracles
+from discreet.local.oracle_steps._hyperplanes import numbers_of
+from discreet.local.oracles import OLH
 from discreet.local.oracles.geometry import ROOM, Geometry
-from discreet.local.oracles.olh import OLH
-from discreet.local.study.screening import screened, together
+from discreet.local.study import screened
+from discreet.local.study._screening import together
 from naive import geometry
 from naive.enumerating import law
 

@@ -11,10 +11,10 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from discreet.kernels.supports import count_windows
-from discreet.local.device.draws import mixed
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
+from discreet.kernels import count_windows
+from discreet.local import Answered
+from discreet.local.device import mixed
+from discreet.local.oracle_steps import oracles
 
 PEOPLE = 200_000
 FAR = 5.0  # standard deviations: with about 100 numbers a test, once in 17,000 seeds by chance

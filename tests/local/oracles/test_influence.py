@@ -9,10 +9,18 @@ from math import ceil, log
 import numpy as np
 import pytest
 
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracle_steps.codec import BitsField, RowField, SeedField, SubsetField, WholeField
-from discreet.local.oracle_steps.hashing import hashes
-from discreet.local.oracle_steps.honest import Influence, count_colliding_values
+from discreet.local.oracle_steps import (
+    BitsField,
+    Influence,
+    RowField,
+    SeedField,
+    SubsetField,
+    WholeField,
+    hashes,
+    means,
+    oracles,
+)
+from discreet.local.oracle_steps._honest import count_colliding_values
 
 HASHING = {
     name

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.device.loss import WIDE, WORD
-from discreet.local.oracle import Answered, grown
-from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local import Answered, grown
+from discreet.local.device import WIDE, WORD
+from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles.hm import HM
 
 EPSILONS = ("0.001", "0.1", "0.5", "0.61", "0.62", "1", "2", "4")

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import means, oracles
-from discreet.local.oracle_steps.codec import flatten_report
+from discreet.local import Answered
+from discreet.local.oracle_steps import flatten_report, means, oracles
 from naive import wire
 from vectors.make import LIVE
 from vectors.make_studies import packed_oracles

@@ -14,14 +14,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.device.draws import published
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps import published as reading
-from discreet.local.oracle_steps.choice import make
-from discreet.local.oracle_steps.collisions import LEAST_SEEDS, LOSS, WORTH, Collisions, seeds_for
-from discreet.local.oracle_steps.hashing import hashes
-from discreet.local.oracle_steps.published import SeedTable, published_pairs
-from discreet.local.oracles.olh import OLH
+from discreet.local import Answered
+from discreet.local.device import published
+from discreet.local.oracle_steps import SeedTable, _published as reading, hashes, make, published_pairs
+from discreet.local.oracle_steps._collisions import LEAST_SEEDS, LOSS, WORTH, Collisions, seeds_for
+from discreet.local.oracles import OLH
 
 ITEMS, PEOPLE = 400, 200_000
 FAR = 5.0  # standard deviations: once in 1.7 million by chance

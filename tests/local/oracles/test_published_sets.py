@@ -14,12 +14,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps import published as reading
-from discreet.local.oracle_steps.choice import make
-from discreet.local.oracle_steps.collisions import LEAST_SEEDS, MOST_CELLS, PARTNERS, WORTH, Overlaps, amplified
-from discreet.local.oracle_steps.hashing import hashes
-from discreet.local.oracle_steps.published import SeedTable, published_pairs
+from discreet.local import Answered
+from discreet.local.oracle_steps import SeedTable, _published as reading, hashes, make, published_pairs
+from discreet.local.oracle_steps._collisions import LEAST_SEEDS, MOST_CELLS, PARTNERS, WORTH, Overlaps, amplified
 
 ITEMS, PEOPLE, PAD = 400, 300_000, 3
 FAR = 5.0  # standard deviations: once in 1.7 million by chance

@@ -7,11 +7,10 @@ from math import e, exp, log
 
 import pytest
 
-from discreet.local.oracle import grown
-from discreet.local.oracle_steps.choice import grr_or_olh, make, oracles
-from discreet.local.oracles.olh import OLH
-from discreet.local.study.conversation import Ask, Who, promised
-from discreet.local.study.questions import CandidateList, Which
+from discreet.local import grown
+from discreet.local.oracle_steps import grr_or_olh, make, oracles
+from discreet.local.oracles import OLH
+from discreet.local.study import Ask, CandidateList, Which, Who, promised
 
 PADS = (2, 5, 10, 20, 50, 100)
 TABLE_II = {

@@ -11,27 +11,27 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import discreet
-from discreet.baskets.generate import quest
-from discreet.local.estimation import beliefs, candidates, priors, sizes
-from discreet.local.estimation.beliefs import Evidence, ItemLaw, log_scaled_cdf
-from discreet.local.estimation.candidates import (
-    CommonErrors,
-    EvidenceTable,
+from discreet.baskets import quest
+from discreet.local.estimation import (
+    BINS,
+    Evidence,
+    HeldSizes,
+    ItemsetGuess,
     PatternBeliefs,
-    PatternLevel,
-    build_larger_sets,
+    _beliefs as beliefs,
+    _candidates as candidates,
+    _priors as priors,
+    _sizes as sizes,
 )
-from discreet.local.estimation.priors import PAIRS, ItemsetGuess, ItemsetPrior, fit_prior
-from discreet.local.estimation.sizes import BINS, HeldSizes
-from discreet.local.protocols import adept
-from discreet.local.protocols.adept import Adept, RoundEstimate, best_oracle
-from discreet.local.study.conversation import Ask, Estimate, Partition, Wanted
-from discreet.local.study.questions import CandidateList, HowMany, Which
-from discreet.local.study.simulate import simulate
+from discreet.local.estimation._beliefs import ItemLaw, log_scaled_cdf
+from discreet.local.estimation._candidates import CommonErrors, EvidenceTable, PatternLevel, build_larger_sets
+from discreet.local.estimation._priors import PAIRS, ItemsetPrior, fit_prior
+from discreet.local.protocols import Adept, adept
+from discreet.local.protocols.adept import RoundEstimate, best_oracle
+from discreet.local.study import Ask, CandidateList, Estimate, HowMany, Partition, Wanted, Which, simulate
 
 
 def evidence(values, noise, relative=0.0) -> Evidence:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.baskets.read import read
-from discreet.local.estimation.beliefs import Evidence, ItemLaw, mix_normals
-from discreet.local.estimation.candidates import (
-    EvidenceTable,
-    PatternBeliefs,
-    PatternLevel,
-    build_larger_sets,
-    build_pairs,
-)
-from discreet.local.estimation.priors import PAIRS, ItemsetGuess
-from discreet.local.study.simulate import simulate
+from discreet.baskets import read
+from discreet.local.estimation import Evidence, ItemsetGuess, PatternBeliefs
+from discreet.local.estimation._beliefs import ItemLaw, mix_normals
+from discreet.local.estimation._candidates import EvidenceTable, PatternLevel, build_larger_sets, build_pairs
+from discreet.local.estimation._priors import PAIRS
+from discreet.local.study import simulate
 
 
 def evidence(values, noise):

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary
-from discreet.baskets.generate import latent_groups
+from discreet.baskets import Baskets, Vocabulary, latent_groups
 from discreet.errors import MisuseError
-from discreet.exact.metrics import cumulative_rank
-from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Estimate, Wanted, converse, most_asked, promised
-from discreet.local.study.simulate import SimulatedPeople, simulate
+from discreet.exact import cumulative_rank
+from discreet.local.device import WORD
+from discreet.local.study import Estimate, SimulatedPeople, Wanted, converse, promised, simulate
+from discreet.local.study._conversation import most_asked
 from discreet.registry import protocol
 
 

@@ -7,14 +7,12 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet.errors import MisuseError
 from discreet.local.protocols.calm import agreeing, covering
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.simulate import simulate
+from discreet.local.study import Wanted, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

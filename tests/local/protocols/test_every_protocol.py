@@ -13,9 +13,9 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
-from discreet.local.study.conversation import Wanted, converse, most_asked, replay
-from discreet.local.study.simulate import SimulatedPeople, simulate
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, starts
+from discreet.local.study import SimulatedPeople, Wanted, converse, simulate
+from discreet.local.study._conversation import most_asked, replay
 from discreet.registry import protocol, protocols
 
 ALL = list(protocols())

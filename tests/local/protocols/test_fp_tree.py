@@ -7,20 +7,30 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.generate import groceries
-from discreet.exact.metrics import cumulative_rank
-from discreet.local.estimation.tree import Mined, Node, Tree, _agree, balanced, balanced_at_random, cut_share
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.protocols.fp_tree import FPTree, _off, _spread
-from discreet.local.study.conversation import MOST_PATTERNS, Ask, Estimate, Partition, Wanted, Who
-from discreet.local.study.questions import CandidateList, Prefix
-from discreet.local.study.rounds import LEAST_SHARE, SizesRound
-from discreet.local.study.simulate import simulate
+from discreet.baskets import groceries
+from discreet.exact import cumulative_rank
+from discreet.local.estimation import Mined, Tree, balanced, balanced_at_random, cut_share
+from discreet.local.estimation._tree import Node, _agree
+from discreet.local.oracle_steps import oracles
+from discreet.local.protocols import FPTree
+from discreet.local.protocols.fp_tree import _off, _spread
+from discreet.local.study import (
+    LEAST_SHARE,
+    MOST_PATTERNS,
+    Ask,
+    CandidateList,
+    Estimate,
+    Partition,
+    Prefix,
+    SizesRound,
+    Wanted,
+    Who,
+    simulate,
+)
 
 SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most."
 

@@ -7,23 +7,16 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.exact.metrics import score_relations
-from discreet.exact.relations import relations
-from discreet.local.estimation.beliefs import Evidence
-from discreet.local.estimation.priors import RELATIONS, ItemsetGuess, shrink_estimates
-from discreet.local.protocols.pairs import PairsProtocol as PairsProtocol
-from discreet.local.protocols.pairs import Singles
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.outcome import as_rules
-from discreet.local.study.questions import CandidateList
-from discreet.local.study.rounds import Estimated
-from discreet.local.study.simulate import simulate
+from discreet.exact import relations, score_relations
+from discreet.local.estimation import Evidence, ItemsetGuess, shrink_estimates
+from discreet.local.estimation._priors import RELATIONS
+from discreet.local.protocols import PairsProtocol as PairsProtocol, Singles
+from discreet.local.study import CandidateList, Estimated, Wanted, as_rules, simulate
 from discreet.registry import protocol
 
 PEOPLE = 300_000

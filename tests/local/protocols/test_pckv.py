@@ -7,18 +7,15 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets.core import Baskets, Pairs, Vocabulary, starts
+from discreet.baskets import Baskets, Pairs, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.local.device.answering import held
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.pair_questions import Items, Relations, Valued
-from discreet.local.study.simulate import simulate
+from discreet.local import Answered
+from discreet.local.device import held
+from discreet.local.oracle_steps import oracles
+from discreet.local.study import Items, Relations, Valued, Wanted, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.baskets.core import Baskets, Vocabulary
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device.trust import check
+from discreet.local.device import check
 from discreet.local.protocols import prefixes
 from discreet.local.protocols.prefixes import Prefixes, standing_out
-from discreet.local.study.conversation import Estimate, Learnt, Wanted, converse, replay
-from discreet.local.study.simulate import SimulatedPeople, simulate
+from discreet.local.study import Estimate, Learnt, SimulatedPeople, Wanted, converse, simulate
+from discreet.local.study._conversation import replay
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mi", "nu")
 PLANTED = ("example.com", "a", "milk and tea", "x" * 12)

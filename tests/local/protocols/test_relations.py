@@ -8,13 +8,12 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
-from discreet.local.estimation.spectral import (
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary
+from discreet.local.estimation import (
     MatrixBelief,
     bounds,
     compose_matrix,
@@ -22,14 +21,12 @@ from discreet.local.estimation.spectral import (
     independent,
     public_signs,
     rank_of,
-    reach,
     round_direction,
 )
-from discreet.local.protocols.relations import RelationMiner
-from discreet.local.protocols.relations_full import RelationsFull
+from discreet.local.estimation._spectral import reach
+from discreet.local.protocols import RelationMiner, RelationsFull
 from discreet.local.protocols.svd_fo import SVDFO
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.simulate import simulate
+from discreet.local.study import Wanted, simulate
 from discreet_lab.measure.noise_free import learn_without_noise
 
 WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda some: np.array(some, np.int64))

@@ -9,15 +9,24 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from discreet.errors import MisuseError
-from discreet.local.device.loss import WORD
-from discreet.local.estimation.sizes import BINS
-from discreet.local.study.conversation import Ask, Estimate, Partition, Who, converse
-from discreet.local.study.questions import CandidateList, HowMany, Which
-from discreet.local.study.rounds import Estimated, SizesRound, estimating
+from discreet.local.device import WORD
+from discreet.local.estimation import BINS
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    Estimate,
+    Estimated,
+    HowMany,
+    Partition,
+    SizesRound,
+    Which,
+    Who,
+    converse,
+    estimating,
+)
 
 NINE = Fraction(9, 10)
 EVERYONE = Who(0, WORD)

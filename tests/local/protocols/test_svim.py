@@ -1,5 +1,6 @@
 """SVIM and LDPMiner: which rounds there are, of whom, and what they lead to."""
 
+# internals: this module reads settings as the registry does.
 from __future__ import annotations
 
 import os
@@ -9,13 +10,21 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, Who, converse
-from discreet.local.study.questions import CandidateList, HowMany
-from discreet.local.study.rounds import SizesRound
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.local.device import WORD
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    Estimate,
+    HowMany,
+    Learnt,
+    SimulatedPeople,
+    SizesRound,
+    Wanted,
+    Who,
+    converse,
+)
 from discreet.registry import protocol, protocols
-from discreet.registry.settings import typed
+from discreet.registry._settings import typed
 from discreet_lab.data.datasets import load, path
 
 WANTED = Wanted(items=40, top=3, epsilon=Fraction(2))

@@ -8,15 +8,13 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.local.device.loss import WORD
+from discreet.local.device import WORD
 from discreet.local.protocols.svsm import guessed, longest, shrunk
-from discreet.local.study.conversation import Ask, Estimate, Wanted, converse
-from discreet.local.study.simulate import simulate
+from discreet.local.study import Ask, Estimate, Wanted, converse, simulate
 from discreet.registry import protocol
 from truthful import TABLE_1, led
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.local.protocols.ldpminer import LDPMiner
-from discreet.local.protocols.svim import SVIM, SVIMBetter
-from discreet.local.protocols.svsm import SVSM
+from discreet.local.protocols import SVIM, SVSM, LDPMiner, SVIMBetter
 from discreet.registry import protocols
-from discreet.results.provenance import BIAS_FACT
+from discreet.results import BIAS_FACT
 
 BIASED = ("svim", "svsm", "calm", "pckv")
 

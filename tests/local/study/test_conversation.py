@@ -12,22 +12,23 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.local.device.loss import WORD
-from discreet.local.oracle import EVERY_LOSS
+from discreet.local import EVERY_LOSS
+from discreet.local.device import WORD
 from discreet.local.oracles.grr import GRR
-from discreet.local.study.conversation import (
+from discreet.local.study import (
     Ask,
+    CandidateList,
     Estimate,
+    HowMany,
     Learnt,
     Partition,
     Wanted,
+    Which,
     Who,
     converse,
-    most_asked,
     promised,
-    replay,
 )
-from discreet.local.study.questions import CandidateList, HowMany, Which
+from discreet.local.study._conversation import most_asked, replay
 from discreet.registry import protocol
 
 ONE = Fraction(1)

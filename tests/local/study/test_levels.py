@@ -10,16 +10,10 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.core import Baskets
-from discreet.baskets.generate import groceries
-from discreet.baskets.hierarchy import Hierarchy, generalised, public_items
-from discreet.baskets.recoding import onto
-from discreet.local.study.conversation import Wanted, converse
-from discreet.local.study.levels import on_levels
-from discreet.local.study.one_basket import drawn, expected, true_patterns
-from discreet.local.study.simulate import SimulatedPeople, simulate
-from discreet.registry import protocol as protocol_of
-from discreet.registry import protocols
+from discreet.baskets import Baskets, Hierarchy, generalised, groceries, onto, public_items
+from discreet.local.study import SimulatedPeople, Wanted, converse, drawn, expected, simulate, true_patterns
+from discreet.local.study._levels import on_levels
+from discreet.registry import protocol as protocol_of, protocols
 from running import run
 
 TABLE = """product,category,department

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.baskets import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.local.oracle import Answered
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.study.conversation import Ask, Estimate, Wanted, Who
-from discreet.local.study.liars import LiarBounds, reach
-from discreet.local.study.questions import CandidateList, HowMany, Which
+from discreet.local import Answered
+from discreet.local.oracle_steps import oracles
+from discreet.local.study import Ask, CandidateList, Estimate, HowMany, LiarBounds, Wanted, Which, Who
+from discreet.local.study._liars import reach
 from discreet.registry import protocol
-from discreet.results.files import load
-from discreet.results.show import promises
+from discreet.results import load, promises
 from discreet_lab.measure.liars import Liars, attacked, targets
 
 EVERYONE = Who(0, 1 << 32)

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.exact.metrics import cumulative_rank
-from discreet.exact.mine import mine
-from discreet.local.estimation.sizes import BINS, FEW_BINS
-from discreet.local.oracle_steps.choice import SIZE_LIARS, TARGETS, adaptive, error, honest_share, oracles
-from discreet.local.study.conversation import Wanted
-from discreet.local.study.rounds import size_bins
+from discreet.exact import cumulative_rank, mine
+from discreet.local.estimation import BINS, FEW_BINS
+from discreet.local.oracle_steps import adaptive, error, honest_share, oracles
+from discreet.local.oracle_steps._choice import SIZE_LIARS, TARGETS
+from discreet.local.study import Wanted, size_bins
 from discreet.registry import protocol
 from discreet_lab.measure.liars import ATTACKS, Liars, attacked, crafted, targets
 
@@ -97,7 +96,7 @@ def test_an_honest_study_of_people_who_are_all_alike_is_not_accused(name):
 
 
 def test_reports_that_are_too_many_to_keep_are_made_again(baskets, monkeypatch):
-    from discreet.local.study import simulate
+    from discreet.local.study import _simulate as simulate
 
     one = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
     monkeypatch.setattr(simulate, "_KEPT", 0)

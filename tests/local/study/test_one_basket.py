@@ -12,12 +12,10 @@ import pytest
 
 import discreet
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
-from discreet.baskets.core import Segments, starts
-from discreet.exact.metrics import cumulative_rank, squared_error
-from discreet.local.device.choosing import chosen
-from discreet.local.study import one_basket
-from discreet.local.study.one_basket import drawn, expected, true_patterns
-from discreet.local.study.seeded_words import SeededWords, seed_of
+from discreet.baskets import Segments, starts
+from discreet.exact import cumulative_rank, squared_error
+from discreet.local.device import chosen
+from discreet.local.study import SeededWords, _one_basket as one_basket, drawn, expected, seed_of, true_patterns
 
 NAMES = ["bread", "milk", "rice", "tea"]
 

@@ -1,5 +1,6 @@
 """An outcome with relations: how it looks, what it writes, and that it comes back."""
 
+# internals: this module shows an outcome as the command does.
 from __future__ import annotations
 
 import json
@@ -10,11 +11,21 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.cli import simulate as command
-from discreet.cli.groups import Writing
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
-from discreet.local.study.pair_questions import Items, Relations, WhichRelations
+from discreet.cli import _simulate as command
+from discreet.cli._groups import Writing
+from discreet.local import Protocol
+from discreet.local.study import (
+    Ask,
+    Estimate,
+    Items,
+    Learnt,
+    Partition,
+    Related,
+    Relations,
+    Talk,
+    Wanted,
+    WhichRelations,
+)
 
 BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
 

@@ -6,22 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
+from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device.answering import held
-from discreet.local.mean_oracle import SPAN
-from discreet.local.study.pair_questions import (
-    Folded,
-    HowManyRelations,
-    Items,
-    Projection,
-    Relations,
-    WhichRelations,
-    on_grid,
-)
+from discreet.local import SPAN
+from discreet.local.device import held
+from discreet.local.study import Folded, HowManyRelations, Items, Projection, Relations, WhichRelations
+from discreet.local.study._pair_questions import on_grid
 from naive import relations as naive
 
 KNOWN = 7

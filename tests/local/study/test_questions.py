@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import strategies
-from discreet.baskets.core import Baskets, Vocabulary
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device.answering import held
-from discreet.local.study.questions import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
+from discreet.local.device import held
+from discreet.local.study import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 
 KNOWN = 9  # items the data have; questions name up to 12
 ROWS = strategies.rows(KNOWN, 8)

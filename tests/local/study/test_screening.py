@@ -11,15 +11,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from discreet.local import client
-from discreet.local.oracle import Answered, Oracle
-from discreet.local.oracle_steps import hashing
-from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.hashing import windows_met
-from discreet.local.study.collect import collect
-from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.screening import FALSE_ALARM, WATCHED, Alarm, Screen, counted, far, paired, screened, together
+from discreet.local import Answered, Oracle, client
+from discreet.local.oracle_steps import _hashing as hashing, oracles
+from discreet.local.oracle_steps._hashing import windows_met
+from discreet.local.study import Ask, CandidateList, Which, Who, counted, far, paired, screened
+from discreet.local.study._collect import collect
+from discreet.local.study._screening import FALSE_ALARM, WATCHED, Alarm, Screen, together
 from discreet_lab.measure.liars import crafted
 from naive.enumerating import law
 

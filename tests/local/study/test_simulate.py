@@ -1,5 +1,6 @@
 """Simulated conversations: repeatable, two speeds that agree, computed promises, and what bad input gets."""
 
+# internals: this module counts the threads that kernels get.
 from __future__ import annotations
 
 import json
@@ -11,15 +12,23 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets.core import Baskets, Vocabulary
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import InputError, MisuseError
-from discreet.exact.metrics import cumulative_rank
-from discreet.kernels import jit
-from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Who
-from discreet.local.study.outcome import as_patterns
-from discreet.local.study.questions import CandidateList, HowMany, Which
-from discreet.local.study.simulate import SimulatedPeople, simulate
+from discreet.exact import cumulative_rank
+from discreet.kernels import _jit as jit
+from discreet.local.device import WORD
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    Estimate,
+    HowMany,
+    Learnt,
+    SimulatedPeople,
+    Which,
+    Who,
+    as_patterns,
+    simulate,
+)
 from discreet.registry import protocols
 
 NAMES = ["ldpminer", "svim", "svim-better", "svsm", "svsm-better"]

@@ -7,15 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from discreet.baskets.core import Baskets, Vocabulary
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device.answering import END, held, numbered
-from discreet.local.study import texts
-from discreet.local.study.questions import CandidateList, HowMany, Which
-from discreet.local.study.texts import TextNumbers, symbols_of
+from discreet.local.device import END, held
+from discreet.local.device._answering import numbered
+from discreet.local.study import CandidateList, HowMany, TextNumbers, Which, _texts as texts
+from discreet.local.study._texts import symbols_of
 from naive import wire
 
 ALPHABET = "abé😀"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import Ledger
 from privacy.ledger.spending import spend
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet import InputError
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy import Neighbours
+from discreet.privacy.ledger import Ledger
 
 # What every child begins with.
 BEGIN = """
@@ -19,9 +19,9 @@ import json, os, signal, sys, time
 from fractions import Fraction
 from pathlib import Path
 from discreet.errors import BudgetError, InputError
-from discreet.privacy.ledger import entries, storage
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import _entries as entries, _storage as storage
+from discreet.privacy._budget import Neighbours
+from discreet.privacy.ledger._ledger import Ledger
 
 def spend(path, epsilon, who="child"):
     epsilon = Fraction(epsilon)

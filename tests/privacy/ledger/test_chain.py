@@ -15,19 +15,20 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import anchor as anchoring
-from discreet.privacy.ledger import entries as book
-from discreet.privacy.ledger import ledger as module
-from discreet.privacy.ledger import storage
-from discreet.privacy.ledger.chain import ChainEntry, find_broken_entry, next_entry
-from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.ledger.upgrade import upgrade
+from discreet.privacy import Neighbours
+from discreet.privacy.ledger import (
+    Ledger,
+    _anchor as anchoring,
+    _entries as book,
+    _ledger as module,
+    _storage as storage,
+    upgrade,
+)
+from discreet.privacy.ledger._chain import ChainEntry, find_broken_entry, next_entry
 
 # Keeps the head in a file; refuses where there is a file `no` beside it.
 KEEPER = """
@@ -323,9 +324,9 @@ class TestAnchor:
 import os, signal, sys
 from fractions import Fraction
 from pathlib import Path
-from discreet.privacy.ledger import anchor
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import _anchor as anchor
+from discreet.privacy._budget import Neighbours
+from discreet.privacy.ledger._ledger import Ledger
 anchor.AnchorFile.keep = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 Ledger.open(sys.argv[1]).spend(
     epsilon=Fraction(1, 10), delta=Fraction(0), rho=Fraction(1, 200), discovery_delta=Fraction(0), baskets=None,
@@ -344,9 +345,9 @@ Ledger.open(sys.argv[1]).spend(
         code = """
 import sys
 from fractions import Fraction
-from discreet.privacy.ledger import storage
-from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import _storage as storage
+from discreet.privacy._budget import Neighbours
+from discreet.privacy.ledger._ledger import Ledger
 storage.PATIENCE = 60.0
 print("ready", flush=True)
 sys.stdin.readline()

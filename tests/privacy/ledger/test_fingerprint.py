@@ -7,16 +7,14 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 import strategies
 from discreet import Baskets, Vocabulary
-from discreet.baskets.core import starts
-from discreet.baskets.generate import groceries
-from discreet.privacy.ledger import fingerprint
-from discreet.privacy.ledger.fingerprint import SKETCH, HashedRows
+from discreet.baskets import groceries, starts
+from discreet.privacy.ledger import HashedRows, _fingerprint as fingerprint
+from discreet.privacy.ledger._fingerprint import SKETCH
 
 KEY = bytes(range(32))
 

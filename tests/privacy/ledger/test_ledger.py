@@ -13,16 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import discreet
 from discreet import InputError, MisuseError
 from discreet.errors import BudgetError
-from discreet.privacy.budget import Neighbours, epsilon_for, rho_for
-from discreet.privacy.ledger.account import round_charge
-from discreet.privacy.ledger.ledger import Ledger, Spend
+from discreet.privacy import Neighbours, epsilon_for, rho_for
+from discreet.privacy.ledger import Ledger, Spend
+from discreet.privacy.ledger._account import round_charge
 
 ZERO = Fraction(0)
 MILLIONTH = Fraction(1, 10**6)
@@ -501,8 +500,8 @@ class TestCreating:
         assert list(path.parent.iterdir()) == [path]
 
     def test_two_ledgers_have_two_keys(self, path, tmp_path):
-        from discreet.privacy.ledger import storage
-        from discreet.privacy.ledger.entries import FORM, load
+        from discreet.privacy.ledger import _storage as storage
+        from discreet.privacy.ledger._entries import FORM, load
 
         keys = set()
         for name in ("a.db", "b.db"):

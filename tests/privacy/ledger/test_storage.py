@@ -16,8 +16,7 @@ import pytest
 import discreet
 from discreet import InputError
 from discreet.errors import BudgetError
-from discreet.privacy.ledger import storage
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import Ledger, _storage as storage
 from privacy.ledger.spending import DYING, child, contents, spend, told_by
 
 
@@ -223,7 +222,7 @@ class TestTwoNames:
 
 
 def test_an_interrupt_within_the_transaction_spends_nothing(path, monkeypatch):
-    from discreet.privacy.ledger import entries
+    from discreet.privacy.ledger import _entries as entries
 
     def interrupted(*given):
         raise KeyboardInterrupt

@@ -12,13 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import discreet
 from discreet import InputError
-from discreet.privacy.ledger import storage
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger import Ledger, _storage as storage
 from privacy.ledger.spending import child, contents, spend, told_by
 
 

@@ -11,9 +11,16 @@ import pytest
 from scipy import stats
 
 from discreet import MisuseError
-from discreet.privacy.sampling import samplers
-from discreet.privacy.sampling.samplers import coin, discrete_gaussian, discrete_laplace, shorten_fraction
-from discreet.privacy.sampling.sources import SimulationSource, Source, SystemSource
+from discreet.privacy.sampling import (
+    SimulationSource,
+    Source,
+    SystemSource,
+    _samplers as samplers,
+    discrete_gaussian,
+    discrete_laplace,
+    shorten_fraction,
+)
+from discreet.privacy.sampling._samplers import coin
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6

@@ -9,15 +9,20 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from discreet import MisuseError
-from discreet.privacy.sampling import float_filter, intervals, selection
-from discreet.privacy.sampling.race import Gumbel, LaplaceRace, Member
-from discreet.privacy.sampling.selection import Tallies, draw_members, exponential, gumbel, noisy_top, permute_and_flip
-from discreet.privacy.sampling.sources import SimulationSource, SystemSource
+from discreet.privacy.sampling import (
+    SimulationSource,
+    SystemSource,
+    Tallies,
+    _float_filter as float_filter,
+    intervals,
+    selection,
+)
+from discreet.privacy.sampling._race import Gumbel, LaplaceRace, Member
+from discreet.privacy.sampling.selection import draw_members, exponential, gumbel, noisy_top, permute_and_flip
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6

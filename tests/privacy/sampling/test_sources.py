@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet import MisuseError
-from discreet.privacy.sampling.sources import SimulationSource, Source, SystemSource
+from discreet.privacy.sampling import SimulationSource, Source, SystemSource
 
 
 @pytest.fixture(params=[SystemSource, lambda: SimulationSource(3)], ids=["system", "seeded"])

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from discreet.baskets.core import Baskets, Item
-from discreet.privacy.sampling.sources import Source
+from discreet.baskets import Baskets, Item
+from discreet.privacy.sampling import Source
 
 
 @dataclass(frozen=True, kw_only=True)

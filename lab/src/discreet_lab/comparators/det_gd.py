@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.sampling.sources import Source
+from discreet.privacy.sampling import Source
 
 from .perturbing import GammaDiagonal, below
 

@@ -15,12 +15,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.baskets.core import Baskets, starts
+from discreet.baskets import Baskets, starts
 from discreet.errors import MisuseError
-from discreet.exact.mine import mine
-from discreet.privacy.budget import exact
-from discreet.privacy.sampling.samplers import discrete_laplace
-from discreet.privacy.sampling.sources import Source
+from discreet.exact import mine
+from discreet.privacy import exact
+from discreet.privacy.sampling import Source, discrete_laplace
 
 from .comparator import Comparator, ComparatorResult, ComparatorTask
 

@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.baskets.core import Baskets, Item
+from discreet.baskets import Baskets, Item
 from discreet.errors import InputError, MisuseError
-from discreet.privacy.budget import exact
-from discreet.privacy.sampling.sources import Source
+from discreet.privacy import exact
+from discreet.privacy.sampling import Source
 
 from .comparator import Comparator, ComparatorResult, ComparatorTask
 

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.errors import MisuseError
-from discreet.local.device.loss import WORD
-from discreet.local.oracle_steps.choice import make
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Talk, Wanted, Who
-from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.rounds import Estimated
+from discreet.local import Protocol
+from discreet.local.device import WORD
+from discreet.local.oracle_steps import make
+from discreet.local.study import Ask, CandidateList, Estimate, Estimated, Learnt, Talk, Wanted, Which, Who
 
 
 @dataclass(frozen=True, kw_only=True)

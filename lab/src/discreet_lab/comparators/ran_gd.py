@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import MisuseError
-from discreet.privacy.budget import exact
-from discreet.privacy.sampling.sources import Source
+from discreet.privacy import exact
+from discreet.privacy.sampling import Source
 
 from .perturbing import GammaDiagonal, below
 

@@ -13,10 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import MisuseError
-from discreet.local.protocol import Protocol
-from discreet.local.protocols.adept import Adept
-from discreet.local.study.conversation import Learnt, Partition, Talk, Wanted
-from discreet.local.study.questions import CandidateList
+from discreet.local import Protocol
+from discreet.local.protocols import Adept
+from discreet.local.study import CandidateList, Learnt, Partition, Talk, Wanted
 
 CANDIDATES = 2
 """How many of the true top are asked about for every pattern wanted."""

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.exact.relations import How
-from discreet.local.protocol import Protocol
-from discreet.local.protocols.calm import CALM
-from discreet.local.protocols.pairs import PairsProtocol
-from discreet.local.protocols.pckv import PCKV
-from discreet.local.protocols.relations import RelationMiner
-from discreet.local.protocols.relations_full import RelationsFull
+from discreet.exact import How
+from discreet.local import Protocol
+from discreet.local.protocols import CALM, PCKV, PairsProtocol, RelationMiner, RelationsFull
 
 CHAINS = "`relations`, with chains"
 

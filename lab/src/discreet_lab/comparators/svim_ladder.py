@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from discreet.local.protocol import Protocol
-from discreet.local.protocols.ldpminer import LDPMiner
-from discreet.local.protocols.svim import SVIM, SVIMBetter
-from discreet.local.protocols.svsm import SVSM, SVSMBetter
+from discreet.local import Protocol
+from discreet.local.protocols import SVIM, SVSM, LDPMiner, SVIMBetter, SVSMBetter
 
 from ..run.experiment import Line
 

@@ -15,11 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.baskets.core import Baskets
+from discreet.baskets import Baskets
 from discreet.errors import InputError, MisuseError
 
-from .set_aside import DRAWN, first_seed, half
-from .set_aside import made as made_aside
+from .set_aside import DRAWN, first_seed, half, made as made_aside
 
 _UCI = "UCI, CC BY 4.0"
 _KDD = "KDD Cup 2000 research terms; cite Kohavi et al. 2000"
@@ -229,10 +228,17 @@ INFERRED: Mapping[str, Inferred] = {
 
 
 def _made() -> dict[str, Callable[..., Baskets]]:
-    from discreet.baskets.generate import QUEST_PRESETS, groceries, latent_groups, quest
-    from discreet.baskets.generate_census import census
-    from discreet.baskets.generate_crowds import bulk_buyers
-    from discreet.baskets.generate_relations import applets, cascades, viewings
+    from discreet.baskets import (
+        QUEST_PRESETS,
+        applets,
+        bulk_buyers,
+        cascades,
+        census,
+        groceries,
+        latent_groups,
+        quest,
+        viewings,
+    )
 
     return {
         **{f"quest-{name}": partial(quest, **settings) for name, settings in QUEST_PRESETS.items()},
@@ -356,8 +362,7 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
         about = INFERRED[name]
         drawn = load(about.of, people=about.people if people is None else people, seed=seed)
         return _without(drawn, about.without)
-    from discreet.baskets.read import read
-    from discreet.baskets.resample import resample
+    from discreet.baskets import read, resample
 
     if name in DRAWN:
         many = DRAWN[name].people if people is None else people
@@ -372,7 +377,7 @@ def verify(name: str) -> None:
     """Raise an `InputError` unless the file of a data set has the text that it should have."""
     import hashlib
 
-    from discreet.baskets.streams import COMPRESSIONS, opened
+    from discreet.baskets import COMPRESSIONS, opened
 
     place = path(name)
     with opened(place, COMPRESSIONS.get(place.suffix)) as (_, contents):
@@ -401,7 +406,7 @@ def _without(baskets: Baskets, many: int) -> Baskets:
         return baskets
     import numpy as np
 
-    from discreet.baskets.core import Vocabulary, starts
+    from discreet.baskets import Vocabulary, starts
 
     kept = np.sort(np.argsort(-baskets.item_counts, kind="stable")[many:])
     codes = np.full(baskets.items, -1, np.int32)

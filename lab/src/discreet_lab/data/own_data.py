@@ -18,7 +18,7 @@ from ..run.questions import ReleaseQuestion, SimulationQuestion
 from .set_aside import DIGESTS, FOR_DEVICES
 
 if TYPE_CHECKING:
-    from discreet.baskets.core import Baskets
+    from discreet.baskets import Baskets
     from discreet.registry import Entry, What
 
 # The settings that say which relations are wanted: equal for all lines, or they could not be compared.

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from discreet.baskets.core import Baskets
+from discreet.baskets import Baskets
 
 FIRST_SEED = 20_261_116
 """Seeds of these sets begin here, so that none of them is one that was drawn before."""
@@ -98,8 +98,7 @@ FOR_THE_CURATOR = tuple(name for name in DIGESTS if name not in FOR_DEVICES)
 
 def made() -> dict[str, Callable[..., Baskets]]:
     """Return what makes up the sets aside that are drawn from no real one."""
-    from discreet.baskets.generate import latent_groups, quest
-    from discreet.baskets.generate_crowds import bulk_buyers, zipf
+    from discreet.baskets import bulk_buyers, latent_groups, quest, zipf
 
     return {
         "aside-zipf-flat": partial(zipf, people=50_000, items=2_000, exponent=0.7, mean_size=5.0),
@@ -141,7 +140,7 @@ def first_seed(name: str) -> int:
 
 def half(baskets: Baskets, seed: int) -> Baskets:
     """Return half of the people, drawn without replacement and in their order; what they hold is a set."""
-    from discreet.baskets.seeding import seeds
+    from discreet.baskets import seeds
 
     source = np.random.default_rng(*seeds(seed, 1))
     return baskets.rows(np.sort(source.permutation(len(baskets))[: len(baskets) // 2]))

@@ -22,11 +22,10 @@ def choosing(run: Run) -> Numbers:
     Asked with ``top``, ``lengths``, ``epsilon``, ``doubt`` and ``neighbours``; the setting ``way`` says how patterns
     are chosen. A promise says something where gamma is below the K-th count and below the people who do not hold it.
     """
-    from discreet.curator.steps.itemset_choice import slack
-    from discreet.exact.universe import Universe
-    from discreet.privacy.budget import Budget, Neighbours, exact
-    from discreet.privacy.meter import Meter
-    from discreet.privacy.sampling.sources import SimulationSource
+    from discreet.curator.steps import slack
+    from discreet.exact import Universe
+    from discreet.privacy import Budget, Meter, Neighbours, exact
+    from discreet.privacy.sampling import SimulationSource
 
     asked, people = run.asked, len(run.baskets)
     top, length, doubt = asked["top"], asked["lengths"], exact(asked["doubt"], "doubt")
@@ -47,9 +46,8 @@ def choosing(run: Run) -> Numbers:
 
 def sizes(run: Run) -> Numbers:
     """Return how many people hold ``size`` items; with a setting ``epsilon``, as algorithm 1 of 002 counts them."""
-    from discreet.privacy.budget import exact
-    from discreet.privacy.sampling.samplers import discrete_laplace
-    from discreet.privacy.sampling.sources import SimulationSource
+    from discreet.privacy import exact
+    from discreet.privacy.sampling import SimulationSource, discrete_laplace
 
     size, histogram = run.asked["size"], run.baskets.size_histogram()
     people = int(histogram[size]) if size < len(histogram) else 0
@@ -85,8 +83,7 @@ def _largest(name: str, people: int | None, reading: Any, count: int, upper: int
     The mechanism raises that floor to where noise lifts a count over the threshold once in a hundred times, to spare
     itself the mining; without that the law differs by no more than this.
     """
-    from discreet.exact.engine import LocalEngine
-    from discreet.exact.query import Largest
+    from discreet.exact import Largest, LocalEngine
 
     engine = LocalEngine(loaded(name, people, reading))
     return {size: int(engine.answer(Largest(size, -(-count // 20)))[0]) for size in range(1, upper + 1)}

@@ -15,7 +15,7 @@ def hashed(epsilon: str, padding: int, delta: str) -> dict[str, float]:
     from fractions import Fraction
     from math import log
 
-    from discreet.local.oracles.olh import OLH
+    from discreet.local.oracles import OLH
 
     oracle = OLH.sampled(Fraction(epsilon), 1000, pad=padding, delta=Fraction(delta))
     return {"epsilon": log(oracle.p_own / ((1 - oracle.p_own) / (oracle.buckets - 1)))}
@@ -38,16 +38,16 @@ def least_epsilon(items: int, count: int, slack: str, failing: str, longest: int
     Useful is to be right about counts that lie over or under the threshold by a share `slack` of it, but with a
     probability of `failing`: what a forecast says too.
     """
-    from discreet.planning import bounds
+    from discreet.planning import least_epsilon, least_epsilon_of_short
 
     useful = {"slack": float(slack), "doubt": float(failing)}
     if longest is None:
-        return {"epsilon": bounds.least_epsilon(items, count, **useful)}
-    return {"epsilon": bounds.least_epsilon_of_short(items, count, longest, **useful)}
+        return {"epsilon": least_epsilon(items, count, **useful)}
+    return {"epsilon": least_epsilon_of_short(items, count, longest, **useful)}
 
 
 def enough_epsilon(items: int, count: int, slack: str, failing: str, longest: int) -> dict[str, float]:
     """Return the epsilon at which noisy counts of single items are useful, as for `least_epsilon` (002, theorem 5)."""
-    from discreet.planning import bounds
+    from discreet.planning import sufficient_epsilon
 
-    return {"epsilon": bounds.sufficient_epsilon(items, count, longest, slack=float(slack), doubt=float(failing))}
+    return {"epsilon": sufficient_epsilon(items, count, longest, slack=float(slack), doubt=float(failing))}

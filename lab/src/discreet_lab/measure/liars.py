@@ -15,20 +15,26 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.baskets.core import Baskets, starts
+from discreet.baskets import Baskets, starts
 from discreet.errors import MisuseError
-from discreet.local.oracle import Answered, Oracle, ReportColumns
-from discreet.local.oracle_steps.hashing import hashes
-from discreet.local.oracle_steps.published import published_pairs
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Wanted, converse
-from discreet.local.study.liars import LiarBounds
-from discreet.local.study.outcome import as_patterns
-from discreet.local.study.questions import BinnedCount, Prefix, Which
-from discreet.local.study.screening import far, screened
-from discreet.local.study.seeded_words import seed_of
-from discreet.local.study.simulate import SimulatedPeople
-from discreet.results.patterns import Patterns
+from discreet.local import Answered, Oracle, Protocol, ReportColumns
+from discreet.local.oracle_steps import hashes, published_pairs
+from discreet.local.study import (
+    Ask,
+    BinnedCount,
+    Estimate,
+    LiarBounds,
+    Prefix,
+    SimulatedPeople,
+    Wanted,
+    Which,
+    as_patterns,
+    converse,
+    far,
+    screened,
+    seed_of,
+)
+from discreet.results import Patterns
 
 Attack: TypeAlias = Literal["crafted", "one target", "sizes"]
 ATTACKS: tuple[Attack, ...] = ("crafted", "one target", "sizes")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, TypeAlias
 
-from discreet.baskets.core import Baskets
+from discreet.baskets import Baskets
 from discreet.errors import MisuseError, told
 
 from ..run.experiment import Cell, Data, Line
@@ -47,8 +47,7 @@ def data_key(run: Run) -> DataKey:
 @lru_cache(maxsize=2)
 def loaded(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] = ()) -> Baskets:
     """Return a data set by name, or a file by its path, resampled where that is asked."""
-    from discreet.baskets.read import read
-    from discreet.baskets.resample import resample
+    from discreet.baskets import read, resample
 
     from ..data.datasets import load, names
 
@@ -61,7 +60,7 @@ def loaded(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] =
 @lru_cache(maxsize=64)
 def _mined(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns with their counts."""
-    from discreet.exact.mine import mine
+    from discreet.exact import mine
 
     asked: dict[str, Any] = {how: number}
     return dict(mine(loaded(*data), lengths=lengths, **asked).to_dict())
@@ -79,8 +78,8 @@ def release(run: Run) -> Numbers:
     patterns to a mechanism that wants ``top``, as 002 does for its competitor, which nobody may do outside a lab (C15).
     ``scored`` are the lengths that are compared, where they are fewer than those that are looked for.
     """
-    from discreet.exact.metrics import score
-    from discreet.planning.trial import trial
+    from discreet.exact import score
+    from discreet.planning import trial
 
     asked, baskets = dict(run.asked), run.baskets
     told = asked.pop("told", False)
@@ -107,9 +106,9 @@ def release(run: Run) -> Numbers:
 
 def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any], float], lengths: Any) -> Numbers:
     """Run what only the lab knows, and compare the patterns with the true ones."""
-    from discreet.exact.metrics import score
-    from discreet.privacy.budget import exact
-    from discreet.privacy.sampling.sources import SimulationSource
+    from discreet.exact import score
+    from discreet.privacy import exact
+    from discreet.privacy.sampling import SimulationSource
 
     from ..comparators.comparator import Comparator, ComparatorTask
 
@@ -138,8 +137,8 @@ def _span(lengths: Any) -> tuple[int, int] | None:
 
 def simulation(run: Run) -> Numbers:
     """Run a local protocol, and compare the patterns with the true ones; ``least`` is the shortest that counts."""
-    from discreet.exact.metrics import score
-    from discreet.local.study.simulate import simulate
+    from discreet.exact import score
+    from discreet.local.study import simulate
 
     asked, baskets = dict(run.asked), run.baskets
     least, most = asked.get("least", 1), asked.pop("longest", None)
@@ -170,8 +169,8 @@ def relations(run: Run) -> Numbers:
 
     ``longest`` is 3 where relations ((a, b), c) are wanted too, of all lines; ``theta`` is the same in every round.
     """
-    from discreet.exact.metrics import score_relations
-    from discreet.local.study.simulate import simulate
+    from discreet.exact import score_relations
+    from discreet.local.study import simulate
     from discreet.registry import protocol
 
     asked, settings = {"speed": "aggregated"} | dict(run.asked), dict(run.line.settings)
@@ -194,7 +193,7 @@ def relations(run: Run) -> Numbers:
 @lru_cache(maxsize=8)
 def _related(data: DataKey, how: Any, items: int, support: int, top: int, longest: int) -> Any:
     """Return the true relations, which take longer to count than most protocols to run."""
-    from discreet.exact.relations import relations as true
+    from discreet.exact import relations as true
 
     return true(loaded(*data), how=how, items=items, support=support, top=top, longest=longest)
 
@@ -275,10 +274,10 @@ CURATOR = ("release", "regret")
 
 # What only some measures run: a change there leaves the numbers of others as they are.
 _RUN_BY: Mapping[str, tuple[str, ...]] = {
-    "discreet.planning.trial": ("release", "regret"),
-    "discreet.local.study.simulate": ("simulation", "regret-devices", "relations"),
-    "discreet.registry.entries": ("release", "regret", "simulation", "regret-devices", "relations"),
-    "discreet.exact.relations": ("relations",),
+    "discreet.planning._trial": ("release", "regret"),
+    "discreet.local.study._simulate": ("simulation", "regret-devices", "relations"),
+    "discreet.registry._entries": ("release", "regret", "simulation", "regret-devices", "relations"),
+    "discreet.exact._relations": ("relations",),
     "discreet_lab.measure.overhead": ("overhead",),
     "discreet_lab.measure.regret": ("regret", "regret-devices"),
     "discreet_lab.measure.regret_devices": ("simulation", "regret-devices"),
@@ -311,7 +310,7 @@ def modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _counts(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:
     """Return the true counts of what was found."""
-    from discreet.exact.mine import mine
+    from discreet.exact import mine
 
     if not len(patterns):
         return {}

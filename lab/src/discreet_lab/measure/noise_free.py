@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.baskets.core import Baskets
-from discreet.local.mean_oracle import MeanOracle
-from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
-from discreet.local.study.simulate import SimulatedPeople
-from discreet.privacy.budget import Budget
+from discreet.baskets import Baskets
+from discreet.local import MeanOracle, Protocol
+from discreet.local.study import Ask, Estimate, Learnt, SimulatedPeople, Wanted, converse
+from discreet.privacy import Budget
 from discreet.registry import protocol as protocol_of
 
 # Estimates without noise are as good as exact; protocols that divide by a variance need one.

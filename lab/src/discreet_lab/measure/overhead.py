@@ -14,14 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.baskets.core import Baskets
-from discreet.exact.relations import checked_how
-from discreet.local.device.loss import WORD
-from discreet.local.oracle import Answered
-from discreet.local.study.conversation import Ask, Estimate, Wanted, converse
-from discreet.local.study.pair_questions import NumberQuestion
-from discreet.local.study.seeded_words import seed_of
-from discreet.local.study.simulate import SimulatedPeople
+from discreet.baskets import Baskets
+from discreet.exact import checked_how
+from discreet.local import Answered
+from discreet.local.device import WORD
+from discreet.local.study import Ask, Estimate, NumberQuestion, SimulatedPeople, Wanted, converse, seed_of
 from discreet.registry import protocol
 
 from ..run.experiment import Line

@@ -1,6 +1,6 @@
 """How good one release is, so that mechanisms can be compared over any question.
 
-What it misses, and how far off it is, is measured by `discreet.exact.judging`; here are the questions and the data.
+What it misses, and how far off it is, is measured by `discreet.exact._judging`; here are the questions and the data.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import hashlib
 from functools import lru_cache
 from typing import Any
 
-from discreet.baskets.core import Baskets
+from discreet.baskets import Baskets
 from discreet.errors import MisuseError
-from discreet.exact.engine import LocalEngine
-from discreet.exact.judging import Codes, WantedPatterns, judged, listed_patterns, tuples_of
-from discreet.planning.trial import trial
+from discreet.exact import Codes, LocalEngine, WantedPatterns, judged, listed_patterns, tuples_of
+from discreet.planning import trial
 
 from ..run.questions import ReleaseQuestion, SimulationQuestion
 from .measures import DataKey, Numbers, Run, data_key, loaded
@@ -79,7 +78,7 @@ def wanted_patterns(key: DataKey, question: ReleaseQuestion | SimulationQuestion
 @lru_cache(maxsize=8)
 def mined(key: DataKey, lengths: int | tuple[int, None] | None, many: int) -> dict[Codes, int]:
     """Return the most frequent patterns of the data, with their counts."""
-    from discreet.exact.mine import mine
+    from discreet.exact import mine
 
     found = mine(loaded(*key), top=many, lengths=lengths)
     return dict(zip(tuples_of(found), found.counts.tolist(), strict=True))

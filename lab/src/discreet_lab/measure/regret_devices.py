@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import MisuseError
-from discreet.exact.judging import ListedPatterns, WantedPatterns, listed_patterns
-from discreet.local.protocol import Protocol
-from discreet.local.study.simulate import simulate
+from discreet.exact import ListedPatterns, WantedPatterns, listed_patterns
+from discreet.local import Protocol
+from discreet.local.study import simulate
 
 from ..comparators.reference import CANDIDATES, Reference
 from ..run.questions import SimulationQuestion

@@ -1,6 +1,6 @@
 """Regret: how much worse the default does than the best of all, question by question, and over many of them.
 
-`discreet.planning.regret` has the numbers: the best is chosen by other runs than those that say by how much.
+`discreet.planning._regret` has the numbers: the best is chosen by other runs than those that say by how much.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import exp, isfinite, log, nan
 from statistics import fmean, median
 from typing import TypeAlias
 
-from discreet.planning.regret import Regret, Runs, ratio_of, regret_of
+from discreet.planning import Regret, Runs, ratio_of, regret_of
 
 from ..run.questions import ReleaseQuestion, SimulationQuestion
 from ..run.runner import Results

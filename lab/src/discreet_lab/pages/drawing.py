@@ -13,8 +13,7 @@ from html import escape
 from math import ceil, floor, inf, isfinite, log10
 from textwrap import wrap
 
-from discreet.report.charts import svg, ticks
-from discreet.report.colours import QUIET, RULE
+from discreet.report import QUIET, RULE, svg, ticks
 
 # Colours that are told apart by people who see colours differently (Okabe and Ito), and by their marks in print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import get_args
 
-from discreet.cli.replacing import replacing_allowed
+from discreet.cli import replacing_allowed
 from discreet.errors import MisuseError
 from discreet.protected import check_unprotected
 from discreet.wording import number_of
@@ -25,8 +25,7 @@ from ..run.failures import reasons_once
 from ..run.runner import Results
 from .claims import Claim, Verdict
 from .figures import draw
-from .regret import MEASURES as REGRETS
-from .regret import regret_page
+from .regret import MEASURES as REGRETS, regret_page
 from .tables import column, compared, markdown, text
 
 _INDEX = "The papers, reproduced"

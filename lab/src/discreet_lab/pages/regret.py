@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import comb, exp, isfinite, log
 from statistics import fmean
 
-from discreet.planning.regret import Regret
+from discreet.planning import Regret
 
 from ..measure.regrets import DEFAULTS, RegretRow, coverages, rows
 from ..run.failures import reasons_once

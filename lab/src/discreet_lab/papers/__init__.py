@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from discreet.errors import MisuseError
-from discreet.registry.plugins import Unfit, blamed, load, package_of, points
+from discreet.registry import Unfit, blamed, load, package_of, points
 
 from ..run.experiment import Experiment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from discreet.exact.relations import How
+from discreet.exact import How
 
 from ..comparators.relation_protocols import CHAINS, compared
 from ..comparators.svim_ladder import as_line

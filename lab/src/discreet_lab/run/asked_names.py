@@ -64,7 +64,7 @@ def _names(measure: str, line: str) -> tuple[frozenset[str], frozenset[str]]:
         needed = frozenset() if line in comparators() else frozenset({"epsilon"})
         return _parameters(Question) - _OWN | {"told", "scored", "fraction"}, needed
     if measure in ("simulation", "relations", "overhead"):
-        from discreet.local.study.simulate import simulate
+        from discreet.local.study import simulate
 
         own = _OWN | _OWN_OF_SIMULATIONS
         more = {"longest"} if measure == "simulation" else {"longest", "theta"}

@@ -14,6 +14,8 @@ from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
+from discreet.faces import read_stub
+
 _PACKAGES = frozenset({"discreet", __name__.partition(".")[0]})
 
 
@@ -47,9 +49,7 @@ def _looked_at(name: str) -> tuple[str, tuple[str, ...]]:
     for node in _run(tree):
         if isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), inside) if node.level else node.module or ""
-            parts = {f"{base}.{one.name}" for one in node.names}
-            # Who imports a module of a package does not depend on what else the package offers.
-            imported |= parts if all(map(_is_module, parts)) else {base, *parts}
+            imported |= {_home_of(base, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
             imported |= {one.name for one in node.names}
         body = getattr(node, "body", None)
@@ -63,6 +63,25 @@ def _looked_at(name: str) -> tuple[str, tuple[str, ...]]:
                 first.value.value = ""
     ours = tuple(sorted(one for one in imported if one.partition(".")[0] in _PACKAGES and _is_module(one)))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+
+
+@cache
+def _home_of(package: str, name: str) -> str:
+    """Return the module that an imported name comes from.
+
+    Of a package it is a module of the package, or the home that the stub of the package names: who imports one name of
+    a room does not depend on the other names of the room.
+    """
+    if _is_module(f"{package}.{name}"):
+        return f"{package}.{name}"
+    spec = find_spec(package)
+    stub = Path(spec.origin or "").with_suffix(".pyi") if spec is not None else Path()
+    homes = read_stub(stub) if stub.is_file() else {}
+    if name not in homes:
+        return package
+    home, original = homes[name]
+    inside = package if spec is not None and spec.submodule_search_locations is not None else package.rpartition(".")[0]
+    return _home_of(resolve_name(home, inside), original)
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

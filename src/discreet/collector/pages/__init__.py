@@ -5,6 +5,8 @@ the service itself and nowhere else, and only taking part and the operators' pag
 room of reports.
 """
 
-from .routes import add_pages
+from __future__ import annotations
 
-__all__ = ["add_pages"]
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

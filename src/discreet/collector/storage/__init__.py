@@ -6,37 +6,6 @@ servers side by side agree by it.
 
 from __future__ import annotations
 
-from pathlib import Path
-from urllib.parse import urlsplit
+from ...faces import attach
 
-from ...errors import MisuseError
-from .store import StudyStore
-
-FILE = "collector.sqlite"
-
-
-def opened(address: str | None, directory: Path) -> StudyStore:
-    """Return the store at an address; without one, the SQLite file of a directory. It is made where there is none.
-
-    Parameters
-    ----------
-    address
-        As in ``postgresql://user@host/database``, or None.
-    directory
-        The directory of the service.
-    """
-    if address is None:
-        from .sqlite import SQLiteStore
-
-        return SQLiteStore(directory / FILE)
-    scheme = urlsplit(address).scheme
-    if scheme not in ("postgresql", "postgres"):
-        raise MisuseError(
-            f"A store is an address such as postgresql://user@host/database, and {scheme or address!r:.40} is none "
-            "that is known. Leave it out for a SQLite file in the directory."
-        )
-    try:
-        from .postgresql import PostgreSQLStore
-    except ImportError:
-        raise MisuseError("A store in PostgreSQL needs the extra: pip install 'discreet[server]'.") from None
-    return PostgreSQLStore(address)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,3 +3,9 @@
 A new mechanism is a new file and a new page; CONTRIBUTING has an example. Code that two mechanisms share belongs to
 `curator.steps`.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,17 +13,22 @@ from fractions import Fraction
 from math import inf, log2, sqrt
 from typing import ClassVar
 
-from ...exact.query import PARTS, BasketCount, Clipped, Kth, KthClipped
-from ...exact.universe import MAX_NUMBER_BITS
-from ...privacy.budget import Budget
-from ...privacy.meter import Meter
-from ...privacy.sealed import SealedEngine
-from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
-from ..steps.basis_selection import RANK_SHARE, RANK_STEP, min_item_count
-from ..steps.clipped_counting import HISTOGRAM_SHARE, LAST_COUNT_STEP, Histogram, choose_total, measure_histogram
-from ..steps.itemset_choice import check_top, slack
+from ...exact import MAX_NUMBER_BITS, PARTS, BasketCount, Clipped, Kth, KthClipped
+from ...privacy import Budget, Meter, SealedEngine
+from ...results import Itemsets
+from .. import Answers, Found, Mechanism, Plan, Problem
+from ..steps import (
+    HISTOGRAM_SHARE,
+    LAST_COUNT_STEP,
+    RANK_SHARE,
+    RANK_STEP,
+    Histogram,
+    check_top,
+    choose_total,
+    measure_histogram,
+    min_item_count,
+    slack,
+)
 from .bases import CROWDED_PART, SEVERAL_BASES_SHARE, Bases
 from .clipped import ITEM_SHARE, LAST_COUNT_SHARE, LOWERED_STDS, ClippedCounting, KnownCounts, count_all_items
 from .exponential import Exponential

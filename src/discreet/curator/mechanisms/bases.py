@@ -10,13 +10,20 @@ from fractions import Fraction
 from math import ceil, comb, inf
 from typing import ClassVar
 
-from ...exact.query import LARGEST_BASIS, Cells
-from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Plan
-from ..problem import Problem
-from ..steps.basis_cover import Basis, cover_all_pairs
-from ..steps.basis_selection import ITEM_COUNT_STEP, RANK_SHARE, RANK_STEP, BasisMechanism, BudgetSplit
-from ..steps.cell_estimates import Sums, fit_cells
+from ...exact import LARGEST_BASIS, Cells
+from ...privacy import Meter, Noisy, Way
+from .. import Plan, Problem
+from ..steps import (
+    ITEM_COUNT_STEP,
+    RANK_SHARE,
+    RANK_STEP,
+    Basis,
+    BasisMechanism,
+    BudgetSplit,
+    Sums,
+    cover_all_pairs,
+    fit_cells,
+)
 
 # The constants below were fitted on the data sets that `docs/flagships.md` names; `bases.md` has the measurements.
 # Below FEW_ITEMS items, one more item than chosen is picked: an extra item costs little there, a missing one a lot.

@@ -19,29 +19,29 @@ import numpy as np
 
 from ...checks import is_whole
 from ...errors import MisuseError, told
-from ...exact.query import BasketCount, Kth, Supports
-from ...privacy.budget import Budget
-from ...privacy.meter import CONFIDENCE, Meter
-from ...privacy.sealed import SealedEngine
-from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
-from ..steps.candidate_join import join_candidates, rows
-from ..steps.clipped_counting import (
+from ...exact import BasketCount, Kth, Supports
+from ...privacy import CONFIDENCE, Budget, Meter, SealedEngine
+from ...results import Itemsets
+from .. import Answers, Found, Mechanism, Plan, Problem
+from ..steps import (
+    CLIPPED_NOTE,
     HISTOGRAM_SHARE,
     HISTOGRAM_STEP,
     I64,
     LAST_COUNT_STEP,
+    SHOWN_STEP,
     ClippedCount,
     Histogram,
     Tally,
+    check_top,
     choose_total,
     count_clipped,
+    join_candidates,
     join_tallies,
     measure_histogram,
+    recount,
+    rows,
 )
-from ..steps.itemset_choice import check_top
-from ..steps.winners import CLIPPED_NOTE, SHOWN_STEP, recount
 
 FIND_STEP = "counting the candidates"
 DOUBT_STEP = "counting again what is in doubt"

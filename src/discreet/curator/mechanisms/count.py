@@ -9,12 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.query import Supports
-from ...privacy.budget import Budget
-from ...privacy.meter import Meter
-from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
+from ...exact import Supports
+from ...privacy import Budget, Meter, SealedEngine
+from .. import Answers, Found, Mechanism, Plan, Problem
 
 
 @dataclass(frozen=True, kw_only=True)

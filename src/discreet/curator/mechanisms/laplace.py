@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...privacy.meter import Way
-from ..steps.itemset_choice import ItemsetChoice
+from ...privacy import Way
+from ..steps import ItemsetChoice
 
 
 @dataclass(frozen=True, kw_only=True)

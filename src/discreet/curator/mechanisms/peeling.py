@@ -13,18 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...baskets.core import starts
+from ...baskets import starts
 from ...errors import MisuseError, told
-from ...exact.query import Kth, Supports
-from ...privacy.budget import Budget, shown
-from ...privacy.meter import Meter, Way
-from ...privacy.sealed import SealedEngine
-from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
-from ..steps.clipped_counting import LAST_COUNT_STEP, average_monotone
-from ..steps.itemset_choice import check_top
-from ..steps.winners import FRESH_NOISE_NOTE, count_shown
+from ...exact import Kth, Supports
+from ...privacy import Budget, Meter, SealedEngine, Way, shown
+from ...results import Itemsets
+from .. import Answers, Found, Mechanism, Plan, Problem
+from ..steps import FRESH_NOISE_NOTE, LAST_COUNT_STEP, average_monotone, check_top, count_shown
 
 # At most MAX_PATTERNS patterns are picked: each pick has up to half the square of this number to choose from.
 MAX_PATTERNS = 1_000

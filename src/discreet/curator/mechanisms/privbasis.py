@@ -11,25 +11,25 @@ from fractions import Fraction
 from math import inf
 from typing import ClassVar
 
-from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Plan
-from ..problem import Problem
-from ..steps.basis_cover import Basis
-from ..steps.basis_selection import (
+from ...privacy import Meter, Noisy, Way
+from .. import Plan, Problem
+from ..steps import (
     CELL_STEP,
     ITEM_COUNT_STEP,
     PICK_STEP,
     RANK_SHARE,
     RANK_STEP,
+    Basis,
     BasisMechanism,
     BudgetSplit,
+    Sums,
+    add_cells,
 )
-from ..steps.cell_estimates import Sums, add_cells
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBasis(BasisMechanism):
-    """Settings of `privbasis`: the settings of :class:`~discreet.curator.steps.basis_selection.BasisMechanism`."""
+    """Settings of `privbasis`: the settings of :class:`~discreet.curator.steps._basis_selection.BasisMechanism`."""
 
     name: ClassVar[str] = "privbasis"
     summary: ClassVar[str] = (

@@ -15,12 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.query import Truncation
-from ...privacy.budget import Budget
-from ...privacy.meter import Meter, SelectedItemsets
-from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
+from ...exact import Truncation
+from ...privacy import Budget, Meter, SealedEngine, SelectedItemsets
+from .. import Answers, Found, Mechanism, Plan, Problem
 
 # About MAX_LISTED itemsets are listed at most: beyond, the floor of listed counts rises.
 MAX_LISTED = 4_000_000

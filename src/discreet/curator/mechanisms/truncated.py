@@ -9,15 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...exact.query import BasketCount, Truncation
-from ...privacy.budget import Neighbours
-from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, MiningRun, ThresholdLevels
-from ..steps.truncation import (
+from ...exact import BasketCount, Truncation
+from ...privacy import Neighbours
+from ...results import Itemsets
+from ..steps import (
     F64,
     I64,
     Keep,
+    Level,
+    MiningRun,
     SizeHistogram,
+    ThresholdLevels,
     bound_basket_supports,
     bound_count_before_cut,
     check_choice,

@@ -9,23 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.query import Sizes, Supports, Truncation
-from ...privacy.budget import Budget
-from ...privacy.meter import Meter
-from ...privacy.sealed import SealedEngine
-from ..mechanism import Answers, Found, Mechanism, Plan
-from ..problem import Problem
-from ..steps.candidate_join import rows
-from ..steps.truncation import (
-    CITATION,
-    SIZES,
-    Keep,
-    SizeHistogram,
-    check_choice,
-    check_numbers,
-    check_shares,
-    size_share,
-)
+from ...exact import Sizes, Supports, Truncation
+from ...privacy import Budget, Meter, SealedEngine
+from .. import Answers, Found, Mechanism, Plan, Problem
+from ..steps import CITATION, SIZES, Keep, SizeHistogram, check_choice, check_numbers, check_shares, rows, size_share
 
 ITEMS = "counting the items"
 

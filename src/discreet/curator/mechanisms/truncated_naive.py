@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...exact.query import Truncation
-from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, MiningRun, ThresholdLevels
-from ..steps.truncation import F64, I64, SizeHistogram
+from ...exact import Truncation
+from ...results import Itemsets
+from ..steps import F64, I64, Level, MiningRun, SizeHistogram, ThresholdLevels
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,3 +8,9 @@ asks for sizes in bins.
 `candidates` selects the patterns of the next question. `matrix` and `spectral` learn the supports of all pairs from few
 numbers; `tree` makes the counts of a prefix tree agree.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

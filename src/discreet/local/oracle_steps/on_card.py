@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_ar
 from ...errors import CardError, MisuseError, told
 
 if TYPE_CHECKING:
-    from .adding import Answered, Counts
-    from .codec import Words
+    from ._adding import Answered, Counts
+    from ._codec import Words
 
 T = TypeVar("T")
 Device: TypeAlias = Literal["auto", "gpu", "cpu"]
@@ -110,13 +110,13 @@ def words_on_card(oracle: Any, words: Callable[[], Iterable[Words]], report_coun
     if report_count is None and device() == "auto":
         return None
     work = (report_count or 0) * _hashes_per_report(oracle)
-    return on_card(work, lambda card: import_module("discreet.gpu.rounds").add_words(card, oracle, words()))
+    return on_card(work, lambda card: import_module("discreet.gpu._rounds").add_words(card, oracle, words()))
 
 
 def drawn_on_card(oracle: Any, people: int, blocks: Callable[[], Iterable[Answered]], seed: int) -> Counts | None:
     """Return the sums of reports that are made on the card, or None if the cores have to make them."""
     work = people * max(HASHES_PER_REPORT, _hashes_per_report(oracle))
-    return on_card(work, lambda card: import_module("discreet.gpu.rounds").add_drawn(card, oracle, blocks(), seed))
+    return on_card(work, lambda card: import_module("discreet.gpu._rounds").add_drawn(card, oracle, blocks(), seed))
 
 
 def _hashes_per_report(oracle: Any) -> int:
@@ -135,7 +135,7 @@ def _is_worth_a_card(work: int) -> bool:
 def _find_card(process: int) -> Any:
     """Return the card of a process, or the error of opening it: a forked child cannot use its parent's card."""
     try:
-        return import_module("discreet.gpu.card").open_card()
+        return import_module("discreet.gpu._card").open_card()
     except CardError as error:
         return error
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from ..device.client import ANSWERS
-from ..device.loss import LOSSES, Loss
-from ..oracle import grown
+from .. import grown
+from ..device import ANSWERS, LOSSES, Loss
 from .olh import OLH
 
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from ...kernels.devices import report_signs
-from ..device.loss import WORD
-from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Counts, ReportColumns, grown
-from ..oracle_steps.codec import Field, WholeField
+from ...kernels import report_signs
+from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, grown
+from ..device import WORD
+from ..oracle_steps import Field, WholeField
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,20 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.geometry import count_points, report_meeting
-from ..device.loss import WORD, points
-from ..oracle import Answered, Counts, OneValue, ReportColumns, chance, check_ranges, grown
-from ..oracle_steps.adding import Adder, AggregateReading
-from ..oracle_steps.codec import Field, WholeField
-from ..oracle_steps.honest import HonestLaw, PairLaw
-from ..oracle_steps.hyperplanes import coordinates_of, met, met_together
+from ...kernels import count_points, report_meeting
+from .. import Answered, Counts, OneValue, ReportColumns, chance, check_ranges, grown
+from ..device import WORD, points
+from ..oracle_steps import (
+    Adder,
+    AggregateReading,
+    Field,
+    HonestLaw,
+    PairLaw,
+    WholeField,
+    coordinates_of,
+    met,
+    met_together,
+)
 
 ROOM = 1 << 25
 """The largest number of points of a space: 256 MiB of whole numbers."""

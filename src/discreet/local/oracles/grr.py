@@ -9,11 +9,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.devices import report_values
-from ..device.loss import WIDE
-from ..oracle import Answered, Counts, OneValue, ReportColumns, grown, weighed
-from ..oracle_steps.codec import Field, WholeField
-from ..oracle_steps.honest import HonestLaw, PairLaw, tail_without_replacement
+from ...kernels import report_values
+from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
+from ..device import WIDE
+from ..oracle_steps import Field, HonestLaw, PairLaw, WholeField, tail_without_replacement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.devices import report_either
-from ..device.loss import WORD
-from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Counts, Report, ReportColumns, chance, grown
-from ..oracle_steps.codec import Codec, Field, Mask, WholeField, Words, find_names_flaw
+from ...kernels import report_either
+from .. import SPAN, Answered, Counts, MeanOracle, Report, ReportColumns, chance, grown
+from ..device import WORD
+from ..oracle_steps import Codec, Field, Mask, WholeField, Words, find_names_flaw
 from .duchi import Duchi
 from .pm import PM
 

@@ -12,14 +12,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...kernels.devices import report_rows
-from ...kernels.supports import apply_hadamard
-from ..device.client import sampled
-from ..device.draws import Draws
-from ..device.loss import WORD, Loss, both, odds
-from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
-from ..oracle_steps.codec import Field, WholeField
-from ..oracle_steps.honest import HonestLaw, independent_pair_laws
+from ...kernels import apply_hadamard, report_rows
+from .. import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
+from ..device import WORD, Draws, Loss, both, odds, sampled
+from ..oracle_steps import Field, HonestLaw, WholeField, independent_pair_laws
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:

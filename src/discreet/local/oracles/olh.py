@@ -10,12 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...errors import MisuseError
-from ...kernels.devices import report_hashed
-from ...kernels.tables import report_numbered
-from ..device.loss import WIDE
-from ..oracle import Answered, Counts, OneValue, ReportColumns, grown, weighed
-from ..oracle_steps.honest import HonestLaw, independent_pair_laws, independent_tail
-from ..oracle_steps.seeding import HashedOracle
+from ...kernels import report_hashed, report_numbered
+from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
+from ..device import WIDE
+from ..oracle_steps import HashedOracle, HonestLaw, independent_pair_laws, independent_tail
 
 _MAX_CELLS = 1 << 12  # the largest number of buckets that are counted one by one
 _MAX_BUCKETS = 1 << 31  # beyond, some buckets would have no hash of 32 bits

@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar, Self
 
-from ..device.loss import WORD
-from ..oracle import grown
-from ..oracle_steps.unary import LOSS, Unary, answer
+from .. import grown
+from ..device import WORD
+from ..oracle_steps import LOSS, Unary, answer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...kernels.devices import report_signed
-from ...kernels.supports import count_bits
-from ..device.client import sampled
-from ..device.draws import Draws
-from ..device.loss import WORD, Loss
-from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
-from ..oracle_steps.codec import BitsField, Codec, Field
-from ..oracle_steps.honest import HonestLaw, independent_pair_laws
+from ...kernels import count_bits, report_signed
+from .. import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
+from ..device import WORD, Draws, Loss, sampled
+from ..oracle_steps import BitsField, Codec, Field, HonestLaw, independent_pair_laws
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:

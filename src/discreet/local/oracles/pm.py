@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.devices import report_pieces
-from ..device.loss import WIDE
-from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Counts, ReportColumns, grown, weighed
-from ..oracle_steps.codec import Field, WholeField
+from ...kernels import report_pieces
+from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, grown, weighed
+from ..device import WIDE
+from ..oracle_steps import Field, WholeField
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that the remaining weight is
 # divisible by their number, and the expected report is exactly linear in the number.

@@ -11,10 +11,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ...errors import MisuseError
-from ..device.loss import WORD
-from ..oracle import SetValued, chance, check_ranges, grown
-from ..oracle_steps.honest import HonestLaw, PairLaw, tail_without_replacement
-from ..oracle_steps.subsets import Subsets
+from .. import SetValued, chance, check_ranges, grown
+from ..device import WORD
+from ..oracle_steps import HonestLaw, PairLaw, Subsets, tail_without_replacement
 
 # Beyond, binomial coefficients and reports grow large, and the wheel is nearly as exact.
 _MAX_CANDIDATES = 5000

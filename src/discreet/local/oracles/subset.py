@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from ..device.loss import WORD
-from ..oracle import OneValue, chance, grown
-from ..oracle_steps.honest import HonestLaw, PairLaw, tail_without_replacement
-from ..oracle_steps.subsets import Subsets
+from .. import OneValue, chance, grown
+from ..device import WORD
+from ..oracle_steps import HonestLaw, PairLaw, Subsets, tail_without_replacement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from ..device.loss import WORD
-from ..oracle import chance, grown
-from ..oracle_steps.unary import LOSS, Unary, answer
+from .. import chance, grown
+from ..device import WORD
+from ..oracle_steps import LOSS, Unary, answer
 
 
 @dataclass(frozen=True, kw_only=True)

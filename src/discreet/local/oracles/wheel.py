@@ -9,12 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...errors import MisuseError
-from ...kernels.devices import report_points
-from ...kernels.tables import report_spots
-from ..device.loss import WIDE, WORD
-from ..oracle import Answered, Counts, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..oracle_steps.honest import HonestLaw, PairLaw, independent_tail
-from ..oracle_steps.seeding import HashedOracle, Pair
+from ...kernels import report_points, report_spots
+from .. import Answered, Counts, ReportColumns, SetValued, check_ranges, grown, weighed
+from ..device import WIDE, WORD
+from ..oracle_steps import HashedOracle, HonestLaw, Pair, PairLaw, independent_tail
 
 
 @dataclass(frozen=True, kw_only=True)

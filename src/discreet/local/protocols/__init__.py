@@ -4,3 +4,9 @@ A protocol is a plain generator: it yields questions, is sent estimates, and ret
 else. The registry scans this folder; the contract is `local.protocol`, the rounds that several share are in
 `local.study.rounds`, and their statistics in `local.estimation`.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

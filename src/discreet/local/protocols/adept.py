@@ -13,16 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
-from ..estimation.beliefs import Evidence
-from ..estimation.candidates import ErrorShare, Itemset, PatternBeliefs
-from ..estimation.sizes import BINS, TYPICAL_SIZE, HeldSizes
-from ..oracle import Oracle
-from ..oracle_steps.choice import LIARS, adaptive, error, grr_or_olh, honest_share
-from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList, HowMany, Which
-from ..study.rounds import check_padding, check_parts, size_bins
+from ...privacy import exact
+from .. import Oracle, Protocol
+from ..estimation import BINS, TYPICAL_SIZE, ErrorShare, Evidence, HeldSizes, Itemset, PatternBeliefs
+from ..oracle_steps import LIARS, adaptive, error, grr_or_olh, honest_share
+from ..study import (
+    Ask,
+    CandidateList,
+    Estimate,
+    HowMany,
+    Learnt,
+    Partition,
+    Talk,
+    Wanted,
+    Which,
+    check_padding,
+    check_parts,
+    size_bins,
+)
 from .svsm import longest
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)

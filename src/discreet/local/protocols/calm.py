@@ -14,13 +14,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.beliefs import Values
-from ..estimation.tree import balanced
-from ..oracle_steps.choice import make
-from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
-from ..study.questions import CellOfBlock
-from ..study.rounds import check_parts
+from .. import Protocol
+from ..estimation import Values, balanced
+from ..oracle_steps import make
+from ..study import Ask, CellOfBlock, Estimate, Partition, Talk, Wanted, check_parts
 from .pairs import Ranks, Singles, check_relations, found_by
 
 # Blocks, each with a group of its own, grow with the square of the items; cells double with every item of a block. So

@@ -16,14 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
-from ..device.limits import MOST_NUMBERS
-from ..estimation.tree import Mined, Tree, balanced, balanced_at_random, cut_share
-from ..oracle_steps.choice import honest_share, make
-from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList, HowMany, Prefix
-from ..study.rounds import SizesRound, check_parts, size_bins
+from ...privacy import exact
+from .. import Protocol
+from ..device import MOST_NUMBERS
+from ..estimation import Mined, Tree, balanced, balanced_at_random, cut_share
+from ..oracle_steps import honest_share, make
+from ..study import (
+    Ask,
+    CandidateList,
+    Estimate,
+    HowMany,
+    Learnt,
+    Partition,
+    Prefix,
+    SizesRound,
+    Talk,
+    Wanted,
+    check_parts,
+    size_bins,
+)
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..study.rounds import Padding
+from ..study import Padding
 from .svim import SVIM
 
 

@@ -14,18 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError, told
-from ...exact.relations import How
-from ...privacy.budget import exact
-from ..estimation.beliefs import Evidence, Values
-from ..estimation.priors import ItemsetGuess, shrink_estimates
-from ..protocol import Protocol
-from ..study.conversation import Learnt, Partition, Related, Talk, Wanted
-from ..study.pair_questions import Items, Relations
-from ..study.rounds import (
+from ...exact import How
+from ...privacy import exact
+from .. import Protocol
+from ..estimation import Evidence, ItemsetGuess, Values, shrink_estimates
+from ..study import (
     LEAST_SHARE,
     Estimated,
+    Items,
+    Learnt,
     Padding,
+    Partition,
+    Related,
+    Relations,
     SizeBinning,
+    Talk,
+    Wanted,
     check_padding,
     checked,
     cut_off,

@@ -10,17 +10,28 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...exact.relations import How
-from ...privacy.budget import exact
-from ..estimation.beliefs import Values
-from ..estimation.sizes import BINS
-from ..oracle import Oracle
-from ..oracle_steps.choice import make
-from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
-from ..study.pair_questions import Items, Relations, Valued
-from ..study.questions import CandidateList
-from ..study.rounds import AskedValues, SizesRound, check_parts, checked, cut_off, how_many
+from ...exact import How
+from ...privacy import exact
+from .. import Oracle, Protocol
+from ..estimation import BINS, Values
+from ..oracle_steps import make
+from ..study import (
+    Ask,
+    AskedValues,
+    CandidateList,
+    Estimate,
+    Items,
+    Partition,
+    Relations,
+    SizesRound,
+    Talk,
+    Valued,
+    Wanted,
+    check_parts,
+    checked,
+    cut_off,
+    how_many,
+)
 from .pairs import Singles, check_relations, found_by
 
 _GRR, _UE = "grr", "pckv-ue"

@@ -12,15 +12,25 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
-from ..device.answering import END
-from ..device.limits import MOST_QUESTION
-from ..oracle import LARGEST
-from ..protocol import Protocol
-from ..study.conversation import Ask, Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList
-from ..study.rounds import NEAR, Estimated, check_parts, checked, cut_off, estimating
-from ..study.texts import TextNumbers, check_texts
+from ...privacy import exact
+from .. import LARGEST, Protocol
+from ..device import END, MOST_QUESTION
+from ..study import (
+    NEAR,
+    Ask,
+    CandidateList,
+    Estimated,
+    Learnt,
+    Partition,
+    Talk,
+    TextNumbers,
+    Wanted,
+    check_parts,
+    check_texts,
+    checked,
+    cut_off,
+    estimating,
+)
 from .adept import Adept
 
 MOST_VALUES = 1 << 21

@@ -15,33 +15,29 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import (
+from ..estimation import (
     WIDEST,
     Direction,
+    Matrix,
+    MatrixBelief,
     MatrixProtocol,
     PairSupports,
     Step,
-    ask_directions,
-    check_rounds,
-    direction_of,
-    estimate_mean,
-    theta_at,
-)
-from ..estimation.spectral import (
-    Matrix,
-    MatrixBelief,
     Whole,
+    ask_directions,
     bounds,
+    check_rounds,
     compose_matrix,
     decomposed,
+    direction_of,
+    estimate_mean,
     independent,
     public_signs,
     rank_of,
     round_direction,
+    theta_at,
 )
-from ..study.conversation import Estimate, Partition, Wanted
-from ..study.pair_questions import Items, Pair
-from ..study.rounds import Estimated
+from ..study import Estimate, Estimated, Items, Pair, Partition, Wanted
 from .pairs import Singles
 
 _LEADING = 4  # directions of a round whose sums are asked about too

@@ -9,11 +9,20 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import MatrixProtocol, PairSupports, Step, ask_directions, direction_of, estimate_mean
-from ..estimation.spectral import Matrix, bounds, decomposed, independent, round_direction
-from ..study.conversation import Partition, Wanted
-from ..study.pair_questions import Items
-from ..study.rounds import Estimated
+from ..estimation import (
+    Matrix,
+    MatrixProtocol,
+    PairSupports,
+    Step,
+    ask_directions,
+    bounds,
+    decomposed,
+    direction_of,
+    estimate_mean,
+    independent,
+    round_direction,
+)
+from ..study import Estimated, Items, Partition, Wanted
 from .pairs import Singles
 
 MOST_ITEMS = 128  # their square is the number of questions, which are all asked at once

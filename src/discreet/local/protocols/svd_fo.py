@@ -14,32 +14,41 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ..estimation.beliefs import Evidence
-from ..estimation.matrix import (
+from .. import Protocol
+from ..estimation import (
     WIDEST,
     Direction,
-    ask_directions,
-    check_means,
-    check_rounds,
-    direction_of,
-    estimate_mean,
-    theta_at,
-)
-from ..estimation.priors import ItemsetGuess, shrink_estimates
-from ..estimation.spectral import (
+    Evidence,
+    ItemsetGuess,
     Matrix,
     MatrixBelief,
     Whole,
+    ask_directions,
     bounds,
+    check_means,
+    check_rounds,
     decomposed,
+    direction_of,
+    estimate_mean,
     public_signs,
     rank_of,
     round_direction,
+    shrink_estimates,
+    theta_at,
 )
-from ..protocol import Protocol
-from ..study.conversation import MOST_PATTERNS, Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList
-from ..study.rounds import LONGEST, Values, check_parts, checked, estimating
+from ..study import (
+    LONGEST,
+    MOST_PATTERNS,
+    CandidateList,
+    Learnt,
+    Partition,
+    Talk,
+    Values,
+    Wanted,
+    check_parts,
+    checked,
+    estimating,
+)
 
 _LEADING = 6
 _OUTSTANDING = 3.0  # standard deviations of noise

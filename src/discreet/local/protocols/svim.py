@@ -8,16 +8,20 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
-from ..protocol import Protocol
-from ..study.conversation import Ask, Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList
-from ..study.rounds import (
+from ...privacy import exact
+from .. import Protocol
+from ..study import (
     LONGEST,
     NEAR,
+    Ask,
+    CandidateList,
     Estimated,
+    Learnt,
     Padding,
+    Partition,
     SizeBinning,
+    Talk,
+    Wanted,
     check_padding,
     check_room,
     check_shares,

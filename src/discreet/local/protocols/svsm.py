@@ -12,12 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
-from ..device.limits import MOST_NUMBERS
-from ..protocol import Protocol
-from ..study.conversation import Learnt, Partition, Talk, Wanted
-from ..study.questions import CandidateList
-from ..study.rounds import Padding, SizeBinning, check_padding, check_room, check_shares, checked, estimating
+from ...privacy import exact
+from .. import Protocol
+from ..device import MOST_NUMBERS
+from ..study import (
+    CandidateList,
+    Learnt,
+    Padding,
+    Partition,
+    SizeBinning,
+    Talk,
+    Wanted,
+    check_padding,
+    check_room,
+    check_shares,
+    checked,
+    estimating,
+)
 from .ldpminer import LDPMiner
 from .svim import SVIM, SVIMBetter, padding_bias
 

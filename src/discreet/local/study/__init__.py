@@ -5,3 +5,9 @@ yields `Ask`s and is sent an `Estimate` for each (`conversation`). `rounds` has 
 `collect` goes from the bytes that devices sent to an estimate. `simulate` plays all devices over known baskets, with
 randomness from a seed (`seeded_words`), and says so in the `outcome`.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

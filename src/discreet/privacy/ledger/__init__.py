@@ -6,3 +6,9 @@ entries before it (`chain`); an `anchor` keeps the last hash in a second place, 
 `storage` is the file itself: written whole, read whole, or refused. `fingerprint` compares data with the data of
 earlier spends. `upgrade` brings files of version 1 to version 2. The proofs are in `ledger.md`.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,3 +9,9 @@ Two techniques make the draws both exact and fast. `float_filter` computes bound
 candidates that certainly lost. `intervals` decides between the remaining candidates: interval arithmetic on decimals,
 with as many random bits as the comparison needs. The proofs are in `samplers.md` and `selection.md`.
 """
+
+from __future__ import annotations
+
+from ...faces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

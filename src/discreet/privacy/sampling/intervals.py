@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .sources import Source
+    from ._sources import Source
 
 
 Interval = tuple[Decimal, Decimal]

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from . import intervals
-from .float_filter import Flips, PeelingFilter
+from ._float_filter import Flips, PeelingFilter
+from ._race import Gumbel, LaplaceRace
+from ._sources import Source
 from .intervals import Interval, Lazy, Uniform
-from .race import Gumbel, LaplaceRace
-from .sources import Source
 
 _WEIGHT_BITS = 128  # a first look; a pick is ambiguous with probability near 2^-128 a border, and is then refined
 

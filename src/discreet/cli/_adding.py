@@ -1,0 +1,128 @@
+"""Options of commands that add up reports: on this machine, its cores or a card, or in a cluster of Spark."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ..errors import MisuseError
+
+if TYPE_CHECKING:
+    from ..collector import Adder
+
+_PANEL = "How reports are added up"
+
+AddingEngine = Annotated[
+    Literal["spark"] | None,
+    typer.Option(
+        "--engine",
+        envvar="DISCREET_ENGINE",
+        help="Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+AddingMaster = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        envvar="DISCREET_MASTER",
+        help="Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+AddingRemote = Annotated[
+    str | None,
+    typer.Option(
+        "--remote",
+        metavar="URL",
+        envvar="DISCREET_REMOTE",
+        help="A server of Spark Connect: sc://host:15002.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+HandoverFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--handover",
+        metavar="FOLDER",
+        envvar="DISCREET_HANDOVER",
+        help="Where reports pass through on their way to Spark: its executors have to see it too.  "
+        "\\[default: in the directory of the service]",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
+
+DeviceOption = Annotated[
+    Literal["auto", "gpu", "cpu"] | None,
+    typer.Option(
+        "--device",
+        envvar="DISCREET_DEVICE",
+        help="Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
+        "the result is the same.  \\[default: auto]",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class AddingUp:
+    """Whether Spark adds up, and where it runs; or which device of this machine does."""
+
+    engine: AddingEngine = None
+    master: AddingMaster = None
+    remote: AddingRemote = None
+    device: DeviceOption = None
+
+    def __post_init__(self) -> None:
+        check_place(self.engine, self.master, self.remote)
+        if self.engine is not None and self.device == "gpu":
+            raise MisuseError("--device gpu adds up reports on a card of this machine: leave --engine spark out.")
+
+    def used(self) -> AbstractContextManager[None]:
+        """Return within what reports are added up on the device."""
+        from ..local.oracle_steps import using
+
+        return using(self.device)
+
+
+def check_place(engine: str | None, master: str | None, remote: str | None) -> None:
+    """See that an address is one of Spark's, where Spark is asked for."""
+    if engine is None and (master is not None or remote is not None):
+        raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
+    if master is not None and remote is not None:
+        raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
+
+
+@dataclass(frozen=True)
+class HandingOver(AddingUp):
+    """Whether a service hands its closed rounds to Spark, and how they get there."""
+
+    handover: HandoverFolder = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.engine is None and self.handover is not None:
+            raise MisuseError("--handover says where reports pass through to Spark: give --engine spark too.")
+
+    def adder(self, directory: Path | str) -> Adder:
+        """Return what adds up the rounds of the service of a directory."""
+        from ..collector import add_up
+
+        if self.engine is None:
+            return add_up
+        adder: Adder = import_module("discreet.spark._reports").SparkAdder(
+            folder=self.handover or Path(directory) / "handover", master=self.master, remote=self.remote
+        )
+        return adder

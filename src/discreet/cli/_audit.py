@@ -1,0 +1,87 @@
+"""The command that tries to break a claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as given
+from ._groups import Writing, grouped
+from ._numbers import whole
+from ._parsing import settings_of
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet audit exponential --epsilon 0.5\n\n"
+    "discreet audit truncated --neighbours replace --set bound=binomial\n\n"
+    "discreet audit count --delta 1e-6 --format json\n\n"
+    "discreet audit svsm --epsilon 2\n\n"
+    "discreet audit olh\n\n"
+    "discreet audit --study study.toml"
+)
+@grouped
+def audit(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            "--study",
+            metavar="STUDY.toml",
+            help="A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The claim to break.")] = "1",
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]",
+            show_default=False,
+        ),
+    ] = None,
+    neighbours: given.RelationOption = "add-remove",
+    settings: given.Settings = None,
+    runs: Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on each of two neighbours.")] = 1000,
+    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="The same seed tries the same.")] = 1,
+    *,
+    writing: Writing,
+) -> None:
+    """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.
+
+    Ends with status 0 where the claim stands, and with 1 where it was broken or nothing could be tried. No data are
+    read, nothing is spent.
+    """
+    from ..auditing import audit as judge
+    from ._progress import ProgressBar
+
+    if (name is None) == (study is None):
+        raise typer.BadParameter("say what to audit: a NAME of `discreet mechanisms`, or --study with a file.")
+    if study is not None:
+        from ..collector import audit_study, read_study
+
+        plan = read_study(study)
+    with ProgressBar("auditing"):
+        verdict = (
+            audit_study(plan, runs=runs, seed=seed)
+            if study is not None
+            else judge(
+                str(name),
+                epsilon=epsilon,
+                delta=delta,
+                neighbours=neighbours,
+                runs=runs,
+                seed=seed,
+                settings=settings_of(settings),
+            )
+        )
+    writing.write(verdict)
+    if not verdict.stands:
+        raise typer.Exit(1)

@@ -1,0 +1,273 @@
+"""The commands about ledgers: make one, look at it, hand it on."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from ..errors import MisuseError
+from ..results import Relation
+from . import options as given
+from ._replacing import check_replaceable
+from ._terminal import say
+
+if TYPE_CHECKING:
+    from ..privacy.ledger import Spend, State
+    from ..publish import LedgerLike
+
+
+ExportFormat: TypeAlias = Literal["json", "csv"]
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Keep the budget of a data set: make its ledger, look at it, hand it on.",
+)
+
+_WIDEST = 60  # characters of the parameters of a spend
+
+
+Place = Annotated[Path, typer.Argument(metavar="LEDGER", show_default=False, help="The file of the ledger.")]
+AnchorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|command:…",
+        help="Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
+        show_default=False,
+    ),
+]
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger create budget.db --epsilon 1\n\n"
+    "discreet ledger create budget.db --epsilon 2 --delta 1e-6 --most 0.5 --name 'admissions 2026'"
+)
+def create(
+    path: Place,
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The whole budget.", show_default=False)],
+    delta: Annotated[
+        str,
+        typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
+    ] = "0",
+    neighbours: Annotated[Relation, typer.Option(help="Which two data sets are told apart.")] = "add-remove",
+    most: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="What you call the data.", show_default=False)] = "",
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|command:…",
+            help="Keep its last head there too, so that an older copy is found out.",
+            show_default=False,
+        ),
+    ] = None,
+    really: given.Really = False,
+) -> None:
+    """Make the ledger of a data set. It is kept for life, as it is made."""
+    from ..privacy.ledger import Ledger
+
+    made = Ledger.create(
+        path,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        most=most,
+        name=name,
+        anchor=anchor,
+        really=really,
+    )
+    state = made.state()
+    kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
+    say(f"Made {path}: {state.promise}. Keep it as you keep the data.{kept}")
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger spend budget.db --epsilon 0.3 --what 'histogram of ages, for the board'\n\n"
+    "discreet ledger spend budget.db --epsilon 1/3 --delta 1e-7 --what 'means by ward' --who ana"
+)
+def spend(
+    path: Place,
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon spent there.", show_default=False)],
+    what: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="What it was, in your words. Nothing that depends on the data.", show_default=False
+        ),
+    ],
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The delta spent there.")] = "0",
+    neighbours: Annotated[Relation, typer.Option(help="Which two data sets were told apart there.")] = "add-remove",
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who asked.  \\[default: the user]", show_default=False)
+    ] = None,
+    anchor: AnchorOption = None,
+) -> None:
+    """Enter a budget that something else than discreet has spent on the same data, so that one account holds all."""
+    from ..privacy.ledger import Ledger, rounded
+    from ._release import user
+
+    ledger = Ledger(path, anchor)
+    entered = ledger.spend_elsewhere(
+        epsilon=epsilon, delta=delta, what=what, who=user() if who is None else who, neighbours=neighbours
+    )
+    price = f"epsilon {rounded(entered.epsilon)}" + (f", delta {rounded(entered.delta)}" if entered.delta else "")
+    say(f"Entered in {path} as spend {entered.number}: {price}, {entered.what}.")
+    for line in ledger.state().lines():
+        say(line)
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
+def show(
+    path: Place,
+    view: given.ViewOption = "table",
+    anchor: AnchorOption = None,
+) -> None:
+    """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger.open(path, anchor=anchor)
+    state, spends = ledger.state(), ledger.spends()
+    if view == "json":
+        each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
+        typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
+        return
+    for line in (*_account(path, state), *_aligned([_cells(spend, state) for spend in spends])):
+        say(line)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger export budget.db --format csv\n\n"
+    "discreet ledger export budget.db -o spends.json"
+)
+def export(
+    path: Place,
+    form: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            "--format", help="How to write it.  \\[default: by the suffix of -o, else json]", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+    ] = None,
+    anchor: AnchorOption = None,
+) -> None:
+    """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
+    from ..atomic_write import written
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger.open(path, anchor=anchor)
+    if output is None:
+        text = io.BytesIO()
+        ledger.export(text, form or "json")
+        typer.echo(text.getvalue(), nl=False)
+        return
+    chosen = _export_format(form, output)
+    if output.exists() and output.samefile(path):
+        raise MisuseError(f"{output} is the ledger itself: write to another file.")
+    if str(output.absolute()) in (anchor, ledger.state().anchor):
+        raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
+    check_replaceable(output)
+    with written(output) as stream:
+        ledger.export(stream, chosen)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger anchor budget.db /mnt/other/budget.head\n\n"
+    "discreet ledger anchor budget.db 'command:keep-head budget'"
+)
+def anchor(
+    path: Place,
+    place: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|command:…",
+            show_default=False,
+            help="A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
+            "prints the last one it has kept.",
+        ),
+    ],
+    anew: Annotated[
+        bool,
+        typer.Option(
+            "--anew",
+            help="Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
+            "again what was released since.",
+        ),
+    ] = False,
+) -> None:
+    """Keep the head of the chain somewhere else too, so that an older copy of the ledger is refused."""
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger(path)
+    ledger.anchor(place, anew=anew)
+    say(f"The head of {path} is {ledger.head}, and is kept in {ledger.state().anchor} from now on.")
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
+def upgrade(path: Place) -> None:
+    """Bring a ledger that an earlier discreet has made up to date, with all its spends."""
+    from ..privacy.ledger import Ledger, upgrade as bring_up
+
+    bring_up(path)
+    say(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
+
+
+def tell_head(ledger: LedgerLike) -> None:
+    """Print the head of the chain of a ledger, to whoever has just spent from it."""
+    if ledger is not None:
+        from ..publish import ledger_of
+
+        say(f"The head of {ledger} is {ledger_of(ledger).head}", err=True)
+
+
+def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
+    suffix = output.suffix.lower().removeprefix(".")
+    if suffix not in ("json", "csv"):
+        if form is None:
+            raise MisuseError(f"{output} ends in neither .json nor .csv: add --format json or --format csv.")
+        return form
+    if form is not None and suffix != form:
+        raise MisuseError(f"{output} would hold {form}, not {suffix}: leave --format out, or use .{form}.")
+    return "json" if suffix == "json" else "csv"
+
+
+def _account(path: Path, state: State) -> list[str]:
+    return [f"{path}{': ' if state.name else ''}{state.name}", *state.lines(), *([""] if state.spends else [])]
+
+
+def _cells(spend: Spend, state: State) -> list[str]:
+    from ..privacy.ledger import rounded
+
+    parameters = json.dumps(dict(spend.parameters), ensure_ascii=False)
+    cost = f"epsilon {rounded(spend.epsilon)}" + (f", delta {rounded(spend.delta)}" if spend.delta else "")
+    return [
+        str(spend.number),
+        spend.at,
+        spend.who or "-",
+        spend.what,
+        cost if state.accounting == "pure" else f"{cost}, rho {rounded(spend.rho)}",
+        _fate(spend) + ("; the data had changed" if spend.changed else ""),
+        parameters if len(parameters) <= _WIDEST else f"{parameters[:_WIDEST]}…",
+    ]
+
+
+def _fate(spend: Spend) -> str:
+    """Return what became of a spend, in words."""
+    if spend.elsewhere:
+        return "spent elsewhere"
+    return "released" if spend.state == "released" else "spent, no release recorded"
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,191 @@
+"""`discreet plan`: what to expect before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from ..errors import InputError, MisuseError
+from . import options as given
+from ._groups import ForecastWriting, PlainReporting, grouped
+from ._numbers import whole
+from ._output import write_report
+from ._parsing import lengths_of
+from ._progress import ProgressBar
+
+Side: TypeAlias = Literal["curator", "local", "both"]
+
+app = typer.Typer()
+
+_KNOWN = "What is known about the data"
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet plan --people 500000 --items 2603 --sizes 8 --top 64 --epsilon 1\n\n"
+    "discreet plan --people 500000 --items 2603 --min-support 0.01 --side curator    (what epsilon do I need?)\n\n"
+    "discreet plan --items 2603 --min-support 0.01 --epsilon 1 --side local    (how many people do I need?)\n\n"
+    "discreet plan --people 90000 --items 16000 --frequencies supports.txt --top 32 --epsilon 1 --delta 1e-6\n\n"
+    "discreet plan --people 5000 --items 3000 --baskets-each 4 --top 50 --epsilon 0.5,1,2    (receipts; what does a "
+    "budget buy?)\n\n"
+    "discreet plan --people 90000 --items 500 --top 32 --epsilon 2 --name svsm --name adept --format svg "
+    "-o plan.svg\n\n"
+    "discreet plan --people 90000 --items 500 --top 32 --epsilon 0.5,1,2 --report plan.html"
+)
+@grouped
+def plan(
+    people: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="About how many people there are. Left out: how many are needed.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    items: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="How many items the public list has.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="How many items a basket has: the mean, or typical sizes with commas between them.  \\[default: 5]",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    exponent: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER",
+            help="The supports of items fall with this power of their rank (Zipf's law).",
+            rich_help_panel=_KNOWN,
+        ),
+    ] = "1",
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The supports of the items instead: fractions of the people, or of the baskets where people have "
+            "several, one per line.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    baskets_each: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="How many baskets a person has, where people have several: the mean, or typical numbers with commas "
+            "between them. The person is protected.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    top: given.Top = None,
+    min_support: given.MinSupport = None,
+    lengths: given.Lengths = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="What may be spent: 1, 0.5, 1/3. Several with commas between them: what each buys. Left out: what is "
+            "needed.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The delta of a curator's release.", rich_help_panel=given.HOW)
+    ] = "0",
+    max_baskets: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="How many baskets of each person take part.  \\[default: chosen with noise; 1 on devices]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    neighbours: given.RelationOption = "add-remove",
+    side: Annotated[
+        Side, typer.Option(help="A curator holds the baskets, or devices keep them.", rich_help_panel=given.HOW)
+    ] = "both",
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Only this mechanism or protocol. Can be given again.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    writing: ForecastWriting,
+    reporting: PlainReporting,
+) -> None:
+    """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
+
+    For each: how much of what it finds is right, and how much of what is right it finds. How far counts are off, the
+    smallest support that can be told from noise, and what it costs. Leave out --epsilon or --people to learn what is
+    needed.
+    """
+    from ..planning import plan as forecast
+
+    if items is None:
+        raise MisuseError("Say how many items there are: --items 1000.")
+    reporting.check(None, writing)
+    with ProgressBar("planning") as bar:
+        made = forecast(
+            items=items,
+            people=people,
+            epsilon=None if epsilon is None else [part.strip() for part in epsilon.split(",")],
+            delta=delta,
+            top=top,
+            min_support=min_support,
+            lengths=lengths_of(lengths),
+            sizes=several_of(sizes, "sizes"),
+            exponent=exponent,
+            frequencies=None if frequencies is None else frequencies_in(frequencies),
+            baskets_each=several_of(baskets_each, "baskets each"),
+            max_baskets=max_baskets,
+            side=side,
+            names=names or None,
+            neighbours=neighbours,
+            progress=bar.stage,
+        )
+    writing.write(made)
+    write_report(made, reporting.report, reporting.title)
+
+
+def several_of(text: str | None, what: str) -> str | list[int] | None:
+    """Return numbers as they were typed: their mean, or several with commas between them."""
+    if text is None or "," not in text:
+        return text
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise typer.BadParameter(f"{what} are a number such as 5, or whole numbers such as 1,2,5; {text!r} was given.")
+    return [int(part) for part in parts]
+
+
+def frequencies_in(path: Path) -> list[float]:
+    """Return the fractions that a file lists."""
+    try:
+        return [float(word) for word in path.read_text().replace(",", " ").split()]
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: --frequencies is a file with one fraction per line.") from None
+    except ValueError:
+        raise InputError(f"{path} has something else than numbers: --frequencies is one fraction per line.") from None

@@ -1,0 +1,83 @@
+"""Which files a command may replace: a file at the place of an output may be anybody's, and there is no way back.
+
+1. Files of a service, ledgers and other databases are never replaced (`protected.check_unprotected`).
+2. A file that is empty, or has the mark of a file that discreet wrote, is replaced without a word.
+3. Any other file is replaced with ``--force`` only. Tables for people and lists of tokens have no mark: text like
+   theirs may be anybody's, and both may hold what is shown once.
+
+Marks stand in the first bytes of a file; those of Parquet, Arrow and workbooks in its metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from pathlib import Path
+
+from ..errors import MisuseError, word
+from ..protected import check_unprotected
+from ..results import FORMATS, LOOKED_AT
+
+_forced = ContextVar("forced", default=False)  # whether the command was typed with `--force`
+
+SVG_MARK = "<!-- Made with discreet -->"  # the first line of a picture that a command writes
+_MARKS = tuple(
+    map(
+        re.compile,
+        (
+            rb'\{\s*"discreet": "[a-z]+/\d+"',  # a result, or what stands beside a table
+            rb'\{\s*"ledger": \{\s*"name":',  # the export of a ledger
+            rb'\{\s*"study": "\{\\"format\\":',  # the export of a study
+            rb'\{"round": "(?:[^"\\]|\\.)*", "people": \d+, "supports":',  # what a round adds up to
+            rb'<!DOCTYPE html>\n<html[^>]*>\n<head>\n(?:<meta [^>]*>\n)*<meta name="generator" content="discreet ',
+            re.escape(SVG_MARK).encode() + rb"\n<svg ",
+        ),
+    )
+)
+_PROMISED = "(?:,model,neighbours,epsilon,delta,simulated)"
+_HEADERS = re.compile(  # the whole first line of a table, without quotes and with commas
+    rf"items,count,support(?:,low,high)?(?:,support_low,support_high)?,(people|baskets)(?:,\1_low,\1_high)?{_PROMISED}?"
+    rf"(?:,about)?|items,(people|baskets)(?:,\2_low,\2_high)?{_PROMISED}(?:,about)?"
+    "|antecedent,consequent,count,antecedent_count,consequent_count,support,confidence,.*,(?:people|baskets)(?:,.*)?"
+    "|items,before,after,difference,low,high,change,clear"
+    "|standing,mechanism,epsilon,runs,found,.*,recommended"
+    "|epsilon,name,side,precision,recall,.*,recommended"
+    "|name,relation,epsilon,delta,loss,means,outcome,.*,seconds"
+    "|label(?:,score,low,high)?,model,neighbours,epsilon,delta,simulated"
+    "|number,at,who,what,parameters,epsilon,delta,rho,own_delta,state,release,head"
+)
+
+
+def allow_replacing(allowed: bool) -> None:
+    """Note whether this command may replace any file."""
+    _forced.set(allowed)
+
+
+def replacing_allowed() -> bool:
+    """Return whether this command may replace any file."""
+    return _forced.get()
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse a path whose file is protected, or has no mark of ours where ``--force`` is not given."""
+    check_unprotected(path)
+    if not replacing_allowed() and path.is_file() and not _is_ours(path):
+        raise MisuseError(
+            f"{path} holds something that discreet did not write: nothing was changed. Write to another file, or add "
+            f"--force to replace {word(path)}."
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a file is empty or has the mark of a file that discreet wrote."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(LOOKED_AT)
+        binary = next((form for form in FORMATS if form.magic and head.startswith(form.magic)), None)
+        if binary is not None:
+            return binary.has_mark(path)
+    except OSError:
+        return False  # its folder may let it be replaced although nobody may look into it
+    line = head.partition(b"\n")[0].decode(errors="replace").strip("\r\ufeff").replace('"', "").replace("\t", ",")
+    has_mark = any(mark.match(head) for mark in _MARKS) or _HEADERS.fullmatch(line) is not None
+    return not head or has_mark

@@ -1,0 +1,1 @@
+from ._routes import add_pages as add_pages

@@ -1,0 +1,2 @@
+from .clipped import ClippedCounting as ClippedCounting
+from .threshold import find as find

@@ -1,0 +1,56 @@
+"""The public names of a room, imported on first use.
+
+The stub (`.pyi`) beside a room's `__init__` imports each public name from its home. Type checkers read the stub, and so
+does `attach`: no second list can differ from it. Heavy modules are loaded by the first use of one of their names.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a room.
+
+    Parameters
+    ----------
+    room
+        The dotted name of the room, or of a single module with a stub.
+    path
+        The path of its file, such as `__init__.py`. The stub has the suffix `.pyi`.
+    """
+    homes = read_stub(Path(path).with_suffix(".pyi"))
+    public_names = sorted(homes)
+    package = room if Path(path).stem == "__init__" else room.rpartition(".")[0]
+
+    def load_name(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        module, original = homes[name]
+        value = (
+            getattr(import_module(module, package), original)
+            if module.strip(".")
+            else import_module(module + original, package)
+        )
+        setattr(sys.modules[room], name, value)
+        return value
+
+    def list_names() -> list[str]:
+        return sorted(public_names)
+
+    return load_name, list_names, public_names
+
+
+def read_stub(path: Path) -> dict[str, tuple[str, str]]:
+    """Return the home and the original name of each name that a stub imports. The home of a module is its package."""
+    return {
+        alias.asname or alias.name: ("." * statement.level + (statement.module or ""), alias.name)
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.ImportFrom) and statement.level
+        for alias in statement.names
+    }

@@ -1,0 +1,2 @@
+from .olh import OLH as OLH
+from .wheel import Wheel as Wheel

@@ -1,0 +1,16 @@
+from .adept import Adept as Adept
+from .calm import CALM as CALM
+from .fp_tree import FPTree as FPTree
+from .ldpminer import LDPMiner as LDPMiner
+from .pairs import (
+    PairsProtocol as PairsProtocol,
+    Singles as Singles,
+    check_relations as check_relations,
+    found_by as found_by,
+    relied_on as relied_on,
+)
+from .pckv import PCKV as PCKV
+from .relations import RelationMiner as RelationMiner
+from .relations_full import RelationsFull as RelationsFull
+from .svim import SVIM as SVIM, SVIMBetter as SVIMBetter
+from .svsm import SVSM as SVSM, SVSMBetter as SVSMBetter

@@ -1,0 +1,16 @@
+from ._entries import (
+    Entry as Entry,
+    What as What,
+    described as described,
+    entry as entry,
+    everything as everything,
+    mechanism as mechanism,
+    mechanisms as mechanisms,
+    oracles as oracles,
+    protocol as protocol,
+    protocols as protocols,
+    proven as proven,
+)
+from ._listing import Listing as Listing, told_of as told_of
+from ._plugins import Unfit as Unfit, blamed as blamed, load as load, package_of as package_of, points as points
+from ._settings import settle as settle

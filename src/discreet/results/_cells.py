@@ -1,0 +1,89 @@
+"""Itemsets in one cell of a spreadsheet: ``milk; tea``, and back.
+
+Names stand between semicolons. A name that a reader could take for something else stands in double quotes, as JSON
+writes it: one with a semicolon, a quote, a backslash or a control character, with blanks at its ends, with digits alone
+(the name "3" beside the number 3), and one that a spreadsheet would take for the beginning of a formula. A cell that
+begins with a quote is text to every spreadsheet, so nothing is evaluated, and nothing has to be taken off again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..baskets import as_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..baskets import Vocabulary
+    from ._itemsets import Itemsets
+
+SEPARATOR = "; "
+# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"); ledgers keep to the same list.
+FORMULA_MARKS = "=+-@＝＋－＠"
+
+# A number as it is written without quotes, and a name that needs none.
+_NUMBER = re.compile(r"-?[0-9]+")
+_PLAIN = re.compile(
+    rf'[^\s;"\\\[{{\x00-\x1f\x7f{re.escape(FORMULA_MARKS)}]([^;"\\\x00-\x1f\x7f]*[^\s;"\\\x00-\x1f\x7f])?'
+)
+_DECODER = json.JSONDecoder()
+
+
+def cell_text(label: int | str) -> str:
+    """Return one item as it stands in a cell: in double quotes where it would be read as something else."""
+    if isinstance(label, int):
+        return str(label)
+    plain = _PLAIN.fullmatch(label) and not _NUMBER.fullmatch(label) and label.isprintable()
+    return label if plain else json.dumps(label, ensure_ascii=False)
+
+
+def guarded_text(text: str) -> str:
+    """Return a text as it stands in a cell: in double quotes where a spreadsheet would take it for a formula."""
+    return json.dumps(text, ensure_ascii=False) if text[:1] in (*FORMULA_MARKS, '"') or not text.isprintable() else text
+
+
+def itemset_cells(itemsets: Itemsets, vocabulary: Vocabulary) -> pa.Array:
+    """Return each itemset as the text of one cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    used, places = np.unique(itemsets.codes, return_inverse=True)
+    texts = pa.array([cell_text(label) for label in vocabulary.take(used).to_pylist()], pa.large_string())
+    lists = pa.LargeListArray.from_arrays(as_arrow(itemsets.offsets), texts.take(as_arrow(places)))
+    cells = pc.binary_join(lists, pa.scalar(SEPARATOR, pa.large_string()))
+    # A cell without text is none at all: the empty set is written as JSON has it, and as earlier versions did.
+    return pc.if_else(pa.array(itemsets.sizes > 0), cells, pa.scalar("[]", pa.large_string()))
+
+
+def parse_cell(cell: str) -> list[Any]:
+    """Return the items of a cell, or raise `ValueError`."""
+    if '"' not in cell:
+        words = [word.strip() for word in cell.split(";")]
+        if not all(words):
+            raise ValueError
+        return [int(word) if _NUMBER.fullmatch(word) else word for word in words]
+    items: list[Any] = []
+    place = 0
+    while True:
+        place += len(cell) - place - len(cell[place:].lstrip(" "))
+        if cell.startswith('"', place):
+            item, place = _DECODER.raw_decode(cell, place)
+            items.append(item)
+        else:
+            end = cell.find(";", place)
+            word = cell[place : end if end >= 0 else len(cell)].strip()
+            if not word:
+                raise ValueError
+            items.append(int(word) if _NUMBER.fullmatch(word) else word)
+            place = end if end >= 0 else len(cell)
+        rest = cell[place:].lstrip(" ")
+        if not rest:
+            return items
+        if not rest.startswith(";"):
+            raise ValueError
+        place = len(cell) - len(rest) + 1

@@ -1,0 +1,197 @@
+"""Many itemsets end to end in two arrays: the column type that patterns and rules are made of.
+
+Here is what such a column can do without knowing what it counts: be cut, compared, searched, and turned
+into Python sets, Arrow lists or JSON text. Files, tables and measures stay out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets import Codes, Item, Offsets, Vocabulary, as_arrow, starts, take_rows
+from ..checks import several
+from ..errors import MisuseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Positions = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Itemsets:
+    """Itemset i is ``codes[offsets[i]:offsets[i + 1]]``, its codes ascending."""
+
+    offsets: Offsets
+    codes: Codes
+
+    def __post_init__(self) -> None:
+        self.offsets.flags.writeable = False
+        self.codes.flags.writeable = False
+
+    @classmethod
+    def of(cls, itemsets: Iterable[Iterable[int]]) -> Itemsets:
+        """Return itemsets that are given one by one, each with its codes ascending, as one column."""
+        rows = [tuple(one) for one in itemsets]
+        return cls(starts([len(row) for row in rows]), np.array([code for row in rows for code in row], np.int32))
+
+    @classmethod
+    def singles(cls, items: int) -> Itemsets:
+        """Return one itemset per item, for the items from 0 to before `items`."""
+        return cls(np.arange(items + 1), np.arange(items, dtype=np.int32))
+
+    @classmethod
+    def joined(cls, several: Iterable[Itemsets]) -> Itemsets:
+        """Return the itemsets of several columns as one."""
+        every = list(several)
+        sizes = np.concatenate([np.empty(0, np.int64), *(one.sizes for one in every)])
+        return cls(starts(sizes), np.concatenate([np.empty(0, np.int32), *(one.codes for one in every)]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def tuples(self) -> list[tuple[int, ...]]:
+        """Return the itemsets as tuples of codes."""
+        codes = self.codes.tolist()
+        return [tuple(codes[low:high]) for low, high in pairwise(self.offsets.tolist())]
+
+    @cached_property
+    def sizes(self) -> Positions:
+        """How many items each itemset has."""
+        return np.diff(self.offsets)
+
+    def cut(self, start: int, stop: int) -> Itemsets:
+        """Return the itemsets from `start` to before `stop`, on the same memory."""
+        first, last = self.offsets[start], self.offsets[max(start, stop)]
+        return Itemsets(self.offsets[start : max(start, stop) + 1] - first, self.codes[first:last])
+
+    def take(self, positions: Positions) -> Itemsets:
+        """Return the itemsets at `positions`, in that order."""
+        return Itemsets(*take_rows(self.offsets, positions, self.codes))
+
+    def holding(self, wanted: Codes) -> Positions:
+        """Return how many of the `wanted` codes (all different) each itemset holds."""
+        places = np.flatnonzero(np.isin(self.codes, wanted))
+        rows = np.searchsorted(self.offsets, places, side="right") - 1
+        return np.bincount(rows, minlength=len(self)).astype(np.int64, copy=False)
+
+    def sets(self, vocabulary: Vocabulary) -> Iterator[frozenset[Item]]:
+        """Yield the itemsets as Python sets of labels, a few thousand decoded at a time."""
+        for start in range(0, len(self), 8192):
+            part = self.cut(start, min(start + 8192, len(self)))
+            labels = vocabulary.take(part.codes).to_pylist()
+            bounds = part.offsets.tolist()
+            for low, high in pairwise(bounds):
+                yield frozenset(labels[low:high])
+
+    def to_arrow(self, vocabulary: Vocabulary) -> pa.Array:
+        """Return a list column of int64 numbers or of names (64-bit offsets, so that no size overflows)."""
+        import pyarrow as pa
+
+        values = vocabulary.take(self.codes).cast(pa.int64() if vocabulary.numeric else pa.large_string())
+        return pa.LargeListArray.from_arrays(as_arrow(self.offsets), values)
+
+    def to_json(self, vocabulary: Vocabulary) -> pa.Array:
+        """Return each itemset as the text of a JSON array: ``["milk", "tea"]`` or ``[3, 17]``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        used, places = np.unique(self.codes, return_inverse=True)
+        texts = [json.dumps(label, ensure_ascii=False) for label in vocabulary.take(used).to_pylist()]
+        values = pa.array(texts, pa.large_string()).take(as_arrow(places))
+        lists = pa.LargeListArray.from_arrays(as_arrow(self.offsets), values)
+        opening, between, closing, nothing = (pa.scalar(text, pa.large_string()) for text in ("[", ", ", "]", ""))
+        return pc.binary_join_element_wise(opening, pc.binary_join(lists, between), closing, nothing)
+
+    def same(self, other: Itemsets) -> bool:
+        """Whether both hold the same codes in the same order."""
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.codes, other.codes)
+
+
+def same_labels(one: Itemsets, known: Vocabulary, other: Itemsets, other_known: Vocabulary) -> bool:
+    """Whether two columns say the same in words, however their vocabularies number the labels."""
+    if not np.array_equal(one.offsets, other.offsets):
+        return False
+    if len(one.codes) == 0 or (known == other_known and np.array_equal(one.codes, other.codes)):
+        return True
+    if known.numeric != other_known.numeric:
+        return False
+    first, second = (
+        in_label_order(column.offsets, words.take(column.codes).dictionary_encode())
+        for column, words in ((one, known), (other, other_known))
+    )
+    return first[0].same(second[0]) and first[1] == second[1]
+
+
+def in_label_order(offsets: Offsets, encoded: pa.DictionaryArray) -> tuple[Itemsets, Vocabulary]:
+    """Renumber an encoded column so that codes follow the order of labels, and sort each itemset."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = encoded.dictionary
+    labels = labels.cast(pa.int64() if pa.types.is_integer(labels.type) else pa.large_string())
+    order = pc.sort_indices(labels).to_numpy()
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    codes = rank[encoded.indices.to_numpy(zero_copy_only=False)]
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if np.any((np.diff(codes) < 0) & (np.diff(rows) == 0)):
+        codes = codes[np.lexsort((codes, rows))]
+    return Itemsets(np.ascontiguousarray(offsets, np.int64), codes), Vocabulary(labels.take(as_arrow(order)))
+
+
+class Index:
+    """A hash table from itemset to its position; where an itemset occurs twice, the first one counts."""
+
+    def __init__(self, itemsets: Itemsets, items: int) -> None:
+        from ..kernels import fill_slots, hash_itemsets
+
+        self.itemsets = itemsets
+        self.keys = _keys(items)
+        self.hashes = hash_itemsets(itemsets.offsets, itemsets.codes, self.keys)
+        self.slots = np.full(1 << max(3, (2 * len(itemsets)).bit_length()), -1, np.int64)
+        fill_slots(self.slots, self.hashes, itemsets.offsets, itemsets.codes)
+
+    def find(self, wanted: Itemsets) -> Positions:
+        """Return the position of each wanted itemset, -1 where it is absent."""
+        from ..kernels import find_itemsets, hash_itemsets
+
+        hashes = hash_itemsets(wanted.offsets, wanted.codes, self.keys)
+        table = (self.slots, self.hashes, self.itemsets.offsets, self.itemsets.codes)
+        found: Positions = find_itemsets(*table, hashes, wanted.offsets, wanted.codes)
+        return found
+
+
+def _keys(items: int) -> Positions:
+    """Return one well-mixed 63-bit number an item, by the finaliser of SplitMix64."""
+    mixed = (np.arange(items, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(1)).astype(np.int64)
+
+
+def chosen(items: Item | Iterable[Item], vocabulary: Vocabulary, name: str) -> Codes:
+    """Return the codes of one item or several, sorted; `name` is the parameter they were given as."""
+    return np.unique(vocabulary.codes(several(items, name)))
+
+
+def frames(package: str) -> Any:
+    """Import pandas or polars, which nothing else here needs; say how to get it where it is missing."""
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MisuseError(
+            f"to_{package}() needs {package}, which is not installed: pip install {package}, or use to_arrow()."
+        ) from None

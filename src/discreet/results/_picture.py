@@ -1,0 +1,85 @@
+"""A picture of a result: SVG text that a notebook shows, and that goes to a file.
+
+It is drawn elsewhere (`report`); here it is only handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from typing import TYPE_CHECKING
+
+from ..atomic_write import written
+from ..errors import MisuseError
+from ._formats import format_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
+_FITS = "svg { max-width: 100%; height: auto; }"  # a telephone shows all of it
+_SHARP = 2  # points of a PNG for each unit of the picture
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """What `plot` returns: a picture that a notebook shows, light or dark as the reader has it.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    svg
+        The picture as SVG text, complete in itself.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> discreet.mine([{"tea", "milk"}] * 3, min_count=1).plot()
+    <picture: Share of people who hold each pattern; .save("picture.svg") writes it>
+    """
+
+    title: str
+    svg: str
+
+    def __repr__(self) -> str:
+        return f'<picture: {self.title}; .save("picture.svg") writes it>'
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to an ``.svg``, ``.html`` or ``.png`` file.
+
+        SVG and HTML are sharp at any size, and dark where the reader's screen is. PNG is for what takes nothing else:
+        it is light, and needs the extra ``discreet[png]``.
+        """
+        form = format_of(path, "picture", subject="a picture is written to")
+        content = self._png() if form.name == "png" else self.svg if form.name == "svg" else self._page()
+        with written(path) as stream:
+            stream.write(content if isinstance(content, bytes) else content.encode())
+
+    def _page(self) -> str:
+        """Return a page with the picture and nothing else, which lets in its style and nothing else."""
+        hashes = " ".join(
+            f"'sha256-{b64encode(sha256(sheet.encode()).digest()).decode()}'"
+            for sheet in (_FITS, *_STYLE.findall(self.svg))
+        )
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-'
+            f"Policy\" content=\"default-src 'none'; style-src {hashes}; base-uri 'none'; form-action 'none'\">\n"
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(self.title)}</title>\n<style>{_FITS}</style>\n</head>\n<body>\n{self.svg}\n</body>\n</html>\n"
+        )
+
+    def _png(self) -> bytes:
+        try:
+            import resvg_py
+        except ImportError:
+            raise MisuseError(
+                "A PNG needs the extra: pip install 'discreet[png]'. An .svg or .html file needs none."
+            ) from None
+        return bytes(resvg_py.svg_to_bytes(svg_string=_STYLE.sub("", self.svg), zoom=_SHARP))
