@@ -140,7 +140,12 @@ def calls() -> list[tuple[str, ast.Call]]:
         nodes = list(ast.walk(ast.parse(path.read_text())))
         ours = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
         for node in nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ours:
+            if not isinstance(node, ast.Call):
+                continue
+            if isinstance(node.func, ast.Attribute) and ast.unparse(node.func).endswith("Error.format"):
+                node.func = ast.Name("told")
+                found.append((f"{name}:{node.lineno}", node))
+            elif isinstance(node.func, ast.Name) and node.func.id in ours:
                 found.append((f"{name}:{node.lineno}", node))
     return found
 

@@ -23,7 +23,7 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -154,6 +154,11 @@ class DiscreetError(Exception):
     def __init__(self, message: str | Message = "") -> None:
         super().__init__(str(message))
         self.message = message if isinstance(message, Message) else Message(message, message)
+
+    @classmethod
+    def format(cls, text: str, /, **values: object) -> Self:
+        """Return an error with the message that :func:`told` makes of a text with fields."""
+        return cls(told(text, **values))
 
 
 class InputError(DiscreetError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, named, told
+from ..errors import InputError, MisuseError, named
 from ..kernels import close_gaps, in_threads, keep_some, mark_held_codes, mark_present, sort_rows, threads, translate
 from ..wording import number_of
 from ._allowance import Allowance
@@ -171,8 +171,8 @@ class Collector:
 
 def mixture(name: str) -> InputError:
     """Return the error for items of both kinds."""
-    return InputError(
-        told('{name}: the items are a mixture of numbers and names; {labels="names"} reads all as names.', name=name)
+    return InputError.format(
+        '{name}: the items are a mixture of numbers and names; {labels="names"} reads all as names.', name=name
     )
 
 
@@ -190,17 +190,15 @@ def check_cap(max_items: Any, seed: Any) -> None:
     for name, value, least in (("max_items", max_items, 1), ("seed", seed, 0)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):
-            raise MisuseError(
-                told(
-                    "{option} is {given}; it must be a whole number, {fewest} or more.",
-                    option=named(name),
-                    given=shown(value),
-                    fewest=least,
-                )
+            raise MisuseError.format(
+                "{option} is {given}; it must be a whole number, {fewest} or more.",
+                option=named(name),
+                given=shown(value),
+                fewest=least,
             )
     if seed is not None and max_items is None:
-        raise MisuseError(
-            told("{seed=} is for the choice that {max_items} makes; give {max_items} too, or leave {seed=} out.")
+        raise MisuseError.format(
+            "{seed=} is for the choice that {max_items} makes; give {max_items} too, or leave {seed=} out."
         )
 
 
@@ -214,11 +212,9 @@ def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary,
     elif labels == "numbers":
         numbers, _ = parse_labels(found)
         if numbers is None:
-            raise InputError(
-                told(
-                    '{name}: an item is not a whole number that fits 64 bits; {labels="names"} reads items as names.',
-                    name=name,
-                )
+            raise InputError.format(
+                '{name}: an item is not a whole number that fits 64 bits; {labels="names"} reads items as names.',
+                name=name,
             )
         found = numbers
     if not len(found):

@@ -60,22 +60,22 @@ class Call:
             given = getattr(self, option)
             if given is not None and not isinstance(given, str):
                 what = "SQL, as text" if option == "query" else "the name of one column, as text"
-                raise MisuseError(
-                    told("{option} is {given}; it is {what}.", option=named(option), given=shown(given), what=what)
+                raise MisuseError.format(
+                    "{option} is {given}; it is {what}.", option=named(option), given=shown(given), what=what
                 )
         if self.query is not None and not self.query.strip().rstrip(";"):
-            raise MisuseError(told('The query is empty; write {query="SELECT person, item FROM …"}.'))
+            raise MisuseError.format('The query is empty; write {query="SELECT person, item FROM …"}.')
         if self.nulls not in ("error", "drop"):
-            raise MisuseError(told('{nulls} is {given!r}; it is "error" or "drop".', given=self.nulls))
+            raise MisuseError.format('{nulls} is {given!r}; it is "error" or "drop".', given=self.nulls)
         if self.format is not None and self.format not in FORMATS:
-            raise MisuseError(
-                told("{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(FORMATS))
+            raise MisuseError.format(
+                "{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(FORMATS)
             )
         if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
-            raise MisuseError(told('{labels} is {given!r}; it is "numbers" or "names".', given=self.labels))
+            raise MisuseError.format('{labels} is {given!r}; it is "numbers" or "names".', given=self.labels)
         if self.pair is not None and self.time is not None:
-            raise MisuseError(
-                told("{pair=} has no {time=}: give the person and the pair, and {item=} for what is held beside it.")
+            raise MisuseError.format(
+                "{pair=} has no {time=}: give the person and the pair, and {item=} for what is held beside it."
             )
         if self.pair is not None and not (
             isinstance(self.pair, tuple | list)
@@ -83,42 +83,36 @@ class Call:
             and all(isinstance(column, str) for column in self.pair)
             and self.pair[0] != self.pair[1]
         ):
-            raise MisuseError(
-                told(
-                    '{pair} is {given!r}; it is two different columns, as in {pair=("before", "after")}.',
-                    given=self.pair,
-                )
+            raise MisuseError.format(
+                '{pair} is {given!r}; it is two different columns, as in {pair=("before", "after")}.',
+                given=self.pair,
             )
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
         if self.encoding is not None:
             object.__setattr__(self, "encoding", check_encoding(self.encoding))
         if self.basket is not None and (self.time is not None or self.pair is not None):
-            raise MisuseError(
-                told(
-                    "{basket=} keeps the baskets of a person apart, and {other} is about all that a person holds: "
-                    "leave one of them out.",
-                    other=named("time" if self.time is not None else "pair", equals="="),
-                )
+            raise MisuseError.format(
+                "{basket=} keeps the baskets of a person apart, and {other} is about all that a person holds: "
+                "leave one of them out.",
+                other=named("time" if self.time is not None else "pair", equals="="),
             )
         if self.basket is not None and self.basket == self.person:
-            raise MisuseError(
-                told("{basket=} and {person=} are the same column: leave {basket=} out for one basket a person.")
+            raise MisuseError.format(
+                "{basket=} and {person=} are the same column: leave {basket=} out for one basket a person."
             )
         for option in ("basket", "time", "pair", "by"):
             given = getattr(self, option)
             if given is not None and self.person is None:
-                raise MisuseError(
-                    told(
-                        "{option} needs {person=}, the column that says whose rows they are.",
-                        option=named(option, equals="="),
-                    )
+                raise MisuseError.format(
+                    "{option} needs {person=}, the column that says whose rows they are.",
+                    option=named(option, equals="="),
                 )
         if self.person is not None and self.item is None and self.pair is None:
-            raise MisuseError(told("{person=} needs {item=}, the column of the items."))
+            raise MisuseError.format("{person=} needs {item=}, the column of the items.")
         if self.ordered and self.person is not None and self.time is None:
-            raise MisuseError(
-                told("{ordered=True} is for one basket per line; rows of a table are put in order by {time=}.")
+            raise MisuseError.format(
+                "{ordered=True} is for one basket per line; rows of a table are put in order by {time=}."
             )
 
     def refuse(self, what: str, *options: str) -> None:
@@ -127,25 +121,21 @@ class Call:
             given = getattr(self, option)
             if given is not None and given is not False and (option, given) != ("nulls", "error"):
                 written = f'"{given}"' if isinstance(given, str) else shown(given)
-                raise MisuseError(
-                    told(
-                        "{what}, so {option} means nothing here; leave it out.",
-                        what=what,
-                        option=assigned(option, given, written),
-                    )
+                raise MisuseError.format(
+                    "{what}, so {option} means nothing here; leave it out.",
+                    what=what,
+                    option=assigned(option, given, written),
                 )
 
     def ask_whose(self, name: str, columns: str | Message = "lines") -> None:
         """Ask for the person, unless every row was said to be one."""
         if self.otherwise is not None:
-            raise MisuseError(
-                told(
-                    "{name}: which column is the person? A release protects people, and {columns} may repeat one. "
-                    "{otherwise}",
-                    name=name,
-                    columns=columns,
-                    otherwise=self.otherwise,
-                )
+            raise MisuseError.format(
+                "{name}: which column is the person? A release protects people, and {columns} may repeat one. "
+                "{otherwise}",
+                name=name,
+                columns=columns,
+                otherwise=self.otherwise,
             )
 
     def rows(self, source: Any) -> tuple[str, Rows]:
@@ -201,11 +191,9 @@ class Call:
                 self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
                 return "The array", read_dense(source, self._columns())
             if source.shape[1] > 2 and source.size and holds_zeros_and_ones(source):
-                raise MisuseError(
-                    told(
-                        'The array has 0 and 1 alone: say {format="onehot"}, if each column is an item, or give '
-                        "lists of items."
-                    )
+                raise MisuseError.format(
+                    'The array has 0 and 1 alone: say {format="onehot"}, if each column is an item, or give '
+                    "lists of items."
                 )
         self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
         return "The baskets given", read_iterable(source, self.allowed, labels=self.kind(), ordered=self.ordered)
@@ -214,13 +202,13 @@ class Call:
         """Return `labels` where it cannot be a list."""
         if self.labels is None or isinstance(self.labels, str):
             return cast(Labels, self.labels)
-        raise MisuseError(
-            told('{labels=} lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".')
+        raise MisuseError.format(
+            '{labels=} lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".'
         )
 
     def _needed_query(self, what: str) -> str:
         if self.query is None:
-            raise MisuseError(told('There must be {what}: give {query="SELECT person, item FROM …"}.', what=what))
+            raise MisuseError.format('There must be {what}: give {query="SELECT person, item FROM …"}.', what=what)
         return self.query.strip().rstrip(";")
 
     def _wanted(self) -> list[str]:
@@ -312,12 +300,10 @@ class Call:
         if format_ in ("database", "sqlite", "duckdb"):
             raise MisuseError(f"{path} is a compressed database; unpack it first.")
         if self.query is not None:
-            raise MisuseError(
-                told(
-                    "{query=} goes with a database or with no source; to query a file, leave the source out and "
-                    "write {query=select}.",
-                    select=f"SELECT … FROM '{path}'",  # noqa: S608
-                )
+            raise MisuseError.format(
+                "{query=} goes with a database or with no source; to query a file, leave the source out and "
+                "write {query=select}.",
+                select=f"SELECT … FROM '{path}'",  # noqa: S608
             )
 
     def _opened(self, work: Any, path: Path, form: FileFormat, wanted: list[str]) -> Any:
@@ -383,12 +369,10 @@ class Call:
     def _lines(self, text: Sniffed, form: FileFormat) -> Rows:
         path, format_, compression = text.path, form.format, form.compression
         if format_ in ("csv", "tsv") and self.item is not None:
-            raise MisuseError(
-                told(
-                    "{path} is read with one basket per line unless {person=} and {item=} are given; give both for a "
-                    "table, or neither.",
-                    path=path,
-                )
+            raise MisuseError.format(
+                "{path} is read with one basket per line unless {person=} and {item=} are given; give both for a "
+                "table, or neither.",
+                path=path,
             )
         self.refuse(f"{path} is read with one basket per line and has no columns", *TABLE)
         reading: dict[str, Any] = {"labels": self.kind(), "encoding": text.encoding, "progress": self.progress}
@@ -437,7 +421,7 @@ class Call:
     def _columns(self) -> Sequence[Item] | None:
         """Return `labels` where it names the columns of a matrix."""
         if isinstance(self.labels, str):
-            raise MisuseError(told("{labels=} of a sparse matrix is the list of its columns' names."))
+            raise MisuseError.format("{labels=} of a sparse matrix is the list of its columns' names.")
         return self.labels
 
     def _frame(self, found: ArrowStream) -> tuple[str, Rows]:
@@ -448,8 +432,8 @@ class Call:
         if found.single:
             self.refuse("A single column has one basket per row", *TABLE, "format")
         if self.format not in (None, "onehot"):
-            raise MisuseError(
-                told("{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format)
+            raise MisuseError.format(
+                "{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format
             )
         if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
             self.refuse("A one-hot table has one row per basket, without order", *TABLE, "ordered")
@@ -467,10 +451,8 @@ class Call:
             if self.item is not None:
                 items.append(table.find(self.item, "item"))
                 if self.pair is not None and holds_lists(items[-1]):
-                    raise MisuseError(
-                        told(
-                            "{item=given} holds lists; beside {pair=} it is a column of single items.", given=self.item
-                        )
+                    raise MisuseError.format(
+                        "{item=given} holds lists; beside {pair=} it is a column of single items.", given=self.item
                     )
             return group(
                 work,
@@ -489,12 +471,10 @@ class Call:
         else:
             found = [column for column in table.columns if holds_lists(column)]
         if len(found) != 1 or not holds_lists(found[0]):
-            raise MisuseError(
-                told(
-                    "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
-                    table=table.name,
-                    listing=table.listing,
-                )
+            raise MisuseError.format(
+                "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
+                table=table.name,
+                listing=table.listing,
             )
         others = [column.name for column in table.columns if column is not found[0]]
         if others:
@@ -505,36 +485,30 @@ class Call:
 
 def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> MisuseError:
     """Return the question about lines that may be the rows of a table; it shows nothing that stands in them."""
-    return MisuseError(
-        told(
-            "{path} looks like a table: its first lines have {why} each. Say which column holds the person and which "
-            'the item, as in {also}{person="customer"} and {item="product"}; or {word}, if every line is a basket.',
-            path=path,
-            why=why,
-            also=also,
-            word=word,
-        )
+    return MisuseError.format(
+        "{path} looks like a table: its first lines have {why} each. Say which column holds the person and which "
+        'the item, as in {also}{person="customer"} and {item="product"}; or {word}, if every line is a basket.',
+        path=path,
+        why=why,
+        also=also,
+        word=word,
     )
 
 
 def _less_than_a_table(path: Path, alone: Literal["line", "field"]) -> MisuseError:
     """Return the question about text that may be baskets, or a table that lacks its rows or a column."""
     if alone == "line":
-        return MisuseError(
-            told(
-                "{path} has a single line, which may be the heading of a table without rows. For a table say "
-                '{person="customer"} and {item="product"}, the names of its columns; or {format="baskets"}, if this is '
-                "the basket of one person.",
-                path=path,
-            )
-        )
-    return MisuseError(
-        told(
-            "{path} has one field on each line, so nothing in it says what is held together. Give a table with a "
-            'column for the person, as in {person="customer"} and {item="product"}; or say what stands between items, '
-            'as in {delimiter=";"}; or {format="baskets"}, if every line is the basket of one person.',
+        return MisuseError.format(
+            "{path} has a single line, which may be the heading of a table without rows. For a table say "
+            '{person="customer"} and {item="product"}, the names of its columns; or {format="baskets"}, if this is '
+            "the basket of one person.",
             path=path,
         )
+    return MisuseError.format(
+        "{path} has one field on each line, so nothing in it says what is held together. Give a table with a "
+        'column for the person, as in {person="customer"} and {item="product"}; or say what stands between items, '
+        'as in {delimiter=";"}; or {format="baskets"}, if every line is the basket of one person.',
+        path=path,
     )
 
 
@@ -561,11 +535,9 @@ def _check_baskets(source: Mapping[Any, Any]) -> None:
     """Refuse a dictionary that looks like the columns of a table, and not like people and what they hold."""
     sizes = [len(values) if isinstance(values, list | tuple | np.ndarray) else -1 for values in source.values()]
     if len(set(sizes)) == 1 and len(sizes) > 1 and sizes[0] > 1:
-        raise MisuseError(
-            told(
-                "The dictionary looks like a table: all its lists are of one length. Say which of them is the person "
-                'and which the item, as in {person="customer"} and {item="product"}; or give sets, if each is a basket.'
-            )
+        raise MisuseError.format(
+            "The dictionary looks like a table: all its lists are of one length. Say which of them is the person "
+            'and which the item, as in {person="customer"} and {item="product"}; or give sets, if each is a basket.'
         )
 
 

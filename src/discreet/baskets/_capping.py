@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import positive
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ..kernels import number_equal
 
 if TYPE_CHECKING:
@@ -42,17 +42,15 @@ MOST_BASKETS = 1_000_000
 def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
     """Return how many baskets of each person take part, where that was said and there may be several."""
     if max_baskets is not None and not held.several:
-        raise MisuseError(
-            told(
-                "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
-                "the baskets of a person apart."
-            )
+        raise MisuseError.format(
+            "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
+            "the baskets of a person apart."
         )
     if max_baskets is None or not held.several:
         return None
     if positive("max_baskets", max_baskets) > MOST_BASKETS:
-        raise MisuseError(
-            told("{max_baskets} is at most {many:,}; {given} was given.", many=MOST_BASKETS, given=max_baskets)
+        raise MisuseError.format(
+            "{max_baskets} is at most {many:,}; {given} was given.", many=MOST_BASKETS, given=max_baskets
         )
     return int(max_baskets)
 

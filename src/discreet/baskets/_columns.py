@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InputError, named, told
+from ..errors import InputError, named
 
 INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")  # DuckDB's types of whole numbers
 _LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
@@ -39,27 +39,23 @@ class Table:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(
-                told(
-                    "{table} has {many} columns {name!r} ({option}); rename all but one.",
-                    table=self.name,
-                    many=len(found),
-                    name=name,
-                    option=named(option, equals="="),
-                )
+            raise InputError.format(
+                "{table} has {many} columns {name!r} ({option}); rename all but one.",
+                table=self.name,
+                many=len(found),
+                name=name,
+                option=named(option, equals="="),
             )
         alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
         if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
             # DuckDB has numbered it, as it does not tell such names apart.
             raise InputError(f"{self.name} has columns that differ only in case, {alike[0]} and {name}; rename one.")
-        raise InputError(
-            told(
-                "{table} has no column {name!r} ({option}); {listing}.",
-                table=self.name,
-                name=name,
-                option=named(option, equals="="),
-                listing=self.listing,
-            )
+        raise InputError.format(
+            "{table} has no column {name!r} ({option}); {listing}.",
+            table=self.name,
+            name=name,
+            option=named(option, equals="="),
+            listing=self.listing,
         )
 
     @property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError, MisuseError, told
+from ..errors import InputError, LimitError, MisuseError
 from ._arrow import as_arrow, as_numpy
 from ._lineage import Lineage, recoded as recoded_lineage
 
@@ -484,8 +484,8 @@ class Baskets(AnyBaskets):
     def check(self) -> None:
         """See that questions can be answered, before anything is paid for."""
         if len(self.codes) + len(self) >= np.iinfo(np.int32).max:
-            raise LimitError(
-                told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
+            raise LimitError.format(
+                "These baskets hold more items in all than can be mined at once: cap them with {max_items=}."
             )
 
     def recoded(self, table: Codes, vocabulary: Vocabulary) -> Baskets:

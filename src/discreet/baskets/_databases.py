@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from ..errors import InputError, LimitError, MisuseError, NobodyError, told
+from ..errors import InputError, LimitError, MisuseError, NobodyError
 from ..kernels import threads
 from ..temporary import passing_folder
 from . import _feather as feather
@@ -110,12 +110,10 @@ class Workspace:
         except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
             text = str(error)
             if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory Error" in text:
-                raise LimitError(
-                    told(
-                        '{name}: grouping its rows takes more memory than {allowed}; give more, as in {memory="8GB"}.',
-                        name=name,
-                        allowed=self.allowed.written,
-                    )
+                raise LimitError.format(
+                    '{name}: grouping its rows takes more memory than {allowed}; give more, as in {memory="8GB"}.',
+                    name=name,
+                    allowed=self.allowed.written,
                 ) from None
             raise failed(name, text.replace(f"{self._folder}/", "")) from None
 
@@ -216,14 +214,12 @@ class Workspace:
         packed = path.stat().st_size
         most = max(self.allowed.size, FOLDED * packed)
         if taken > most:
-            raise LimitError(
-                told(
-                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is "
-                    'what you expect, give more memory, as in {memory="64GB"}.',
-                    path=path,
-                    packed=packed,
-                    largest=most,
-                )
+            raise LimitError.format(
+                "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is "
+                'what you expect, give more memory, as in {memory="64GB"}.',
+                path=path,
+                packed=packed,
+                largest=most,
             )
 
     def arrow(self, name: str, reader: Any, wanted: list[str], skip: int = 0) -> Table:
@@ -412,7 +408,7 @@ def _header(path: Path, place: Path, delimiter: str) -> list[str]:
     try:
         "".join(header).encode()
     except UnicodeEncodeError:
-        raise InputError(told("{path}, line 1 is not UTF-8 text; {way}", path=path, way=SAY_ENCODING)) from None
+        raise InputError.format("{path}, line 1 is not UTF-8 text; {way}", path=path, way=SAY_ENCODING) from None
     if not header:
         raise InputError(f"{path}, line 1 is blank; it must name the columns.")
     return [name.strip() for name in header]

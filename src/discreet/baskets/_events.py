@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any, Literal
 
-from ..errors import InputError, told
+from ..errors import InputError
 from ..wording import number_of
 from ._build import Labels, mixture
 from ._columns import INTEGERS, Column, Table, quoted
@@ -152,14 +152,12 @@ class Events:
             return f"CAST({value} AS DOUBLE)"
         if times == total:
             return f"CAST({value} AS TIMESTAMPTZ)"
-        raise InputError(
-            told(
-                "{table}: column {column!r} ({time=}) has values that are no time (in {rows}); write numbers, or "
-                "dates and times as 2026-03-31 17:05:00.",
-                table=self.table.name,
-                column=time.name,
-                rows=number_of(total - max(reals, times), "row"),
-            )
+        raise InputError.format(
+            "{table}: column {column!r} ({time=}) has values that are no time (in {rows}); write numbers, or "
+            "dates and times as 2026-03-31 17:05:00.",
+            table=self.table.name,
+            column=time.name,
+            rows=number_of(total - max(reals, times), "row"),
         )
 
     def item_values(self, labels: Labels) -> list[str]:
@@ -177,14 +175,12 @@ class Events:
                 wrong = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
                 unfit_rows = self.ask(f"count({value}) FILTER (WHERE {wrong})")[0]
                 if unfit_rows:
-                    raise InputError(
-                        told(
-                            "{table}: column {column!r} has items that are not whole numbers that fit 64 bits (in "
-                            '{rows}); {labels="names"} reads items as names.',
-                            table=self.table.name,
-                            column=column.name,
-                            rows=number_of(unfit_rows, "row"),
-                        )
+                    raise InputError.format(
+                        "{table}: column {column!r} has items that are not whole numbers that fit 64 bits (in "
+                        '{rows}); {labels="names"} reads items as names.',
+                        table=self.table.name,
+                        column=column.name,
+                        rows=number_of(unfit_rows, "row"),
                     )
             return [f"CAST({value} AS BIGINT)" for value in values]
         return [f"CAST({value} AS VARCHAR)" for value in values]
@@ -219,14 +215,12 @@ class Events:
                 f"{number_of(broken, 'row')}); items are whole numbers or names: cast the column to text."
             )
         if large:
-            raise InputError(
-                told(
-                    "{table}: column {column!r} has numbers that do not fit 64 bits (in {rows}); "
-                    '{labels="names"} reads items as names.',
-                    table=self.table.name,
-                    column=column.name,
-                    rows=number_of(large, "row"),
-                )
+            raise InputError.format(
+                "{table}: column {column!r} has numbers that do not fit 64 bits (in {rows}); "
+                '{labels="names"} reads items as names.',
+                table=self.table.name,
+                column=column.name,
+                rows=number_of(large, "row"),
             )
         return self._number(column)
 
@@ -268,16 +262,14 @@ def check_mixture(table: str, kinds: set[str]) -> None:
 def check_blurred(table: str, column: str, kind: str, rows: int) -> None:
     """Refuse people in floating point, where so many rows have numbers that it cannot tell apart."""
     if rows:
-        raise InputError(
-            told(
-                "{table}: column {column!r} ({person=}) is floating point, and not a whole number below {largest:,} in "
-                "{rows}: people might be taken for one another. Keep it as text, or as whole numbers, where it comes "
-                "from.",
-                table=table,
-                column=column,
-                largest=BLURRED[kind],
-                rows=number_of(rows, "row"),
-            )
+        raise InputError.format(
+            "{table}: column {column!r} ({person=}) is floating point, and not a whole number below {largest:,} in "
+            "{rows}: people might be taken for one another. Keep it as text, or as whole numbers, where it comes "
+            "from.",
+            table=table,
+            column=column,
+            largest=BLURRED[kind],
+            rows=number_of(rows, "row"),
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ._streams import COMPRESSIONS, packed_member
 
 Format = Literal["fimi", "csv", "tsv", "baskets", "json", "parquet", "feather", "excel", "onehot", "sqlite", "duckdb"]
@@ -60,12 +60,10 @@ def format_of(path: Path, given: str | None) -> FileFormat:
         suffix = Path(packed_member(path)).suffix.lower()
     found = given or _SUFFIXES.get(suffix)
     if found is None:
-        raise MisuseError(
-            told(
-                "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
-                path=path,
-                known=", ".join(FORMATS[:8]),
-            )
+        raise MisuseError.format(
+            "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
+            path=path,
+            known=", ".join(FORMATS[:8]),
         )
     return FileFormat(found, compression, suffix)
 

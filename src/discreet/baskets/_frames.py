@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError, told
+from ..errors import InputError
 from ._allowance import Allowance
 
 _BATCH = 1 << 16
@@ -141,11 +141,9 @@ def records_table(records: Iterable[Any], wanted: list[str], allowed: Allowance)
 def _unreadable(problem: str) -> InputError:
     """Say why Arrow cannot take a frame, without the values it names."""
     if "Sparse" in problem:
-        return InputError(
-            told(
-                "A pandas frame with sparse columns cannot be read as it is: "
-                "give frame.sparse.to_coo() and {labels=}list(frame.columns)."
-            )
+        return InputError.format(
+            "A pandas frame with sparse columns cannot be read as it is: "
+            "give frame.sparse.to_coo() and {labels=}list(frame.columns)."
         )
     if "Duplicate column names" in problem:
         return InputError("The table has several columns of the same name; rename all but one.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ._core import Baskets
 from ._generate import background, check_counts, from_events, numbers
 from ._seeding import seeds
@@ -37,7 +37,7 @@ def zipf(people: int, items: int, *, exponent: float = 1.0, mean_size: float = 5
     """
     check_counts(people=people, items=items)
     if not 0 <= exponent < np.inf:
-        raise MisuseError(told("{exponent} is {given:g}; it must be 0 or a positive number.", given=exponent))
+        raise MisuseError.format("{exponent} is {given:g}; it must be 0 or a positive number.", given=exponent)
     if not 0 < mean_size < np.inf:
         raise MisuseError(f"mean_size is {mean_size:g}; it must be a positive number.")
     source = np.random.default_rng(*seeds(seed, 1))

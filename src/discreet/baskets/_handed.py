@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import DiscreetError, InputError, LimitError, Message, MisuseError, told
+from ..errors import DiscreetError, InputError, LimitError, Message, MisuseError
 from ..temporary import passing_folder
 from ._formats import FORMATS, known_format
 from ._streams import COMPRESSIONS
@@ -35,11 +35,9 @@ def standard_input() -> Any:
     """Return the stream of standard input, if anything comes in by it."""
     stream = sys.stdin
     if stream is None or stream.closed or stream.isatty():
-        raise InputError(
-            told(
-                "The source is -, standard input, but nothing is piped into it: give a file, or `cat sales.csv | "
-                "discreet …`."
-            )
+        raise InputError.format(
+            "The source is -, standard input, but nothing is piped into it: give a file, or `cat sales.csv | "
+            "discreet …`."
         )
     return getattr(stream, "buffer", stream)
 
@@ -52,12 +50,10 @@ def kept(stream: Any, format_: str | None) -> Iterator[tuple[str, Path, bool]]:
     name = _STANDARD if standard else called if isinstance(called, str) and called else _OBJECT
     suffix = "" if standard or name is _OBJECT else _inner(Path(name))
     if format_ is None and known_format(Path(f"x{suffix}")) is None:
-        raise MisuseError(
-            told(
-                "{name} has no suffix that tells its format: say it by {format=}, as one of {known}.",
-                name=name,
-                known=", ".join(FORMATS[:8]),
-            )
+        raise MisuseError.format(
+            "{name} has no suffix that tells its format: say it by {format=}, as one of {known}.",
+            name=name,
+            known=", ".join(FORMATS[:8]),
         )
     with passing_folder() as folder:
         first = _read(stream, name)

@@ -75,9 +75,9 @@ class Hierarchy:
         if levels:
             _check_names(levels, given)
         if width < 2 or (levels and width > len(levels)):
-            raise InputError(told("This has {width} columns. {shape}", width=width, shape=SHAPE))
+            raise InputError.format("This has {width} columns. {shape}", width=width, shape=SHAPE)
         if not given:
-            raise InputError(told("The hierarchy has no rows. {shape}", shape=SHAPE))
+            raise InputError.format("The hierarchy has no rows. {shape}", shape=SHAPE)
         if width > DEEPEST:
             raise InputError(f"A hierarchy has at most {DEEPEST} levels; this has {width} columns.")
         parents: dict[str, str] = {}
@@ -215,13 +215,11 @@ class Hierarchy:
         if is_whole(number) and 0 <= number <= self.height:
             return int(number)
         called = f" ({', '.join(self.levels)})" if self.levels else ""
-        raise MisuseError(
-            told(
-                "{level} is one of the levels of the hierarchy, 0 to {highest}{called}; {given!r} was given.",
-                highest=self.height,
-                called=called,
-                given=given,
-            )
+        raise MisuseError.format(
+            "{level} is one of the levels of the hierarchy, 0 to {highest}{called}; {given!r} was given.",
+            highest=self.height,
+            called=called,
+            given=given,
         )
 
     def fact(self) -> str:
@@ -247,10 +245,10 @@ def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held
     """
     if hierarchy is None:
         if level is not None:
-            raise MisuseError(told("{level} is a level of a hierarchy: give {hierarchy=} too."))
+            raise MisuseError.format("{level} is a level of a hierarchy: give {hierarchy=} too.")
         return baskets
     if isinstance(baskets, Baskets) and (baskets.sequences is not None or baskets.pairs is not None):
-        raise MisuseError(told("{hierarchy} is for sets of items: read the baskets without their order and pairs."))
+        raise MisuseError.format("{hierarchy} is for sets of items: read the baskets without their order and pairs.")
     known = Hierarchy.read(hierarchy).renamed(baskets.vocabulary.names)
     table, vocabulary, lineage = becoming(known, level, baskets.vocabulary)
     vocabulary.names = baskets.vocabulary.names
@@ -290,13 +288,11 @@ def check_apart(lineage: Lineage, codes: Codes, vocabulary: Vocabulary) -> None:
         if len(mixed):
             pair = sorted((code, int(mixed[0])), key=lambda one: int(lineage.depths[one]))
             above, below = (vocabulary.label(one) for one in pair)
-            raise MisuseError(
-                told(
-                    "{contains} has {below!r} and {above!r}, which stands above it: no pattern has both. Leave "
-                    "{above!r} out.",
-                    below=below,
-                    above=above,
-                )
+            raise MisuseError.format(
+                "{contains} has {below!r} and {above!r}, which stands above it: no pattern has both. Leave "
+                "{above!r} out.",
+                below=below,
+                above=above,
             )
 
 
@@ -337,19 +333,17 @@ def _is_column(value: Any) -> bool:
 def _check_names(levels: tuple[str, ...], rows: list[list[str]]) -> None:
     """See that the first line has names of columns, and is no row that would be lost."""
     if len(set(levels)) < len(levels) or not all(level.strip() for level in levels):
-        raise InputError(told("The columns of the hierarchy need different names. {shape}", shape=SHAPE))
+        raise InputError.format("The columns of the hierarchy need different names. {shape}", shape=SHAPE)
     if MIXED in levels:
         raise InputError(f"A level cannot be called {MIXED!r}: that stands for patterns on no one level.")
     above = {label for row in rows for label in row[1:]}
     lost = next((name for name in levels[1:] if name.strip() in above), None)
     if lost is not None:
-        raise InputError(
-            told(
-                "The first line of the hierarchy names a column {lost!r}, and {lost!r} stands above items too: it "
-                "looks like a row. {shape}",
-                lost=lost,
-                shape=SHAPE,
-            )
+        raise InputError.format(
+            "The first line of the hierarchy names a column {lost!r}, and {lost!r} stands above items too: it "
+            "looks like a row. {shape}",
+            lost=lost,
+            shape=SHAPE,
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ..errors import InputError, MisuseError, NobodyError, told
+from ..errors import InputError, MisuseError, NobodyError
 from ._formats import FileFormat, format_of
 from ._frames import arrow_stream, has, table_of
 from ._redaction import public_path
@@ -50,21 +50,17 @@ def table_rows(source: Any, what: Table = "hierarchy") -> tuple[list[str], Itera
         if all(isinstance(row, list | tuple) for row in rows):
             return [], rows
     if what == "names":
-        raise MisuseError(
-            told(
-                "{names} is a file, a data frame, a dictionary from codes to names, or a list of pairs; {found} was "
-                "given. {shape}",
-                found=type(source).__name__,
-                shape=NAMES_SHAPE,
-            )
-        )
-    raise MisuseError(
-        told(
-            "{hierarchy} is a file, a data frame, a dictionary from each item to what stands above it, or a list of "
-            "pairs; {found} was given. {shape}",
+        raise MisuseError.format(
+            "{names} is a file, a data frame, a dictionary from codes to names, or a list of pairs; {found} was "
+            "given. {shape}",
             found=type(source).__name__,
-            shape=SHAPE,
+            shape=NAMES_SHAPE,
         )
+    raise MisuseError.format(
+        "{hierarchy} is a file, a data frame, a dictionary from each item to what stands above it, or a list of "
+        "pairs; {found} was given. {shape}",
+        found=type(source).__name__,
+        shape=SHAPE,
     )
 
 

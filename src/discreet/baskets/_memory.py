@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, NobodyError, told
+from ..errors import InputError, MisuseError, NobodyError
 from ._allowance import Allowance
 from ._arrow import as_arrow
 from ._build import Collector, Labels, Rows, canonical_pairs, mixture, sort_labels
@@ -70,11 +70,9 @@ class _ItemReader:
                 self._collector.add_numbers(sizes, np.array(values, np.int64))
             except OverflowError:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
-                raise InputError(
-                    told(
-                        '{place}: an item does not fit 64 bits; {labels="names"} reads items as names.',
-                        place=places[_row_of(sizes, wrong)],
-                    )
+                raise InputError.format(
+                    '{place}: an item does not fit 64 bits; {labels="names"} reads items as names.',
+                    place=places[_row_of(sizes, wrong)],
                 ) from None
             return
         try:
@@ -127,12 +125,10 @@ def read_iterable(source: Iterable[Any], allowed: Allowance, *, labels: Labels, 
                 number = done + next(i for i, basket in enumerate(batch) if type(basket) is kind)
                 if wrong:
                     raise _no_basket(number, kind)
-                raise MisuseError(
-                    told(
-                        "{ordered=True}, but basket {number} is a {kept_as}, which has no order; give lists.",
-                        number=number,
-                        kept_as=kind.__name__,
-                    )
+                raise MisuseError.format(
+                    "{ordered=True}, but basket {number} is a {kept_as}, which has no order; give lists.",
+                    number=number,
+                    kept_as=kind.__name__,
                 )
         batch = [basket if hasattr(basket, "__len__") else list(basket) for basket in batch]
         names = _Names("Basket", range(done, done + len(batch)))
@@ -194,25 +190,21 @@ def _numbered(offsets: Offsets, columns: NDArray[Any], width: int, given: Any) -
 def column_labels(labels: Any, columns: int, what: str) -> Any:
     """Return the labels given for columns as an Arrow array, after the rules of a vocabulary."""
     if isinstance(labels, Set) or not isinstance(labels, Iterable):
-        raise MisuseError(
-            told(
-                "{labels} is a {given}; give a list with the name of each column, in order.",
-                given=type(labels).__name__,
-            )
+        raise MisuseError.format(
+            "{labels} is a {given}; give a list with the name of each column, in order.",
+            given=type(labels).__name__,
         )
     names = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
     if len(names) != columns:
-        raise MisuseError(
-            told(
-                "{labels} has {given:,} names, but {what} has {columns:,} columns; give one for each.",
-                given=len(names),
-                what=what,
-                columns=columns,
-            )
+        raise MisuseError.format(
+            "{labels} has {given:,} names, but {what} has {columns:,} columns; give one for each.",
+            given=len(names),
+            what=what,
+            columns=columns,
         )
     found = label_array(names)
     if len(found.unique()) != len(found):
-        raise MisuseError(told("{labels} names an item twice; give each column a name of its own."))
+        raise MisuseError.format("{labels} names an item twice; give each column a name of its own.")
     return found
 
 
@@ -284,14 +276,12 @@ def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[A
     if isinstance(basket, dict):
         if "items" not in basket and "pairs" not in basket:
             there = ", ".join(map(repr, basket)) or "none"
-            raise InputError(
-                told(
-                    '{path}, line {number} has no list "items"; its fields are {there}. '
-                    "For one record per item, give {person=} and {item=}.",
-                    path=path,
-                    number=number,
-                    there=there,
-                )
+            raise InputError.format(
+                '{path}, line {number} has no list "items"; its fields are {there}. '
+                "For one record per item, give {person=} and {item=}.",
+                path=path,
+                number=number,
+                there=there,
             )
         items = basket.get("items", [])
     if not isinstance(items, list):

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError
 from ._build import Rows
 from ._core import Codes, Item, Pairs, Vocabulary
 
@@ -45,12 +45,10 @@ class Names:
         from ._hierarchy_tables import table_rows
 
         if same_names not in ("apart", "merge"):
-            raise MisuseError(
-                told(
-                    "{same_names} is 'apart' (codes of one name are different items) or 'merge' (they are one item); "
-                    "{given!r} was given.",
-                    given=same_names,
-                )
+            raise MisuseError.format(
+                "{same_names} is 'apart' (codes of one name are different items) or 'merge' (they are one item); "
+                "{given!r} was given.",
+                given=same_names,
             )
         if isinstance(source, Names):
             return source

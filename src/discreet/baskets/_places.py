@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError
 from ._build import shown
 from ._columns import INTEGERS, Column, Table, literal
 from ._formats import known_format
@@ -101,15 +101,13 @@ def _within(folder: Path, format_: str | None) -> list[Part]:
     strange = [path for path in found if format_ is None and known_format(path) is None and path.suffix != ".zip"]
     if strange:
         few = ", ".join(str(path.relative_to(folder)) for path in strange[:_FEW])
-        raise MisuseError(
-            told(
-                "{folder} holds files whose suffix does not tell their format ({few}{more}); name those to read, as in "
-                "{pattern}, or give {format=}.",
-                folder=folder,
-                few=few,
-                more=", …" if len(strange) > _FEW else "",
-                pattern=folder / "*.csv",
-            )
+        raise MisuseError.format(
+            "{folder} holds files whose suffix does not tell their format ({few}{more}); name those to read, as in "
+            "{pattern}, or give {format=}.",
+            folder=folder,
+            few=few,
+            more=", …" if len(strange) > _FEW else "",
+            pattern=folder / "*.csv",
         )
     return [Part(path, _told(path, folder)) for path in found]
 

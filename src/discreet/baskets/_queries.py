@@ -34,13 +34,13 @@ def check_query(query: str, kind: Literal["sqlite", "postgresql"]) -> None:
             break
     # It is put in brackets of ours, which it must not leave.
     if depth:
-        raise MisuseError(told("The query has brackets without a counterpart; {rest}", rest=_ALLOWED))
+        raise MisuseError.format("The query has brackets without a counterpart; {rest}", rest=_ALLOWED)
     statements = [part for part in bare.split(";") if part.strip()]
     if len(statements) > 1:
         raise _several(len(statements))
     if statements and not _FIRST.match(statements[0]):
         first = statements[0].split()[0]
-        raise MisuseError(told("The query begins with {first}; {rest}", first=first, rest=_ALLOWED))
+        raise MisuseError.format("The query begins with {first}; {rest}", first=first, rest=_ALLOWED)
 
 
 def check_parsed(query: str, connection: Any) -> None:
@@ -80,8 +80,8 @@ _ALLOWED = told('{query} is one statement that reads, as in {query="SELECT perso
 
 
 def _several(number: int) -> MisuseError:
-    return MisuseError(told("The query has {number} statements; {rest}", number=number, rest=_ALLOWED))
+    return MisuseError.format("The query has {number} statements; {rest}", number=number, rest=_ALLOWED)
 
 
 def _writes(word: str) -> MisuseError:
-    return MisuseError(told("The query does something else than read ({word}); {rest}", word=word, rest=_ALLOWED))
+    return MisuseError.format("The query does something else than read ({word}); {rest}", word=word, rest=_ALLOWED)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from ..errors import Message, MisuseError, told
+from ..errors import Message, MisuseError
 from ..wording import hinted
 from ._allowance import MEMORY, Allowance
 from ._build import cap, check_cap, finish
@@ -194,7 +194,7 @@ def _names(names: Any, same_names: Any) -> Names | None:
     """Return what codes are called, if that was given."""
     if names is None:
         if same_names is not None:
-            raise MisuseError(told("{same_names} says which items names stand for: give {names=} too."))
+            raise MisuseError.format("{same_names} says which items names stand for: give {names=} too.")
         return None
     return Names.read(names, "apart" if same_names is None else same_names)
 
@@ -204,15 +204,17 @@ def _read(
 ) -> AnyBaskets:
     check_cap(max_items, seed)
     if engine not in (None, "spark"):
-        raise MisuseError(told("{engine} is 'spark', or left out for this machine; {given!r} was given.", given=engine))
+        raise MisuseError.format(
+            "{engine} is 'spark', or left out for this machine; {given!r} was given.", given=engine
+        )
     if isinstance(source, AnyBaskets):
         call.refuse("Baskets pass through as they are", *TABLE, "query", "format", *TEXT, "labels", "ordered")
         if names is not None:
-            raise MisuseError(told("Baskets pass through as they are: give {names=} where they are read."))
+            raise MisuseError.format("Baskets pass through as they are: give {names=} where they are read.")
         if max_items is None:
             return source
         if not isinstance(source, Baskets):
-            raise MisuseError(told("Baskets in a cluster are capped where they are read: give {max_items=} there."))
+            raise MisuseError.format("Baskets in a cluster are capped where they are read: give {max_items=} there.")
         return cap(source, max_items, seed)
     if is_result(source):
         kind = type(source).__name__
@@ -222,8 +224,8 @@ def _read(
         )
     if engine is not None or is_spark_frame(source):
         if names is not None:
-            raise MisuseError(
-                told("Baskets in a cluster keep their codes: leave {names} out, or read on this machine.")
+            raise MisuseError.format(
+                "Baskets in a cluster keep their codes: leave {names} out, or read on this machine."
             )
         reading = import_module("discreet.spark._reading")
         return cast(AnyBaskets, reading.read_frame(source, call, max_items, seed))
@@ -231,7 +233,7 @@ def _read(
     if names is not None:
         rows = named_rows(rows, names)
     if call.ordered and rows.pairs is not None:
-        raise MisuseError(told("{name}: {ordered=True} does not go with given pairs, which have no order.", name=name))
+        raise MisuseError.format("{name}: {ordered=True} does not go with given pairs, which have no order.", name=name)
     ordered = call.ordered or call.time is not None
     baskets = finish(rows, name=name, ordered=ordered, max_items=max_items, seed=seed)
     if call.progress is not None:

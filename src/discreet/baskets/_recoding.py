@@ -33,27 +33,23 @@ def declared_items(items: Any) -> Any:
         return items
     if is_whole(items):
         if not 1 <= items <= MOST_ITEMS:
-            raise MisuseError(
-                told(
-                    "{items} is how many items there are, from 1 to {many:,}; {given} was given.",
-                    many=MOST_ITEMS,
-                    given=items,
-                )
+            raise MisuseError.format(
+                "{items} is how many items there are, from 1 to {many:,}; {given} was given.",
+                many=MOST_ITEMS,
+                given=items,
             )
         return int(items)
     if isinstance(items, str | os.PathLike):
         return tuple(from_file(Path(items), "items"))
     if not isinstance(items, Iterable):
-        raise MisuseError(told("{given!r} is not a list of items. {choices}", given=items, choices=CHOICES))
+        raise MisuseError.format("{given!r} is not a list of items. {choices}", given=items, choices=CHOICES)
     labels = tuple(items)
     strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
     if strange:
-        raise MisuseError(
-            told(
-                "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
-                strange=strange[0],
-                choices=CHOICES,
-            )
+        raise MisuseError.format(
+            "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
+            strange=strange[0],
+            choices=CHOICES,
         )
     if not labels:
         raise MisuseError("The list of items is empty: there is nothing to find.")

@@ -94,7 +94,7 @@ def failed(name: str, message: str) -> InputError:
             f"{name}: a value cannot be read as the query or its column asks. Which value is not shown, as it may be "
             "private: cast the column to text."
         )
-    return InputError(told("{name}{reason}", name=name, reason=_reason(without_options(message))))
+    return InputError.format("{name}{reason}", name=name, reason=_reason(without_options(message)))
 
 
 def _reason(message: str) -> str | Message:

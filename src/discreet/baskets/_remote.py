@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..errors import LimitError, MisuseError, told
+from ..errors import LimitError, MisuseError
 from ._columns import Table, literal
 from ._formats import FileFormat, known_format
 from ._parquet import declared
@@ -34,12 +34,10 @@ def format_of_address(address: str, given: str | None) -> FileFormat:
         raise MisuseError(f"{name} is packed; download it first, and give the file.")
     found = given or known_format(path)
     if found not in ("csv", "tsv", "json", "parquet"):
-        raise MisuseError(
-            told(
-                "{name} cannot be read from where it is: that is for tables in Parquet, CSV, TSV and JSON (by suffix, "
-                "or by {format=}). Download it first, and give the file.",
-                name=name,
-            )
+        raise MisuseError.format(
+            "{name} cannot be read from where it is: that is for tables in Parquet, CSV, TSV and JSON (by suffix, "
+            "or by {format=}). Download it first, and give the file.",
+            name=name,
         )
     return FileFormat(found, None, path.suffix)
 
@@ -73,13 +71,11 @@ def _csv(work: Workspace, name: str, address: str, wanted: list[str], delimiter:
 def _check_size(work: Workspace, name: str, address: str) -> None:
     taken = work.ask(name, lambda connection: declared(connection, address))
     if taken > work.allowed.size:
-        raise LimitError(
-            told(
-                "{name} has a column of over {largest:,} bytes when it is unpacked; if it is what you expect, give "
-                'more memory, as in {memory="64GB"}.',
-                name=name,
-                largest=work.allowed.size,
-            )
+        raise LimitError.format(
+            "{name} has a column of over {largest:,} bytes when it is unpacked; if it is what you expect, give "
+            'more memory, as in {memory="64GB"}.',
+            name=name,
+            largest=work.allowed.size,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ._core import Baskets, Pairs, Sequences, take_rows
 from ._seeding import seeds
 
@@ -31,7 +31,7 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     1000
     """
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 0:
-        raise MisuseError(told("{people} is {given!r}; it must be a whole number, 0 or more.", given=people))
+        raise MisuseError.format("{people} is {given!r}; it must be a whole number, 0 or more.", given=people)
     if people > 0 and baskets.people == 0:
         raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
     source = np.random.default_rng(*seeds(seed, 1))

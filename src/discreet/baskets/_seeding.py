@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 
 
 def seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
     """Split a user's seed into independent streams."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise MisuseError(told("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed))
+        raise MisuseError.format("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed)
     return np.random.SeedSequence(int(seed)).spawn(streams)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError
 from ._build import log
 from ._streams import UTF_8, opened
 
@@ -40,12 +40,10 @@ def check_delimiter(delimiter: object) -> str:
     """Return the one character that a delimiter is; a tab may be written as a shell can type it."""
     given = _TYPED.get(delimiter, delimiter) if isinstance(delimiter, str) else delimiter
     if not isinstance(given, str) or len(given) != 1 or not given.isascii() or given.isalnum() or given in '"\r\n\0 ':
-        raise MisuseError(
-            told(
-                "{delimiter} is {given!r}; it is one character, such as ',' or ';' or '|', or 'tab'; where blanks "
-                'stand between items, give {format="fimi"}.',
-                given=delimiter,
-            )
+        raise MisuseError.format(
+            "{delimiter} is {given!r}; it is one character, such as ',' or ';' or '|', or 'tab'; where blanks "
+            'stand between items, give {format="fimi"}.',
+            given=delimiter,
         )
     return given
 
@@ -57,11 +55,9 @@ def check_encoding(encoding: object) -> str:
         if found is None or not found._is_text_encoding:
             raise LookupError
     except (LookupError, ValueError):
-        raise MisuseError(
-            told(
-                "{encoding} is {given!r}, which is not known; write it as utf-8, utf-16, windows-1252 or latin-1.",
-                given=encoding,
-            )
+        raise MisuseError.format(
+            "{encoding} is {given!r}, which is not known; write it as utf-8, utf-16, windows-1252 or latin-1.",
+            given=encoding,
         ) from None
     return UTF_8 if found.name in ("utf-8", "utf-8-sig", "ascii") else found.name
 
@@ -94,12 +90,10 @@ class Sniffed:
                 if often and (not commas or (tables and one != "," and self.fields(one) is not None))
             ]
             if len(fitting) > 1:
-                raise MisuseError(
-                    told(
-                        "{path}: it is not clear whether {found} stand between items; say it, as in {delimiter=';'}.",
-                        path=self.path,
-                        found=" or ".join(DELIMITERS[one] for one in fitting),
-                    )
+                raise MisuseError.format(
+                    "{path}: it is not clear whether {found} stand between items; say it, as in {delimiter=';'}.",
+                    path=self.path,
+                    found=" or ".join(DELIMITERS[one] for one in fitting),
                 )
         found = fitting[0] if fitting else ","
         if found != ",":
@@ -152,21 +146,17 @@ def sniff(path: Path, compression: str | None, encoding: str | None) -> Sniffed:
         begins = stream.read(4)
     marked = next((name for mark, name in _MARKS.items() if begins.startswith(mark)), None)
     if encoding is not None and marked is not None and encoding.removesuffix("-le").removesuffix("-be") != marked:
-        raise InputError(
-            told(
-                "{path} begins with the mark of {marked} text, so {encoding=given} is wrong; leave it out.",
-                path=path,
-                marked=marked,
-                given=encoding,
-            )
+        raise InputError.format(
+            "{path} begins with the mark of {marked} text, so {encoding=given} is wrong; leave it out.",
+            path=path,
+            marked=marked,
+            given=encoding,
         )
     if encoding is None and marked is None and (unmarked := _UNMARKED.get(bytes(map(bool, begins)))) is not None:
-        raise InputError(
-            told(
-                "{path} looks like {found} text without a byte order mark: say so, as in {encoding=found}.",
-                path=path,
-                found=unmarked,
-            )
+        raise InputError.format(
+            "{path} looks like {found} text without a byte order mark: say so, as in {encoding=found}.",
+            path=path,
+            found=unmarked,
         )
     found = encoding or marked or UTF_8
     if encoding is None and found != UTF_8:

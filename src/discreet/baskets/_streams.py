@@ -24,7 +24,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError, NobodyError, told
+from ..errors import InputError, LimitError, NobodyError
 from ._allowance import MEMORY, Allowance
 from ._redaction import public_path
 
@@ -92,15 +92,13 @@ class _Bounded(io.RawIOBase):
         count: int = self._stream.readinto(buffer)
         self._left -= count
         if self._left < 0:
-            raise LimitError(
-                told(
-                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is what "
-                    'you expect, give more, as in {memory="64GB"}: one part in {part} of it may be unpacked.',
-                    path=self._path,
-                    part=_PART,
-                    packed=self._packed,
-                    largest=self._largest,
-                )
+            raise LimitError.format(
+                "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is what "
+                'you expect, give more, as in {memory="64GB"}: one part in {part} of it may be unpacked.',
+                path=self._path,
+                part=_PART,
+                packed=self._packed,
+                largest=self._largest,
             )
         return count
 
@@ -196,12 +194,10 @@ class _Recoded(io.RawIOBase):
             try:
                 self._left = self._decoder.decode(given, self._done).encode()
             except UnicodeError:
-                raise InputError(
-                    told(
-                        "{path} is not {named} text; give another {encoding=}, such as windows-1252 or utf-8.",
-                        path=self._path,
-                        named=self._encoding,
-                    )
+                raise InputError.format(
+                    "{path} is not {named} text; give another {encoding=}, such as windows-1252 or utf-8.",
+                    path=self._path,
+                    named=self._encoding,
                 ) from None
         taken = self._left[: len(buffer)]
         buffer[: len(taken)] = taken
@@ -282,14 +278,12 @@ def blocks(
                 if filled > _LONGEST_LINE:
                     raise LimitError(f"{path} has a line longer than a gigabyte; one basket per line is expected.")
                 if filled > longest:
-                    raise LimitError(
-                        told(
-                            "{path} has a line of over {longest:,} bytes, too long to be read with {allowed} of "
-                            'memory; one basket per line is expected. If it is one, give more, as in {memory="16GB"}.',
-                            path=path,
-                            longest=longest,
-                            allowed=allowed.written,
-                        )
+                    raise LimitError.format(
+                        "{path} has a line of over {longest:,} bytes, too long to be read with {allowed} of "
+                        'memory; one basket per line is expected. If it is one, give more, as in {memory="16GB"}.',
+                        path=path,
+                        longest=longest,
+                        allowed=allowed.written,
                     )
                 buffer = buffer + bytearray(min(filled, longest + 1 - filled))
             count = stream.readinto(memoryview(buffer)[filled:])

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, NobodyError, told
+from ..errors import InputError, NobodyError
 from ..kernels import scatter
 from ..wording import number_of
 from ._arrow import as_numpy
@@ -107,12 +107,10 @@ def _segments(work: Workspace, name: str, column: str) -> Segments:
     """Return the segment of each person, who must have one and no more."""
     several = "SELECT person FROM people GROUP BY person HAVING min(segment) <> max(other)"
     if work.row(name, f"SELECT count(*) FROM people WHERE segment IS NULL OR person IN ({several})")[0]:  # noqa: S608
-        raise InputError(
-            told(
-                "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
-                name=name,
-                column=column,
-            )
+        raise InputError.format(
+            "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
+            name=name,
+            column=column,
         )
     found = "SELECT segment, CAST(row_number() OVER (ORDER BY segment) - 1 AS INTEGER) AS code FROM (%s)"
     distinct = "SELECT DISTINCT segment FROM people"
@@ -139,18 +137,15 @@ def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
         (times, "time", events.time),
     ):
         if missing and nulls == "error" and column is not None:
-            raise InputError(
-                told(
-                    '{name}: {missing:,} of {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves '
-                    "{them} out.",
-                    name=name,
-                    missing=missing,
-                    rows=number_of(total, "row"),
-                    have="has" if missing == 1 else "have",
-                    what=what,
-                    column=column.name,
-                    them="it" if missing == 1 else "them",
-                )
+            raise InputError.format(
+                '{name}: {missing:,} of {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
+                name=name,
+                missing=missing,
+                rows=number_of(total, "row"),
+                have="has" if missing == 1 else "have",
+                what=what,
+                column=column.name,
+                them="it" if missing == 1 else "them",
             )
     if persons:
         events.work.run(name, "DELETE FROM events WHERE person IS NULL")
@@ -177,13 +172,11 @@ def _check_written_alike(work: Workspace, name: str, person: Column) -> None:
         return
     pointed = r"SELECT split_part(person, '.', 1) AS person FROM people WHERE regexp_full_match(person, '-?[0-9]+\.0*')"
     if work.row(name, f"SELECT count(*) FROM people SEMI JOIN ({pointed}) USING (person)")[0]:  # noqa: S608
-        raise InputError(
-            told(
-                "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
-                "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
-                name=name,
-                column=person.name,
-            )
+        raise InputError.format(
+            "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
+            "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
+            name=name,
+            column=person.name,
         )
 
 

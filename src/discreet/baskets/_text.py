@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, told
+from ..errors import InputError
 from ..kernels import in_threads, parse_numbers, split_fields, threads
 from ._allowance import Allowance
 from ._arrow import as_numpy
@@ -171,15 +171,13 @@ class _Lines:
             raise InputError(
                 f"{self._path}, line {line}: a carriage return stands alone; each line must end in a line feed."
             )
-        raise InputError(
-            told(
-                "{path}, line {line}: byte 0x{byte:02x} is not text; a file of baskets is UTF-8 text (a compressed one "
-                "ends in {packed}), or says its {encoding=}, as windows-1252.",
-                path=self._path,
-                packed=PACKED,
-                line=line,
-                byte=byte,
-            )
+        raise InputError.format(
+            "{path}, line {line}: byte 0x{byte:02x} is not text; a file of baskets is UTF-8 text (a compressed one "
+            "ends in {packed}), or says its {encoding=}, as windows-1252.",
+            path=self._path,
+            packed=PACKED,
+            line=line,
+            byte=byte,
         ) from None
 
     def _fail_number(self, line: int, token: str) -> NoReturn:
@@ -191,14 +189,12 @@ class _Lines:
         else:
             problem = "an item has a leading zero, which a number would lose"
         reason = "" if self._given else ", and the first line with items has only numbers"
-        raise InputError(
-            told(
-                '{path}, line {line}: {problem}{reason}; {labels="names"} reads items as names.',
-                path=self._path,
-                line=line,
-                problem=problem,
-                reason=reason,
-            )
+        raise InputError.format(
+            '{path}, line {line}: {problem}{reason}; {labels="names"} reads items as names.',
+            path=self._path,
+            line=line,
+            problem=problem,
+            reason=reason,
         ) from None
 
 
