@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from discreet import atomic_write
-from discreet.atomic_write import check_place, written
+from discreet.atomic_write import check_output_path, open_replacement
 from discreet.errors import DiscreetError
 from discreet.privacy.ledger._anchor import AnchorFile
 
@@ -40,7 +40,7 @@ def parts(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(("mask", "complete"), [(0o022, 0o644), (0o000, 0o666), (0o077, 0o600)])
 def test_nobody_else_reads_a_file_before_it_is_complete(tmp_path, mask, complete):
     with umask(mask):
-        with written(tmp_path / "exact.csv") as stream:
+        with open_replacement(tmp_path / "exact.csv") as stream:
             stream.write(b"private")
             stream.flush()
             assert [mode(part) for part in parts(tmp_path)] == [0o600]
@@ -52,7 +52,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
     path = tmp_path / "exact.csv"
     path.write_text("before")
     path.chmod(0o640)
-    with umask(0o000), written(path) as stream:
+    with umask(0o000), open_replacement(path) as stream:
         stream.write(b"after")
         stream.flush()
         assert [mode(part) for part in parts(tmp_path)] == [0o600]
@@ -67,15 +67,15 @@ def test_an_anchor_is_its_owners(tmp_path):
 
 def test_long_names_in_any_letters_are_written(tmp_path):
     path = tmp_path / ("茶" * 80 + ".csv")  # 244 bytes of the 255 that a name may have
-    with written(path) as stream:
+    with open_replacement(path) as stream:
         stream.write(b"tea")
     assert path.read_bytes() == b"tea"
 
 
 HALF = """
 import sys, time
-from discreet.atomic_write import written
-with written(sys.argv[1]) as stream:
+from discreet.atomic_write import open_replacement
+with open_replacement(sys.argv[1]) as stream:
     stream.write(b"private")
     stream.flush()
     print("half", flush=True)
@@ -94,14 +94,14 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
         dead.kill()
         assert dead.wait() == -signal.SIGKILL
         assert len(parts(tmp_path)) == 3
-        check_place(path)
+        check_output_path(path)
         (left,) = set(parts(tmp_path)) - {other}
         assert left.name.split(".")[-2].startswith(f"{alive.pid}-")
     finally:
         for process in (alive, dead):
             process.kill()
             process.communicate()
-    with written(path) as stream:
+    with open_replacement(path) as stream:
         stream.write(b"whole")
     assert sorted(tmp_path.iterdir()) == [other, path]
 
@@ -114,7 +114,7 @@ def test_an_interrupted_call_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "unlink", interrupted)
     with pytest.raises(DiscreetError) as told:
-        check_place(tmp_path / "a.csv")
+        check_output_path(tmp_path / "a.csv")
     assert str(told.value) == f"Cannot write {tmp_path / 'a.csv'}: Interrupted system call. Nothing was changed."
 
 
@@ -147,8 +147,8 @@ def _interrupted_at(place, target):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        atomic_write.check_place(target)
-        with atomic_write.written(target) as file:
+        atomic_write.check_output_path(target)
+        with atomic_write.open_replacement(target) as file:
             file.write(b"new")
     except KeyboardInterrupt:
         return True

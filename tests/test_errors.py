@@ -17,7 +17,17 @@ import typer
 import discreet
 import discreet_lab
 import running
-from discreet.errors import OPTIONS, BudgetError, InputError, Message, MisuseError, NobodyError, assigned, named, told
+from discreet.errors import (
+    OPTIONS,
+    BudgetError,
+    InputError,
+    Message,
+    MisuseError,
+    NobodyError,
+    build_message,
+    name_options,
+    render_option,
+)
 
 SOURCE = Path(discreet.__file__).parent
 LAB = Path(discreet_lab.__file__).parent
@@ -41,7 +51,7 @@ LAB = Path(discreet_lab.__file__).parent
     ],
 )  # fmt: skip
 def test_options_are_written_as_each_language_has_them(text, python, typed):
-    message = told(text)
+    message = build_message(text)
     assert (str(message), message.typed) == (python, typed)
 
 
@@ -49,45 +59,45 @@ def test_options_are_written_as_each_language_has_them(text, python, typed):
     "hostile", ["top=5.csv", "min_count=3", "epsilon is", "{top}", "{0}", "%s", "--top 5", 'labels="names"']
 )
 def test_what_was_given_is_inserted_and_never_looked_into(hostile):
-    message = told("{path}: {top} is {given!r}", path=hostile, given=hostile)
+    message = build_message("{path}: {top} is {given!r}", path=hostile, given=hostile)
     assert str(message) == f"{hostile}: top is {hostile!r}"
     assert message.typed == f"{hostile}: --top is {hostile!r}"
     assert InputError(hostile).message == Message(hostile, hostile)
 
 
 def test_values_are_formatted_and_quoted():
-    assert told("{many:,} of {what!r:.4}", many=1234, what="long").typed == "1,234 of 'lon"
-    assert told("{limit=more:_}", more=10**6) == Message("limit=1_000_000", "--limit 1_000_000")
-    assert told("{query=select}", select="from 'a b'").typed == "--query \"from 'a b'\""
-    assert told("{query=select}", select='a "b" $c').typed == "--query 'a \"b\" $c'"
+    assert build_message("{many:,} of {what!r:.4}", many=1234, what="long").typed == "1,234 of 'lon"
+    assert build_message("{limit=more:_}", more=10**6) == Message("limit=1_000_000", "--limit 1_000_000")
+    assert build_message("{query=select}", select="from 'a b'").typed == "--query \"from 'a b'\""
+    assert build_message("{query=select}", select='a "b" $c').typed == "--query 'a \"b\" $c'"
 
 
 def test_messages_are_put_together():
-    inner = told(
+    inner = build_message(
         "use {top}",
     )
-    assert told("{why}. {least}?", why=MisuseError(inner)) == Message("use top. least?", "use --top. --least?")
-    assert told("{both} were", both=named("top", "min_count")) == Message(
+    assert build_message("{why}. {least}?", why=MisuseError(inner)) == Message("use top. least?", "use --top. --least?")
+    assert build_message("{both} were", both=name_options("top", "min_count")) == Message(
         "top and min_count were", "--top and --min-count were"
     )
-    assert named("kept", equals="=") == Message("kept=", "kept=")
-    assert assigned("redundant", False) == Message("redundant=False", "--no-redundant")
-    assert assigned("max_items", 5) == Message("max_items=5", "--max-items 5")
-    assert assigned("kept", 5) == Message("kept=5", "kept=5")
+    assert name_options("kept", equals="=") == Message("kept=", "kept=")
+    assert render_option("redundant", False) == Message("redundant=False", "--no-redundant")
+    assert render_option("max_items", 5) == Message("max_items=5", "--max-items 5")
+    assert render_option("kept", 5) == Message("kept=5", "kept=5")
 
 
 def test_a_mistake_in_a_message_is_found_at_once():
     with pytest.raises(KeyError, match="neither a value of this message nor an option"):
-        told("{tpo} is 5")
+        build_message("{tpo} is 5")
     with pytest.raises(TypeError, match="not called top, which is an option"):
-        told("{top} is 5", top=5)
+        build_message("{top} is 5", top=5)
 
 
 def test_errors_are_pickled_with_both_languages():
     for kind in (InputError, NobodyError, MisuseError, discreet.LimitError, discreet.DiscreetError):
-        error = pickle.loads(pickle.dumps(kind(told("{top} is {given}", given=5))))
+        error = pickle.loads(pickle.dumps(kind(build_message("{top} is {given}", given=5))))
         assert (type(error), str(error), error.message.typed) == (kind, "top is 5", "--top is 5")
-    spent = BudgetError(told("{epsilon} is {given}", given=2), Fraction(2), Fraction(1), Fraction(0))
+    spent = BudgetError(build_message("{epsilon} is {given}", given=2), Fraction(2), Fraction(1), Fraction(0))
     again = pickle.loads(pickle.dumps(spent))
     assert (again.message, again.difference, str(again)) == (spent.message, 2, "epsilon is 2")
     assert str(MisuseError("as it is")) == MisuseError("as it is").message.typed == "as it is"
@@ -143,7 +153,7 @@ def calls() -> list[tuple[str, ast.Call]]:
             if not isinstance(node, ast.Call):
                 continue
             if isinstance(node.func, ast.Attribute) and ast.unparse(node.func).endswith("Error.format"):
-                node.func = ast.Name("told")
+                node.func = ast.Name("build_message")
                 found.append((f"{name}:{node.lineno}", node))
             elif isinstance(node.func, ast.Name) and node.func.id in ours:
                 found.append((f"{name}:{node.lineno}", node))
@@ -158,10 +168,10 @@ class Anything(str):
 def test_every_message_has_its_fields():
     seen = 0
     for where, call in calls():
-        if call.func.id != "told":
+        if call.func.id != "build_message":
             continue
         seen += 1
-        assert isinstance(call.args[0], ast.Constant), f"{where}: what is told is written out, with fields"
+        assert isinstance(call.args[0], ast.Constant), f"{where}: a template is a literal text with fields"
         values = {keyword.arg for keyword in call.keywords}
         assert not values & OPTIONS.keys(), f"{where}: a value is named like an option"
         fields = {field for _, field, _, _ in Formatter().parse(call.args[0].value) if field is not None}
@@ -169,12 +179,19 @@ def test_every_message_has_its_fields():
         given = {field.partition("=")[2] for field in fields} & values
         assert names <= values | OPTIONS.keys(), f"{where}: {names - values - OPTIONS.keys()} is nothing"
         assert values <= names | given, f"{where}: {values - names - given} is not told"
-        told(call.args[0].value, **dict.fromkeys(values, Anything()))
+        build_message(call.args[0].value, **dict.fromkeys(values, Anything()))
     assert seen > 100
 
 
+def test_no_literal_message_has_fields():
+    for where, call in calls():
+        if call.func.id.endswith("Error") and call.args and isinstance(call.args[0], ast.Constant):
+            text = call.args[0].value
+            assert not re.search(r"\{\w+[=}]", text), f"{where}: {text!r} has fields: write {call.func.id}.format()"
+
+
 def plain(node: ast.AST) -> str:
-    """Return the text of a message that was not made by `told`, with a gap for each value."""
+    """Return the text of a message that has no template, with a gap for each value."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -191,7 +208,9 @@ def test_no_plain_message_names_an_option_of_python():
             text = plain(call.args[0])
             # Oracles and protocols speak of their settings, which are typed otherwise.
             found = option.search(text) or (None if where.startswith("local/") else opening.search(text))
-            assert not found, f"{where}: write {found[0]!r} as a field of told(), so that the command line can type it"
+            assert not found, (
+                f"{where}: write {found[0]!r} as a field of build_message(), so that the command line can type it"
+            )
 
 
 def run(*words: str, cwd: Path) -> str:

@@ -15,12 +15,12 @@ import pytest
 
 import discreet
 from discreet.errors import LimitError
-from discreet.temporary import passing_folder, sweep_folders
+from discreet.temporary import make_temporary_directory, sweep_folders
 
 HOLD = """
 import time
-from discreet.temporary import passing_folder
-with passing_folder("try-") as folder:
+from discreet.temporary import make_temporary_directory
+with make_temporary_directory("try-") as folder:
     (folder / "private").write_text("tea")
     print(folder, flush=True)
     time.sleep(60)
@@ -43,14 +43,14 @@ def holding(folder: Path) -> tuple[subprocess.Popen[str], Path]:
 def test_it_is_the_owners_and_gone_afterwards(folder):
     before = os.umask(0)
     try:
-        with passing_folder() as inside:
+        with make_temporary_directory() as inside:
             assert stat.S_IMODE(inside.stat().st_mode) == 0o700
             assert inside.name.startswith("discreet-")
             sweep_folders()
             assert inside.exists()
     finally:
         os.umask(before)
-    with pytest.raises(FileNotFoundError), passing_folder() as inside:
+    with pytest.raises(FileNotFoundError), make_temporary_directory() as inside:
         (inside / "nowhere" / "copy").write_text("tea")
     assert list(folder.iterdir()) == []
 
@@ -75,7 +75,7 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_has_is_not(fold
         for process in (alive, dead):
             process.kill()
             process.communicate()
-    with passing_folder():
+    with make_temporary_directory():
         assert not kept.exists()
 
 
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_locked_is_not_left(folder, monkeypatch):
         return opening(path, *more, **others)
 
     monkeypatch.setattr(os, "open", failing)
-    with pytest.raises(OSError, match="Input/output error"), passing_folder():
+    with pytest.raises(OSError, match="Input/output error"), make_temporary_directory():
         pass
     assert list(folder.iterdir()) == []
 
@@ -112,7 +112,7 @@ def test_an_error_that_passes_leaves_nothing_private(folder, monkeypatch):
             removing(path, **more)
 
     monkeypatch.setattr(shutil, "rmtree", once)
-    with passing_folder() as inside:
+    with make_temporary_directory() as inside:
         (inside / "copy").write_text("tea")
     assert list(folder.iterdir()) == []
 

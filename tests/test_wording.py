@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 import discreet_lab
-from discreet.wording import _HINTS, hint, html_of, printable
+from discreet.wording import _HINTS, find_hint, printable, render_html
 from running import run, unknown_options
 
 SOURCE = Path(discreet.__file__).parent
@@ -68,7 +68,7 @@ def test_notebooks_show_what_a_terminal_shows_and_escape_it():
     assert "exponential" in listing
     assert listing["exponential"].name == "exponential"
     assert "answers top" in listing._repr_html_()
-    assert "[bold]" in html_of("[bold]x")
+    assert "[bold]" in render_html("[bold]x")
 
 
 def test_forecasts_and_verdicts_show_themselves():
@@ -147,7 +147,7 @@ def test_words_of_other_libraries_are_answered_with_ours(call, told):
 def test_other_unknown_keywords_are_refused_by_python():
     with pytest.raises(TypeError, match="unexpected keyword argument 'tpo'"):
         discreet.mine(BASKETS, tpo=3)
-    assert hint("tpo", ["top"]) is None
+    assert find_hint("tpo", ["top"]) is None
 
 
 def test_nobody_is_told_to_write_what_there_is_not():
@@ -161,7 +161,7 @@ def test_nobody_is_told_to_write_what_there_is_not():
     assert "min_count" not in str(caught.value)
     for one in (discreet.mine, discreet.rules, discreet.release, discreet.rank, discreet.audit, discreet.plan):
         known = inspect.signature(one).parameters.keys()
-        answers = {word: hint(word, known) for word in _HINTS}
+        answers = {word: find_hint(word, known) for word in _HINTS}
         assert all(answer is None or answer.options <= known for answer in answers.values())
         assert answers["verbose"] is not None
 

@@ -1,6 +1,6 @@
 """Output files appear whole or not at all.
 
-Whatever writes a file for the user goes through :func:`written`: an interrupted or failing run leaves the
+Whatever writes a file for the user goes through :func:`open_replacement`: an interrupted or failing run leaves the
 earlier file as it was and nothing beside it. What a killed one leaves is removed by the next that writes the same file.
 Until a file is complete nobody but its owner can read it, whoever may read it then.
 
@@ -18,14 +18,14 @@ from typing import BinaryIO
 
 from .errors import DiscreetError, MisuseError
 from .protected import check_unprotected
-from .temporary import lock, part_of, sweep_parts
+from .temporary import lock_file, name_partial_file, sweep_parts
 
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
-def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
+def open_replacement(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`, which takes its place when the block ends without an exception.
 
     The temporary file is flushed to the disk before it is renamed; on any exception, an interrupt included,
@@ -42,7 +42,7 @@ def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with written(f"{folder}/note.txt") as file:
+    ...     with open_replacement(f"{folder}/note.txt") as file:
     ...         _ = file.write(b"done")
     ...     (Path(folder) / "note.txt").read_text()
     'done'
@@ -78,8 +78,8 @@ def _unwritten(shown: Path, error: OSError) -> DiscreetError:
     return DiscreetError(f"Cannot write {shown}: {error.strerror}. Nothing was changed.")
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise now what :func:`written` would raise later, so that nothing is computed in vain."""
+def check_output_path(path: str | os.PathLike[str]) -> None:
+    """Raise now what :func:`open_replacement` would raise later, so that nothing is computed in vain."""
     shown = Path(path)
     if not is_special(shown):
         check_unprotected(shown)
@@ -125,14 +125,14 @@ def _part(target: Path, shown: Path, mode: int = 0o600) -> Iterator[tuple[Path, 
     the file from being swept, also when it is closed.
     """
     sweep_parts(target)
-    beside, held = part_of(target), -1
+    beside, held = name_partial_file(target), -1
     stream: BinaryIO | None = None
     try:
         with _named(shown):
             descriptor = os.open(beside, _MADE, mode)
-            while not lock(descriptor):
+            while not lock_file(descriptor):
                 os.close(descriptor)
-                beside = part_of(target)
+                beside = name_partial_file(target)
                 descriptor = os.open(beside, _MADE, mode)
             stream = open(descriptor, "wb")  # noqa: PTH123, SIM115
             held = os.dup(descriptor)

@@ -12,8 +12,8 @@
 A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
 of them; status 2 is kept for a command line that cannot be parsed. A private value never enters a message.
 
-What to type differs: ``min_count=5`` in Python is ``--min-count 5`` on the command line. `told` writes a message for
-both, with options as fields; what was given is inserted after that, so that no file name is ever taken for an option.
+What to type differs: ``min_count=5`` in Python is ``--min-count 5`` on the command line. `build_message` writes a
+message for both, with options as fields; values are inserted after that, so that no file name is taken for an option.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WORD = re.compile(r"[\w.,:/@%+-]+")
 
 @dataclass(frozen=True)
 class Message:
-    """What is told, in the words of Python and as it is typed on the command line; made by `told`.
+    """What is told, in the words of Python and as it is typed on the command line; built by `build_message`.
 
     `options` has the parameters that it names, so that none is told to whoever has no such parameter.
     """
@@ -62,7 +62,7 @@ class Message:
         return self.python
 
 
-def told(text: str, /, **values: object) -> Message:
+def build_message(text: str, /, **values: object) -> Message:
     """Return a message in both languages: a field that is not among the values is an option.
 
     ``{min_count}`` is min_count or --min-count, ``{lengths=}`` is lengths= or --lengths, ``{labels="names"}`` is
@@ -88,7 +88,7 @@ def told(text: str, /, **values: object) -> Message:
     )
 
 
-def named(*names: str, equals: str = "") -> Message:
+def name_options(*names: str, equals: str = "") -> Message:
     """Return the names of options (or what else was named) one after another, for a message about some of several."""
     words = [name + equals for name in names]
     options = [OPTIONS.get(name, name + equals) for name in names]
@@ -100,7 +100,7 @@ def add_option(name: str, option: str = "") -> None:
     OPTIONS.setdefault(name, option or "--" + name.replace("_", "-"))
 
 
-def assigned(name: str, value: object, written: str = "") -> Message:
+def render_option(name: str, value: object, written: str = "") -> Message:
     """Return an option with a value that Python writes as `written`: top=5 or --top 5."""
     python = f"{name}={written or repr(value)}"
     if name not in OPTIONS:
@@ -112,7 +112,7 @@ def assigned(name: str, value: object, written: str = "") -> Message:
     elif name == "lengths" and isinstance(value, tuple):
         words = [f"{value[0]}-{value[1] or ''}"]
     elif isinstance(value, str | tuple | list):
-        words = [word(each) for each in ([value] if isinstance(value, str) else value)]
+        words = [quote_word(each) for each in ([value] if isinstance(value, str) else value)]
     else:
         words = [written or repr(value)]
     return Message(python, " ".join([OPTIONS[name], *words]), frozenset({name}))
@@ -131,13 +131,13 @@ def _option(name: str, equals: str, given: str, form: str, values: dict[str, obj
     if name not in OPTIONS:
         raise KeyError(f"{name} is neither a value of this message nor an option.")
     if not given:
-        return named(name, equals=equals)
+        return name_options(name, equals=equals)
     if given.isidentifier() and given in values:
-        return assigned(name, values[given], format(values[given], form) if form else "")
-    return assigned(name, ast.literal_eval(given), given)
+        return render_option(name, values[given], format(values[given], form) if form else "")
+    return render_option(name, ast.literal_eval(given), given)
 
 
-def word(text: object) -> str:
+def quote_word(text: object) -> str:
     """Return a text as one word of a shell; in double quotes where that reads better and means the same."""
     text = str(text)
     if _WORD.fullmatch(text):
@@ -148,7 +148,8 @@ def word(text: object) -> str:
 class DiscreetError(Exception):
     """The base of all errors raised on purpose.
 
-    `message` has what is told in both languages; as text, an error speaks Python.
+    `message` has the text in both languages; `str()` of an error is the Python text. The constructor takes a text
+    literally; `format` takes one with fields.
     """
 
     def __init__(self, message: str | Message = "") -> None:
@@ -157,8 +158,8 @@ class DiscreetError(Exception):
 
     @classmethod
     def format(cls, text: str, /, **values: object) -> Self:
-        """Return an error with the message that :func:`told` makes of a text with fields."""
-        return cls(told(text, **values))
+        """Return an error with the message that :func:`build_message` builds of a text with fields."""
+        return cls(build_message(text, **values))
 
 
 class InputError(DiscreetError):

@@ -28,7 +28,7 @@ _OPENED = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @contextmanager
-def passing_folder(kind: str = "", within: Path | None = None) -> Iterator[Path]:
+def make_temporary_directory(kind: str = "", within: Path | None = None) -> Iterator[Path]:
     """Make a folder that nobody else can look into, and remove it with all that is in it when the block ends.
 
     It lies among the system's temporary files, or `within` another folder.
@@ -66,7 +66,7 @@ def sweep_folders(within: Path | None = None) -> None:
                     os.close(lock)
 
 
-def part_of(target: Path) -> Path:
+def name_partial_file(target: Path) -> Path:
     """Return a new name beside a file for what is to take its place; some 30 bytes more are all that it may take."""
     return target.with_name(f"{_stem(target)}{os.getpid()}-{secrets.token_hex(6)}.part")
 
@@ -78,7 +78,7 @@ def sweep_parts(target: Path) -> None:
     stem = _stem(target)
     with suppress(OSError), os.scandir(target.parent) as found:
         for one in found:
-            # Only names that `part_of` gives: files of earlier versions had no lock while they were written.
+            # Only names that `name_partial_file` gives: files of earlier versions had no lock while they were written.
             process, dash, _ = one.name.removeprefix(stem).partition("-")
             if one.name.startswith(stem) and one.name.endswith(".part") and dash and process.isdecimal():
                 lock = _of_the_dead(Path(one.path))
@@ -88,7 +88,7 @@ def sweep_parts(target: Path) -> None:
                     os.close(lock)
 
 
-def lock(descriptor: int) -> bool:
+def lock_file(descriptor: int) -> bool:
     """Lock an open file that was just made; False where somebody took it for one of the dead and swept it away."""
     if fcntl is None:
         return True
@@ -111,7 +111,7 @@ def _locked_folder(kind: str, within: Path | None) -> tuple[Path, int | None]:
         except OSError:
             _removed(folder)
             raise
-        if lock(descriptor):
+        if lock_file(descriptor):
             return folder, descriptor
         os.close(descriptor)
 

@@ -10,7 +10,7 @@ from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from .errors import Message, MisuseError, told
+from .errors import Message, MisuseError, build_message
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,37 +25,41 @@ JOINERS = "\u200c\u200d"
 # What other libraries call our parameters: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Where there is more
 # than one answer, the first whose parameters are all there is given.
 _ELSEWHERE = {
-    ("max_len", "max_length", "maxlen", "zmax"): [told("the most items of a pattern are {lengths=(1, 3)} here")],
-    ("minlen", "zmin"): [told("the least items of a pattern are {lengths=(2, None)} here")],
+    ("max_len", "max_length", "maxlen", "zmax"): [
+        build_message("the most items of a pattern are {lengths=(1, 3)} here")
+    ],
+    ("minlen", "zmin"): [build_message("the least items of a pattern are {lengths=(2, None)} here")],
     ("supp", "min_supp", "minsup", "min_sup", "minSupport"): [
-        told(
+        build_message(
             "the least support is {min_support=0.01} here, a fraction of people and no percentage, or {min_count=500}, "
             "a number of people"
         ),
-        told("the least support is {min_support=0.01} here, a fraction of people and no percentage"),
+        build_message("the least support is {min_support=0.01} here, a fraction of people and no percentage"),
     ],
     ("conf", "min_conf", "minConfidence", "confidence"): [
-        told("the least confidence of rules is {min_confidence=0.5} here, a fraction and no percentage")
+        build_message("the least confidence of rules is {min_confidence=0.5} here, a fraction and no percentage")
     ],
     ("metric", "min_threshold"): [
-        told("rules have {min_confidence=0.5} and {min_lift=1.2} here, and are put in order by sort")
+        build_message("rules have {min_confidence=0.5} and {min_lift=1.2} here, and are put in order by sort")
     ],
-    ("use_colnames",): [told("items keep the names of their columns here: leave it out")],
-    ("support_only",): [told("rules are measured by what is there: leave it out, and look at their support")],
+    ("use_colnames",): [build_message("items keep the names of their columns here: leave it out")],
+    ("support_only",): [build_message("rules are measured by what is there: leave it out, and look at their support")],
     ("num_itemsets", "null_values", "low_memory", "verbose", "numPartitions"): [
-        told("there is no such choice: leave it out")
+        build_message("there is no such choice: leave it out")
     ],
-    ("target",): [told("which patterns are kept is {kind='all'}, {kind='closed'} or {kind='maximal'} here")],
-    ("report", "eval", "agg", "thresh"): [told("every result has counts, and rules have all measures: leave it out")],
+    ("target",): [build_message("which patterns are kept is {kind='all'}, {kind='closed'} or {kind='maximal'} here")],
+    ("report", "eval", "agg", "thresh"): [
+        build_message("every result has counts, and rules have all measures: leave it out")
+    ],
     ("itemsCol", "item_col"): [
-        told("the column of the items is {item='product'} here, and of people {person='customer'}")
+        build_message("the column of the items is {item='product'} here, and of people {person='customer'}")
     ],
-    ("k", "K", "n_patterns"): [told("how many patterns are wanted is {top=100} here")],
-    ("eps",): [told("what may be lost is {epsilon=1} here")],
+    ("k", "K", "n_patterns"): [build_message("how many patterns are wanted is {top=100} here")],
+    ("eps",): [build_message("what may be lost is {epsilon=1} here")],
 }
 # What a function of ours took once, and another takes now.
 _MOVED = {
-    (name, word): told(
+    (name, word): build_message(
         "{name}() makes one release of everybody. For one release per segment write {name}_by(baskets, {more}by, "
         "segments=[…], …).",
         name=name,
@@ -68,7 +72,7 @@ _HINTS = {word: answers for words, answers in _ELSEWHERE.items() for word in wor
 _TYPED = {word.lower().replace("_", "-"): word for word in _HINTS}
 
 
-def hint(word: str, known: Collection[str]) -> Message | None:
+def find_hint(word: str, known: Collection[str]) -> Message | None:
     """Return what to write for a parameter, or for an option, that other libraries have and we call otherwise.
 
     `known` has the names of the parameters there are: nobody is told to write another.
@@ -76,20 +80,22 @@ def hint(word: str, known: Collection[str]) -> Message | None:
     # PyFIM's `report` says what is told of a pattern; who types --report wants a page.
     answers = () if word == "--report" else _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word), ())
     fitting = (
-        told("There is no {word}: {ours}.", word=word, ours=ours) for ours in answers if ours.options <= {*known}
+        build_message("There is no {word}: {ours}.", word=word, ours=ours)
+        for ours in answers
+        if ours.options <= {*known}
     )
     return next(fitting, None)
 
 
-def check_words(caller: str, given: Iterable[str], known: Collection[str]) -> None:
+def check_keywords(caller: str, given: Iterable[str], known: Collection[str]) -> None:
     """Answer words of other libraries with ours; other unknown keywords are Python's to refuse."""
     for word in given:
-        ours = None if word in known else _MOVED.get((caller, word)) or hint(word, known)
+        ours = None if word in known else _MOVED.get((caller, word)) or find_hint(word, known)
         if ours is not None:
             raise MisuseError(ours)
 
 
-def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def hint_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Answer words of other libraries with ours; other unknown keywords are Python's to refuse.
 
     The signature is that of the function itself, for help(), for editors and for type checkers.
@@ -99,7 +105,7 @@ def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
-        check_words(function.__name__, given, names)
+        check_keywords(function.__name__, given, names)
         return function(*args, **given)
 
     return call
@@ -129,7 +135,7 @@ def _seen(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
-def hook() -> Any:
+def build_render_hook() -> Any:
     """Return what makes a rich console print nothing that a terminal would obey, wherever it came from."""
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
     from rich.segment import Segment
@@ -149,17 +155,17 @@ def hook() -> Any:
     return Hook()
 
 
-class Rendered:
+class RichDisplay:
     """Shows itself in a notebook as in a terminal: both show what `__rich__` makes."""
 
     def __rich__(self) -> RenderableType:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        return render_html(self)
 
 
-def html_of(shown: RenderableType) -> str:
+def render_html(shown: RenderableType) -> str:
     """Return what a rich console shows as HTML, with the texts in it escaped: tables as tables.
 
     Letters that draw bars are wider than others in the fonts of some browsers, so that columns made of spaces would not
@@ -171,17 +177,17 @@ def html_of(shown: RenderableType) -> str:
     from rich.text import Text
 
     if hasattr(shown, "__rich__"):
-        return html_of(shown.__rich__())
+        return render_html(shown.__rich__())
     if isinstance(shown, Group):
-        return f"<div>{''.join(map(html_of, shown.renderables))}</div>"
+        return f"<div>{''.join(map(render_html, shown.renderables))}</div>"
     if isinstance(shown, Table):
         return _html_table(shown)
     if isinstance(shown, Padding):
-        return f'<div style="margin-left: {shown.left}ch">{html_of(shown.renderable)}</div>'
+        return f'<div style="margin-left: {shown.left}ch">{render_html(shown.renderable)}</div>'
     if isinstance(shown, Text | str):
         text = escape(printable(str(shown), keep="\n")).strip("\n").replace("\n", "<br>")
         return f"<p>{text}</p>" if text else ""
-    return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{escape(text_of(shown, 110))}</pre>'
+    return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{escape(render_text(shown, 110))}</pre>'
 
 
 def _html_table(shown: Table) -> str:
@@ -205,7 +211,7 @@ def _cell_text(cell: object) -> str:
     return escape(printable(str(cell)))
 
 
-def text_of(shown: RenderableType, width: int = 100) -> str:
+def render_text(shown: RenderableType, width: int = 100) -> str:
     """Return what a rich console shows as plain text."""
     from io import StringIO
 
@@ -215,6 +221,6 @@ def text_of(shown: RenderableType, width: int = 100) -> str:
     console = Console(
         file=out, width=width, color_system=None, legacy_windows=False, highlight=False, force_jupyter=False
     )
-    console.push_render_hook(hook())
+    console.push_render_hook(build_render_hook())
     console.print(shown)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -12,7 +12,7 @@ import discreet
 import strategies
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets import starts
-from discreet.checks import UNBOUNDED
+from discreet.checks import MAX_LENGTH
 from discreet.exact import (
     PARTS,
     BasketCount,
@@ -282,7 +282,7 @@ class TestMoreTiesThanCouldBeListed:
     @pytest.mark.parametrize("copies", [1, 2, 3])
     def test_the_count_of_a_rank(self, copies):
         crowd = self.held(*[range(20_000)] * copies)
-        for least, longest in ((1, 6), (12, 12), (1, UNBOUNDED), (3, 3)):
+        for least, longest in ((1, 6), (12, 12), (1, MAX_LENGTH), (3, 3)):
             assert crowd.answer(Kth(100_000, least, longest)).tolist() == [copies]
 
     def test_what_lies_above(self):

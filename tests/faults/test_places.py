@@ -30,12 +30,12 @@ class Failing:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-@pytest.fixture(params=["check_place", "_mode_of"])
+@pytest.fixture(params=["check_output_path", "_mode_of"])
 def trial(request, tmp_path):
     """Both that make a file only to see what happens."""
     place = tmp_path / "out.json"
-    if request.param == "check_place":
-        return lambda: atomic_write.check_place(place)
+    if request.param == "check_output_path":
+        return lambda: atomic_write.check_output_path(place)
     return lambda: atomic_write._mode_of(place, place, False)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import strategies
 from discreet import MisuseError
-from discreet.checks import LARGEST
+from discreet.checks import MAX_COUNT
 from discreet.exact import BasketCount, Cells, Clipped, Held, Kth, Largest, Sizes, Supports, Truncation, Universe
 from discreet.privacy import SealedAnswer, SealedEngine, unsealed
 from discreet.privacy._sealed import SealedList
@@ -123,7 +123,7 @@ def test_only_what_is_public_is_shown():
 
 def test_the_list_is_that_of_the_engine():
     listed = unsealed(SEALED.above(0, 1, 2))
-    again = unsealed(SEALED).above(0, 1, 2, LARGEST)
+    again = unsealed(SEALED).above(0, 1, 2, MAX_COUNT)
     assert (listed.itemsets.tuples(), listed.counts.tolist()) == ([(0,), (1,), (0, 1)], [7, 7, 7])
     assert again.itemsets.tuples() == listed.itemsets.tuples()
 

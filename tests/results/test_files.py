@@ -13,8 +13,9 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import discreet
+from discreet.atomic_write import open_replacement
 from discreet.errors import DiscreetError, InputError
-from discreet.results import holds_result, load, written
+from discreet.results import holds_result, load
 from discreet.results._files import save
 from naive.rules import count_patterns, make_patterns
 
@@ -173,7 +174,7 @@ def test_the_earlier_file_stays_until_the_new_one_is_complete(tmp_path):
     path.write_bytes(b"earlier")
 
     def interrupted(error):
-        with written(path) as stream:
+        with open_replacement(path) as stream:
             stream.write(b"half")
             stream.flush()
             assert path.read_bytes() == b"earlier"
@@ -185,7 +186,7 @@ def test_the_earlier_file_stays_until_the_new_one_is_complete(tmp_path):
             interrupted(error)
         assert path.read_bytes() == b"earlier"
         assert held(tmp_path) == ["out.csv"]
-    with written(path) as stream:
+    with open_replacement(path) as stream:
         stream.write(b"whole")
     assert path.read_bytes() == b"whole"
     assert held(tmp_path) == ["out.csv"]
@@ -204,13 +205,13 @@ def test_an_error_while_saving_leaves_nothing(tmp_path, monkeypatch):
 def test_permissions_are_the_users(tmp_path):
     before = os.umask(0o027)
     try:
-        with written(tmp_path / "fresh.csv"):
+        with open_replacement(tmp_path / "fresh.csv"):
             pass
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "fresh.csv").stat().st_mode) == 0o640
     (tmp_path / "fresh.csv").chmod(0o604)
-    with written(tmp_path / "fresh.csv") as stream:
+    with open_replacement(tmp_path / "fresh.csv") as stream:
         stream.write(b"again")
     assert stat.S_IMODE((tmp_path / "fresh.csv").stat().st_mode) == 0o604
 
@@ -218,7 +219,7 @@ def test_permissions_are_the_users(tmp_path):
 def test_a_link_goes_on_pointing_to_the_file(tmp_path):
     (tmp_path / "real.csv").write_bytes(b"earlier")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    with written(tmp_path / "link.csv") as stream:
+    with open_replacement(tmp_path / "link.csv") as stream:
         stream.write(b"later")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_bytes() == b"later"
@@ -229,14 +230,14 @@ def test_a_pipe_is_written_directly(tmp_path):
     received = []
     reader = threading.Thread(target=lambda: received.append((tmp_path / "pipe").read_bytes()))
     reader.start()
-    with written(tmp_path / "pipe") as stream:
+    with open_replacement(tmp_path / "pipe") as stream:
         stream.write(b"through")
     reader.join()
     assert received == [b"through"]
 
 
 def test_a_full_disk_is_said_plainly(tmp_path):
-    with pytest.raises(DiscreetError) as raised, written(tmp_path / "a.csv"):
+    with pytest.raises(DiscreetError) as raised, open_replacement(tmp_path / "a.csv"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert str(raised.value) == (f"Cannot write {tmp_path / 'a.csv'}: No space left on device. Nothing was changed.")
     assert held(tmp_path) == []

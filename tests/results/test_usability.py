@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.atomic_write import open_replacement
 from discreet.errors import InputError, MisuseError
-from discreet.results import load, written
+from discreet.results import load
 from discreet.results._formats import listed_suffixes
 from naive.rules import count_patterns, make_patterns
 
@@ -142,7 +143,7 @@ def test_places_that_cannot_be_written(tmp_path):
         with pytest.raises(MisuseError) as raised:
             PATTERNS.save(path)
         assert str(raised.value) == message.format(path)
-    with pytest.raises(MisuseError) as raised, written(tmp_path):
+    with pytest.raises(MisuseError) as raised, open_replacement(tmp_path):
         pass
     assert str(raised.value) == f"Cannot write {tmp_path}: it is a directory; add a file name."
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

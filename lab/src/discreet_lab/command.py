@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli import Interrupted, ProgressBar, console, grouped, options as given, say
 from discreet.errors import OPTIONS, MisuseError
-from discreet.temporary import passing_folder
+from discreet.temporary import make_temporary_directory
 
 if TYPE_CHECKING:
     from .run.experiment import Data, Experiment
@@ -216,7 +216,7 @@ def page(
     results = [*ran, *what_is_kept([one for one in chosen if kept or one.by_name], folder, quick=quick)]
     whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
     every = judged(claims(), whole)
-    with passing_folder("lab-") as passing:
+    with make_temporary_directory("lab-") as passing:
         place = passing if html else output
         for number in papers:
             found = [one for one in results if one.experiment.paper == number]

@@ -7,14 +7,14 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from ..checks import is_whole, positive
+from ..checks import is_whole, parse_positive
 from ..curator import Mechanism
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ..local import MeanOracle, Oracle, Protocol
 from ..privacy import Budget, Neighbours, Relation
 from ..publish import RELATIONS_NAME as RELATIONS
 from ..registry import entry, proven
-from ..wording import hinted
+from ..wording import hint_keywords
 from . import _local as local, _local_talk as local_talk
 from ._coupled import coupled
 from ._exact import exact
@@ -31,7 +31,7 @@ _DELTA = Fraction(1, 1000)
 _RUNS_PER_SCRIPT, _FEWEST_SCRIPTS = 5, 10
 
 
-@hinted
+@hint_keywords
 def audit(
     mechanism: str | Mechanism | Protocol | Oracle | MeanOracle | type[Oracle] | type[MeanOracle],
     *,
@@ -86,7 +86,7 @@ def audit(
     how = _given(mechanism, settings)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
-    runs = positive("runs", runs)
+    runs = parse_positive("runs", runs)
     if not isinstance(how, Mechanism):
         return _local(how, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
     if delta is None:
@@ -136,7 +136,7 @@ def _settings(how: Any) -> tuple[tuple[str, str], ...]:
 def _local(how: Any, budget: Budget, runs: int, seed: int) -> Verdict:
     """Audit a protocol or an oracle: reports by themselves, and for a protocol all that is around them."""
     if not budget.pure:
-        raise MisuseError(told("{name} promises a pure epsilon: leave {delta} out.", name=how.name))
+        raise MisuseError.format("{name} promises a pure epsilon: leave {delta} out.", name=how.name)
     attempts: tuple[Attempt, ...] = ()
     if isinstance(how, Protocol):
         around, cases = local_talk.coupled(how, budget.epsilon, seed)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..baskets import Baskets, Item
 from ..curator import Mechanism
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ..exact import Engine
 from ..privacy import Budget, Meter, Neighbours, compose, epsilon_for
 from ..privacy.sampling import SimulationSource, Source
@@ -55,12 +55,10 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
             pair, why = broken
             return Attempt(stands=False, loss=trial.loss, pair=str(pair), question=str(question), why=why, **run())
     if not trial.pairs and trial.refused:
-        raise MisuseError(
-            told(
-                "{name} refused every question of the audit, the last one so: {why}",
-                name=mechanism.name,
-                why=trial.refused[-1],
-            )
+        raise MisuseError.format(
+            "{name} refused every question of the audit, the last one so: {why}",
+            name=mechanism.name,
+            why=trial.refused[-1],
         )
     return Attempt(
         stands=True,

@@ -19,7 +19,7 @@ from math import comb, inf
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError
 from ..local import EVERY_ANSWER, EVERY_LOSS, MeanOracle, Oracle
 from ..local.device import Draws, check, grown_at_least
 from ..local.study import Ask, SeededWords, seed_of
@@ -175,8 +175,8 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
     known(oracle)
     if oracle.epsilon != epsilon:
         claimed = int(oracle.epsilon) if oracle.epsilon.denominator == 1 else str(oracle.epsilon)
-        raise MisuseError(
-            told("This {name} claims {epsilon=claimed}: audit it with that.", name=oracle.name, claimed=claimed)
+        raise MisuseError.format(
+            "This {name} claims {epsilon=claimed}: audit it with that.", name=oracle.name, claimed=claimed
         )
     if isinstance(oracle, MeanOracle):
         span = oracle.span

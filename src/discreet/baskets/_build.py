@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, named
+from ..errors import InputError, MisuseError, name_options
 from ..kernels import close_gaps, in_threads, keep_some, mark_held_codes, mark_present, sort_rows, threads, translate
 from ..wording import number_of
 from ._allowance import Allowance
@@ -192,7 +192,7 @@ def check_cap(max_items: Any, seed: Any) -> None:
         if value is not None and not (whole and value >= least):
             raise MisuseError.format(
                 "{option} is {given}; it must be a whole number, {fewest} or more.",
-                option=named(name),
+                option=name_options(name),
                 given=shown(value),
                 fewest=least,
             )

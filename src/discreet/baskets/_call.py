@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from ..errors import InputError, Message, MisuseError, assigned, named, told
+from ..errors import InputError, Message, MisuseError, build_message, name_options, render_option
 from ._allowance import Allowance
 from ._build import Labels, Rows, shown
 from ._core import Item
@@ -61,7 +61,7 @@ class Call:
             if given is not None and not isinstance(given, str):
                 what = "SQL, as text" if option == "query" else "the name of one column, as text"
                 raise MisuseError.format(
-                    "{option} is {given}; it is {what}.", option=named(option), given=shown(given), what=what
+                    "{option} is {given}; it is {what}.", option=name_options(option), given=shown(given), what=what
                 )
         if self.query is not None and not self.query.strip().rstrip(";"):
             raise MisuseError.format('The query is empty; write {query="SELECT person, item FROM …"}.')
@@ -95,7 +95,7 @@ class Call:
             raise MisuseError.format(
                 "{basket=} keeps the baskets of a person apart, and {other} is about all that a person holds: "
                 "leave one of them out.",
-                other=named("time" if self.time is not None else "pair", equals="="),
+                other=name_options("time" if self.time is not None else "pair", equals="="),
             )
         if self.basket is not None and self.basket == self.person:
             raise MisuseError.format(
@@ -106,7 +106,7 @@ class Call:
             if given is not None and self.person is None:
                 raise MisuseError.format(
                     "{option} needs {person=}, the column that says whose rows they are.",
-                    option=named(option, equals="="),
+                    option=name_options(option, equals="="),
                 )
         if self.person is not None and self.item is None and self.pair is None:
             raise MisuseError.format("{person=} needs {item=}, the column of the items.")
@@ -124,7 +124,7 @@ class Call:
                 raise MisuseError.format(
                     "{what}, so {option} means nothing here; leave it out.",
                     what=what,
-                    option=assigned(option, given, written),
+                    option=render_option(option, given, written),
                 )
 
     def ask_whose(self, name: str, columns: str | Message = "lines") -> None:
@@ -392,24 +392,26 @@ class Call:
             if looks is not None:
                 self.ask_whose(
                     str(path),
-                    told(
+                    build_message(
                         'lines that have as many {looks} each, as in a table ({format="csv"} reads one),', looks=looks
                     ),
                 )
                 if self.format is None:
-                    raise _like_a_table(path, f"as many {looks}", told('{format="csv"} and '), told('{format="fimi"}'))
+                    raise _like_a_table(
+                        path, f"as many {looks}", build_message('{format="csv"} and '), build_message('{format="fimi"}')
+                    )
             return read_lines(path, compression, self.allowed, delimiter=" ", **reading)
         self.ask_whose(str(path))
         delimiter = text.between(self._given_delimiter(form), [])
         if format_ != "baskets":
             fields = text.fields(delimiter)
             if fields is not None:
-                raise _like_a_table(path, f"{fields} fields", "", told('{format="baskets"}'))
+                raise _like_a_table(path, f"{fields} fields", "", build_message('{format="baskets"}'))
             if (alone := text.alone(delimiter)) is not None:
                 raise _less_than_a_table(path, alone)
             if text.numbered(delimiter):
                 why = "a number and then names, but for the first,"
-                raise _like_a_table(path, why, "", told('{format="baskets"}'))
+                raise _like_a_table(path, why, "", build_message('{format="baskets"}'))
         return read_lines(path, compression, self.allowed, delimiter=delimiter, **reading)
 
     def _sparse(self, matrix: Any) -> Rows:

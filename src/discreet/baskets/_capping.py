@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import positive
+from ..checks import parse_positive
 from ..errors import MisuseError
 from ..kernels import number_equal
 
@@ -48,7 +48,7 @@ def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
         )
     if max_baskets is None or not held.several:
         return None
-    if positive("max_baskets", max_baskets) > MOST_BASKETS:
+    if parse_positive("max_baskets", max_baskets) > MOST_BASKETS:
         raise MisuseError.format(
             "{max_baskets} is at most {many:,}; {given} was given.", many=MOST_BASKETS, given=max_baskets
         )

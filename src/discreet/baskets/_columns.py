@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InputError, named
+from ..errors import InputError, name_options
 
 INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")  # DuckDB's types of whole numbers
 _LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
@@ -44,7 +44,7 @@ class Table:
                 table=self.name,
                 many=len(found),
                 name=name,
-                option=named(option, equals="="),
+                option=name_options(option, equals="="),
             )
         alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
         if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
@@ -54,7 +54,7 @@ class Table:
             "{table} has no column {name!r} ({option}); {listing}.",
             table=self.name,
             name=name,
-            option=named(option, equals="="),
+            option=name_options(option, equals="="),
             listing=self.listing,
         )
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from ..errors import InputError, LimitError, MisuseError, NobodyError
 from ..kernels import threads
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from . import _feather as feather
 from ._allowance import Allowance
 from ._columns import INTEGERS, Column, Table, literal, quoted
@@ -39,7 +39,7 @@ _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
 def workspace(allowed: Allowance) -> Iterator[Workspace]:
     """Open a workspace that keeps to the memory allowed, and clear it away afterwards."""
     with (
-        passing_folder() as folder,
+        make_temporary_directory() as folder,
         _connected(folder) as connection,
         ThreadPoolExecutor(1) as thread,
     ):

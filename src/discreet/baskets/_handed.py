@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DiscreetError, InputError, LimitError, Message, MisuseError
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._formats import FORMATS, known_format
 from ._streams import COMPRESSIONS
 
@@ -55,7 +55,7 @@ def kept(stream: Any, format_: str | None) -> Iterator[tuple[str, Path, bool]]:
             name=name,
             known=", ".join(FORMATS[:8]),
         )
-    with passing_folder() as folder:
+    with make_temporary_directory() as folder:
         first = _read(stream, name)
         text = isinstance(first, str)
         packed = "" if text else _packed(first, format_ or known_format(Path(f"x{suffix}")))

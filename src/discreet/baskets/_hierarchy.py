@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError, build_message
 from ._core import AnyBaskets, Baskets, Codes, Item, ItemTable, Vocabulary, starts
 from ._lineage import DEEPEST, Lineage
 from ._recoding import as_items, item_list, public_fact
@@ -29,7 +29,7 @@ Held = TypeVar("Held", bound=AnyBaskets)
 # What is on no one level is called so, in the place of the level's name.
 MIXED = "mixed"
 
-SHAPE = told(
+SHAPE = build_message(
     "A hierarchy is a table of two columns, an item and what stands right above it; or of more, an item and what "
     "stands above it level by level. Its first line has the names of the columns."
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, NobodyError, assigned
+from ..errors import InputError, MisuseError, NobodyError, render_option
 from ..wording import number_of
 from ._core import Item, Vocabulary
 from ._formats import format_of
@@ -243,7 +243,7 @@ def _lines(path: Path, what: Lists | Literal["itemsets"]) -> list[str]:
             "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
             path=public_path(path),
             what=what,
-            public=assigned(what, "public"),
+            public=render_option(what, "public"),
         ) from None
     except IsADirectoryError:
         raise InputError(f"{path} is a directory: give a file with one per line as the list of {what}.") from None

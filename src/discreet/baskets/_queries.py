@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError, build_message
 
 _FIRST = re.compile(r"[\s(]*(SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
 _TEXTS = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*"
@@ -76,7 +76,7 @@ def _bare(query: str, kind: Literal["sqlite", "postgresql"]) -> str:
     return "".join([*bare, query[place:]])
 
 
-_ALLOWED = told('{query} is one statement that reads, as in {query="SELECT person, item FROM …"}.')
+_ALLOWED = build_message('{query} is one statement that reads, as in {query="SELECT person, item FROM …"}.')
 
 
 def _several(number: int) -> MisuseError:

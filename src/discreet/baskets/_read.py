@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Literal, cast
 
 from ..errors import Message, MisuseError
-from ..wording import hinted
+from ..wording import hint_keywords
 from ._allowance import MEMORY, Allowance
 from ._build import cap, check_cap, finish
 from ._call import TABLE, TEXT, Call
@@ -17,7 +17,7 @@ from ._frames import is_result, is_spark_frame
 from ._naming import Names, named_rows
 
 
-@hinted
+@hint_keywords
 def read(
     source: Any = None,
     *,

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 
 from ..checks import is_whole
-from ..errors import MisuseError, told
+from ..errors import MisuseError, build_message
 from ._build import parse_labels
 from ._core import AnyBaskets, Codes, Item, Vocabulary
 from ._list_files import Lists, heading_note, nearest_labels, read_labels
@@ -19,7 +19,7 @@ from ._list_files import Lists, heading_note, nearest_labels, read_labels
 Held = TypeVar("Held", bound=AnyBaskets)
 
 MOST_ITEMS = 10_000_000
-CHOICES = told(
+CHOICES = build_message(
     "Say which items there are, in one of three ways: give the list, {items=} a file with one item per line, a list, "
     "or a "
     "number N for the items 0 to N - 1; or declare with {items='public'} that the items found in the data are public "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from ..errors import InputError, Message, told
+from ..errors import InputError, Message, build_message
 
 QUERY = "The query"  # the name of a table that a query made
-SAY_ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
+SAY_ENCODING = build_message('say what it is, as in {encoding="windows-1252"}.')
 # An address, and one of which a path has made one line between two slashes; a letter alone is a drive.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 _QUOTED = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>|]+")
@@ -101,11 +101,11 @@ def _reason(message: str) -> str | Message:
     """Return the telling part of a database's message, on one line, as what follows the name of the source."""
     line = re.search(_CSV_PROBLEM, message, re.DOTALL)
     if line is not None and "not utf-8 encoded" in message:
-        return told(", line {line}: it is not UTF-8 text; {way}", line=line[1], way=SAY_ENCODING)
+        return build_message(", line {line}: it is not UTF-8 text; {way}", line=line[1], way=SAY_ENCODING)
     if line is not None:
         return f", line {line[1]}: {line[2].strip().rstrip('.')}."
     if "json_read expected records" in message:
-        return told(
+        return build_message(
             " has lines that are not objects; with {person=} and {item=} each line is an object with these fields."
         )
     if "state machine reached an invalid state" in message:

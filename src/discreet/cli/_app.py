@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..kernels import background
-from ..wording import hint, printable
+from ..wording import find_hint, printable
 from . import options as given
 from ._audit import app as audit
 from ._compare import app as comparing
@@ -93,7 +93,7 @@ class _Commands(TyperGroup):
             raise LimitError(f"out of memory. {less}") from None
         except Exception as error:
             where = getattr(error, "ctx", None) or ctx
-            ours = hint(getattr(error, "option_name", None) or "", _parameters(where.command))
+            ours = find_hint(getattr(error, "option_name", None) or "", _parameters(where.command))
             if ours is None:
                 raise_blaming(error, self.commands.get(ctx.invoked_subcommand))
                 raise
@@ -250,7 +250,7 @@ def rules(
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
     from ..baskets import generalised
-    from ..checks import support
+    from ..checks import parse_support
     from ..exact import rules as find, threshold_of_rules
 
     say_when_compiling()
@@ -261,7 +261,7 @@ def rules(
             raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
         patterns = _patterns(file)
         if min_support is not None:
-            patterns = patterns.where(min_support=float(support(min_support)))
+            patterns = patterns.where(min_support=float(parse_support(min_support)))
         if min_count is not None:
             patterns = patterns.where(min_count=min_count)
         known: Patterns | AnyBaskets = patterns

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
-from ..errors import DiscreetError, MisuseError, word
+from ..errors import DiscreetError, MisuseError, quote_word
 from ._groups import ReadingOptions, Writing, check_page
 from ._output import emit, has_file_beside
 from ._replacing import check_replaceable
@@ -61,7 +61,7 @@ class Delivery:
 
     def check(self, segments: Iterable[Item]) -> None:
         """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
-        from ..atomic_write import check_place, is_special
+        from ..atomic_write import check_output_path, is_special
         from ..results import beside_table
 
         if self.report is not None:
@@ -88,7 +88,7 @@ class Delivery:
                 raise MisuseError(f"{place} cannot hold both the result and the report: give two names.")
             taken.add(place.resolve())
             check_replaceable(place)
-            check_place(place)
+            check_output_path(place)
 
     def paid(self, receipt: Receipt) -> None:
         """Keep the receipt: whatever fails from now on, it is told."""
@@ -101,7 +101,7 @@ class Delivery:
             yield
         except KeyboardInterrupt:
             paid = self._receipt or (
-                f" `discreet ledger show {word(self.ledger)}` says what was paid." if self.ledger else ""
+                f" `discreet ledger show {quote_word(self.ledger)}` says what was paid." if self.ledger else ""
             )
             raise Interrupted(f"interrupted; {self._written}.{paid}") from None
         except _Undelivered:
@@ -157,17 +157,17 @@ class Delivery:
         if list(done) == [_ALL]:
             done[_ALL].save(self.report, title=self.title)
         else:
-            from ..atomic_write import written
+            from ..atomic_write import open_replacement
             from ..report import SegmentPage, overview
 
             pages = []
             for segment, made in done.items():
                 place = _beside(self.report, named[segment])
-                with written(place) as stream:
+                with open_replacement(place) as stream:
                     up = (quote(self.report.name), self.title)
                     stream.write(made.report(title=f"{self.title}: {segment}", up=up).encode())
                 pages.append(SegmentPage(str(segment), quote(place.name), made.patterns))
-            with written(self.report) as stream:
+            with open_replacement(self.report) as stream:
                 stream.write(overview(pages, self.title).encode())
         say(f"report written to {self.report}", err=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 from ..errors import MisuseError
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._replacing import check_replaceable
 from ._terminal import console
 
@@ -33,14 +33,14 @@ def demo(people: int, seed: int, keep: str | None) -> None:
         Path(keep).mkdir(parents=True, exist_ok=True)
         _show(people, seed, Path(keep), kept=True)
         return
-    with passing_folder("demo-") as folder:
+    with make_temporary_directory("demo-") as folder:
         _show(people, seed, folder, kept=False)
 
 
 def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
 
     from .. import mine, read, release as publish
-    from ..atomic_write import written
+    from ..atomic_write import open_replacement
     from ..baskets import groceries_catalogue, groceries_rows
     from ..results import headline, table
 
@@ -68,7 +68,7 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
         if not (name in data and (folder / name).is_file() and (folder / name).read_bytes() == data[name]):
             check_replaceable(folder / name)
     for name, content in data.items():
-        with written(folder / name) as stream:
+        with open_replacement(folder / name) as stream:
             stream.write(content)
     buyers = len(rows["customer"].unique())
     step(

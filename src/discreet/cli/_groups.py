@@ -200,7 +200,7 @@ class PlainReporting(Reporting):
 
 def check_page(path: Path) -> None:
     """Refuse a place for a page that has another suffix, or that cannot be written to."""
-    from ..atomic_write import check_place as check_writable
+    from ..atomic_write import check_output_path as check_writable
     from ..results import is_page
 
     if not is_page(path):

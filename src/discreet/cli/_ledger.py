@@ -161,7 +161,7 @@ def export(
     anchor: AnchorOption = None,
 ) -> None:
     """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
-    from ..atomic_write import written
+    from ..atomic_write import open_replacement
     from ..privacy.ledger import Ledger
 
     ledger = Ledger.open(path, anchor=anchor)
@@ -176,7 +176,7 @@ def export(
     if str(output.absolute()) in (anchor, ledger.state().anchor):
         raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
     check_replaceable(output)
-    with written(output) as stream:
+    with open_replacement(output) as stream:
         ledger.export(stream, chosen)
 
 

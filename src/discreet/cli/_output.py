@@ -39,7 +39,7 @@ def check(form: Chosen | None, output: Path | None, *, pictures: bool = False) -
                     "or a pipe."
                 )
         return form or "table"
-    from ..atomic_write import check_place, is_special
+    from ..atomic_write import check_output_path, is_special
     from ..results import beside_table
 
     suffix = suffix_of(output)
@@ -53,10 +53,10 @@ def check(form: Chosen | None, output: Path | None, *, pictures: bool = False) -
     if form in ROW_FORMATS:
         ROW_FORMATS[form].check_installed()
     check_replaceable(output)
-    check_place(output)
+    check_output_path(output)
     if has_file_beside(form) and not is_special(output):
         check_replaceable(beside_table(output))
-        check_place(beside_table(output))
+        check_output_path(beside_table(output))
     return form
 
 
@@ -92,12 +92,12 @@ def emit(result: Result, form: Chosen, output: Path | None) -> None:
 
 def write_text(text: str, output: Path | None) -> None:
     """Write a text for programs to a file, or to standard output."""
-    from ..results import written
+    from ..atomic_write import open_replacement
 
     if output is None:
         typer.echo(text)
         return
-    with written(output) as stream:
+    with open_replacement(output) as stream:
         stream.write(f"{text}\n".encode())
 
 
@@ -128,8 +128,8 @@ def _picture(result: Result) -> str:
 def _plain(result: Result) -> str:
     """Return all rows of a result as text for people: names of items are whole."""
     from ..results import PIPED, Patterns, Rules, table
-    from ..wording import text_of
+    from ..wording import render_text
 
     if not isinstance(result, Patterns | Rules):
         return repr(result)
-    return text_of(table(result, rows=len(result)), width=PIPED)
+    return render_text(table(result, rows=len(result)), width=PIPED)

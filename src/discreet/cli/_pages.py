@@ -55,9 +55,9 @@ def report(
     place = file.with_suffix(".html") if output is None else output
     check_page(place)
     made = _page(file, title)
-    from ..atomic_write import written
+    from ..atomic_write import open_replacement
 
-    with written(place) as stream:
+    with open_replacement(place) as stream:
         stream.write(made.encode())
     say(f"report written to {place}", err=True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ..checks import UNBOUNDED, span
+from ..checks import MAX_LENGTH, parse_lengths
 from ._terminal import say
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def lengths_of(text: str | None) -> tuple[int, int | None] | None:
     """Return the least and the most items of a pattern, of a text such as 3, 2-4 or 2-."""
     if text is None:
         return None
-    least, most = span(text)
-    return least, None if most == UNBOUNDED else most
+    least, most = parse_lengths(text)
+    return least, None if most == MAX_LENGTH else most
 
 
 def items_of(text: str | None) -> list[Item] | str | int | None:

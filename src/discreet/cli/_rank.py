@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InputError, MisuseError, word
+from ..errors import InputError, MisuseError, quote_word
 from ..publish import RankQuestion
 from ._asking import QuestionOptions, question_options
 from ._delivery import Delivery
@@ -81,7 +81,7 @@ def rank(
         if account is None:
             raise
         # Whether it was paid by then, and whether the labels were shown, the ledger and the terminal say.
-        raise Interrupted(f"interrupted. `discreet ledger show {word(ledger)}` says what was paid.") from None
+        raise Interrupted(f"interrupted. `discreet ledger show {quote_word(ledger)}` says what was paid.") from None
 
 
 def _column(file: Path, label: str, score: str) -> dict[str, str]:

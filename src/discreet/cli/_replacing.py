@@ -14,7 +14,7 @@ import re
 from contextvars import ContextVar
 from pathlib import Path
 
-from ..errors import MisuseError, word
+from ..errors import MisuseError, quote_word
 from ..protected import check_unprotected
 from ..results import FORMATS, LOOKED_AT
 
@@ -64,7 +64,7 @@ def check_replaceable(path: Path) -> None:
     if not replacing_allowed() and path.is_file() and not _is_ours(path):
         raise MisuseError(
             f"{path} holds something that discreet did not write: nothing was changed. Write to another file, or add "
-            f"--force to replace {word(path)}."
+            f"--force to replace {quote_word(path)}."
         )
 
 

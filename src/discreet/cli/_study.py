@@ -263,10 +263,10 @@ def results(
     writing: Writing,
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
-    from ..checks import part
+    from ..checks import parse_share
     from ..results import rows_of_text
 
-    part("assume_malicious", assume_malicious or "0")  # before anybody is asked
+    parse_share("assume_malicious", assume_malicious or "0")  # before anybody is asked
     with _operator(place, token, store) as operator:
         text = operator.result(name, assume_malicious or "0")
     writing.write(rows_of_text(text))
@@ -285,9 +285,9 @@ def export(
     assume_malicious: given.AssumeMalicious = None,
 ) -> None:
     """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
-    from ..checks import part
+    from ..checks import parse_share
 
-    part("assume_malicious", assume_malicious or "0")  # before anybody is asked
+    parse_share("assume_malicious", assume_malicious or "0")  # before anybody is asked
     if output is not None:
         check_replaceable(output)
     with _operator(place, token, store) as operator:
@@ -349,7 +349,7 @@ def token(
 
     They are shown once. Whoever has a participant's token can send one report; give each to one person.
     """
-    from ..atomic_write import written
+    from ..atomic_write import open_replacement
 
     if (study is not None) + bool(scopes) + listed + (revoked is not None) != 1:
         raise MisuseError(
@@ -373,5 +373,5 @@ def token(
         for one in made:
             say(one)
         return
-    with written(output, private=True) as stream:
+    with open_replacement(output, private=True) as stream:
         stream.write("".join(f"{one}\n" for one in made).encode())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..wording import hook, printable
+from ..wording import build_render_hook, printable
 from ._run import unheard
 
 if TYPE_CHECKING:
@@ -76,5 +76,5 @@ def console(*, stderr: bool = False, highlight: bool = False, width: int | None 
             unheard()
 
     made = Ours(highlight=highlight, stderr=stderr, width=width)
-    made.push_render_hook(hook())
+    made.push_render_hook(build_render_hook())
     return made

@@ -22,7 +22,7 @@ from ._terminal import say
 def warmup(shared: Path | None = None) -> None:
     """Run small jobs through all compiled code, compile what they used, and say how long it took."""
     from ..kernels import cache_directory, enabled
-    from ..temporary import passing_folder
+    from ..temporary import make_temporary_directory
 
     if not enabled():
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
@@ -34,7 +34,7 @@ def warmup(shared: Path | None = None) -> None:
     if shared is not None and place is None:
         raise MisuseError(f"{shared} cannot be written, or others can change it; name a folder that is yours alone.")
     with ProgressBar("compiling") as bar:
-        with passing_folder("warmup-") as folder:
+        with make_temporary_directory("warmup-") as folder:
             wanted = _used(folder)
         if place is not None:
             _compile(wanted, bar)
@@ -53,10 +53,10 @@ def warmup(shared: Path | None = None) -> None:
 def compile_in_background(place: str) -> None:
     """Compile the same forms as `warmup` without a word, one after the other; the whole life of a process."""
     from ..kernels import background
-    from ..temporary import passing_folder
+    from ..temporary import make_temporary_directory
 
     def missing() -> list[tuple[str, str, str]]:
-        with passing_folder("warmup-") as folder:
+        with make_temporary_directory("warmup-") as folder:
             return _used(folder)
 
     background.compile_missing(place, missing)

@@ -22,7 +22,7 @@ from ..auditing import Attempt, Holding, Verdict, audit, crowd
 from ..local.device import QuestionText, Seen, StudyText, client, questions_of, ratio, study_of
 from ..local.oracle_steps import flatten_report
 from ..local.study import SeededWords, seed_of
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._collector import StudyCollector
 from ._reasons import COUNTED
 from ._serving import collector_in
@@ -87,7 +87,7 @@ class _Led:
         self.loss, self.why, self.answered = 0.0, "", _ROUNDS
         self.numbers = [SeededWords(seed_of(seed, "number"), at).take(4) for at in range(len(people))]
         self.done: set[int] = set()
-        with passing_folder() as folder:
+        with make_temporary_directory() as folder:
             collector = collector_in(Path(folder) / "study")
             try:
                 self._lead(collector)

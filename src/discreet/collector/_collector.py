@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import part
+from ..checks import parse_share
 from ..errors import ClusterError, DiscreetError, InputError, MisuseError
 from ..local.study import Ask, Outcome, asked
 from ..wording import number_of
@@ -671,6 +671,6 @@ class StudyCollector:
 def _part(given: Any) -> Fraction:
     """Return which part of the reports may be made up, as it was asked for."""
     try:
-        return part("assume_malicious", given)
+        return parse_share("assume_malicious", given)
     except MisuseError as error:
         raise RefusedRequest(Reason.MALFORMED, str(error)) from None

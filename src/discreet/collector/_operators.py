@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request
 
 from ..baskets import hidden, public_name, without_options
-from ..checks import part
+from ..checks import parse_share
 from ..errors import InputError, MisuseError
 from ..local.device import opener
 from ._collector import Adder, ClosedRounds, Scrubbed, StudyCollector
@@ -307,7 +307,7 @@ def _place(name: str, what: str) -> str:
 
 def _assuming(share: str) -> str:
     """Return the end of an address that asks about liars, or nothing where none are assumed."""
-    exact = part("assume_malicious", share)
+    exact = parse_share("assume_malicious", share)
     return f"?{urlencode({'assume_malicious': str(exact)})}" if exact else ""
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..atomic_write import written
+from ..atomic_write import open_replacement
 from ..errors import InputError, MisuseError
 from ..kernels import in_threads, threads
 from ..local import MeanOracle, Oracle, ReportColumns
@@ -125,10 +125,10 @@ def save_reports(folder: Path, ask: Ask, blocks: Iterable[Words]) -> int:
     except OSError as error:
         raise InputError(f"The folder {folder} cannot be used: {error.strerror}.") from None
     many, rows = 0, _rows(blocks, ask.oracle.codec.width)
-    with written(folder / ROUND, private=True) as stream:
+    with open_replacement(folder / ROUND, private=True) as stream:
         stream.write(f"{ask.text()}\n".encode())
     for number, first in enumerate(rows):
-        with written(folder / f"reports-{number:05d}.parquet", private=True) as stream:
+        with open_replacement(folder / f"reports-{number:05d}.parquet", private=True) as stream:
             many += _save(stream, first, rows)
     return many
 

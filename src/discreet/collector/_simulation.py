@@ -23,7 +23,7 @@ import numpy as np
 from ..baskets import Baskets, onto, resample
 from ..errors import DiscreetError, InputError
 from ..exact import checked_how
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._collector import SCOPES
 from ._crowd import save_people
 from ._operators import LocalOperator, RemoteOperator
@@ -98,7 +98,7 @@ def tried(
         checked_how(plan.pairs, crowd)  # a list of other items than the data have loses order and pairs
     plan = replace(plan, close="hand", simulated=True)
     with contextlib.ExitStack() as stack:
-        scratch = stack.enter_context(passing_folder())
+        scratch = stack.enter_context(make_temporary_directory())
         place = directory or scratch / "service"
         collector = collector_in(place, store)
         token = collector.add_operator(list(SCOPES), "simulation")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ..privacy import Budget, Meter, SealedEngine
 from ..registry import settle
 from ..results import Itemsets
@@ -73,21 +73,18 @@ class Mechanism(ABC):
     def check(self, problem: Problem, budget: Budget) -> None:
         """Refuse questions beyond this mechanism, from public values alone and before any spending."""
         if problem.top is not None and "top" not in self.answers:
-            raise MisuseError(
-                told(
-                    "{name} finds patterns over a threshold: give {min_support} or {min_count}, not {top}.",
-                    name=self.name,
-                )
+            raise MisuseError.format(
+                "{name} finds patterns over a threshold: give {min_support} or {min_count}, not {top}.", name=self.name
             )
         if problem.threshold is not None and "threshold" not in self.answers:
-            raise MisuseError(
-                told("{name} finds the top patterns: give {top}, not {min_support} or {min_count}.", name=self.name)
+            raise MisuseError.format(
+                "{name} finds the top patterns: give {top}, not {min_support} or {min_count}.", name=self.name
             )
         if self.delta is True and budget.pure:
-            raise MisuseError(told("{name} needs a delta over 0, such as {delta=1e-6}.", name=self.name))
+            raise MisuseError.format("{name} needs a delta over 0, such as {delta=1e-6}.", name=self.name)
         if self.delta is False and not budget.pure:
-            raise MisuseError(
-                told("{name} is a pure mechanism and makes no use of a delta: leave {delta} out.", name=self.name)
+            raise MisuseError.format(
+                "{name} is a pure mechanism and makes no use of a delta: leave {delta} out.", name=self.name
             )
 
     @abstractmethod

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import AnyBaskets, Baskets, Codes, Lineage, starts
-from ..checks import UNBOUNDED
+from ..checks import MAX_LENGTH
 from ..errors import LimitError, MisuseError
 from ..kernels import count_cells, count_in_columns, keep_smart, keep_some, number_equal, rows_holding, trim_columns
 from ..results import Itemsets
@@ -154,7 +154,7 @@ class ExactEngine(Engine):
 
     def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
         """Return the largest count of each size over the bound, and the bound: all sizes in one search."""
-        listed = self.above(floor - 1, 1, UNBOUNDED, rank)
+        listed = self.above(floor - 1, 1, MAX_LENGTH, rank)
         bound = max(floor, listed.bound)
         largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
         np.maximum.at(largest, listed.itemsets.sizes, listed.counts)

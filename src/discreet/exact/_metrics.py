@@ -44,8 +44,8 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..baskets import Item
-from ..checks import as_written
-from ..errors import MisuseError, told
+from ..checks import parse_number
+from ..errors import MisuseError
 
 if TYPE_CHECKING:
     from ..results import Rules
@@ -91,7 +91,7 @@ def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
     """
     counts = counts_of(patterns)
     if top is not None and top < 1:
-        raise MisuseError(told("{top} is {given}; it must be 1 or more.", given=top))
+        raise MisuseError.format("{top} is {given}; it must be 1 or more.", given=top)
     return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _sort_labels(itemset)))[:top]
 
 
@@ -348,9 +348,9 @@ def score(
     0.5
     """
     if (top is None) == (min_count is None):
-        raise MisuseError(told("Give what was asked for: {top=64} or {min_count=500}, one of the two."))
+        raise MisuseError.format("Give what was asked for: {top=64} or {min_count=500}, one of the two.")
     if slack is not None and min_count is None:
-        raise MisuseError(told("slack is measured around {min_count}: give {min_count} as well, or leave slack out."))
+        raise MisuseError.format("slack is measured around {min_count}: give {min_count} as well, or leave slack out.")
     true_counts, estimates = _select_lengths(counts_of(truth), lengths), _select_lengths(counts_of(found), lengths)
     if top is not None:
         estimates = {itemset: estimates[itemset] for itemset in ranked(estimates, top)}
@@ -450,18 +450,15 @@ def _select_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Co
         return counts
     min_length, max_length = (lengths, lengths) if isinstance(lengths, int) else lengths
     if not 1 <= min_length <= max_length:
-        raise MisuseError(
-            told(
-                "{lengths} is {given!r}; give one number such as 2, or the smallest and the largest: (2, 5).",
-                given=lengths,
-            )
+        raise MisuseError.format(
+            "{lengths} is {given!r}; give one number such as 2, or the smallest and the largest: (2, 5).", given=lengths
         )
     return {itemset: count for itemset, count in counts.items() if min_length <= len(itemset) <= max_length}
 
 
 def _to_fraction(value: float) -> Fraction:
     # The decimal as written: 1.15 * 100 must be 115, or a count equal to a bound falls on the wrong side of the bound.
-    number = as_written(value)
+    number = parse_number(value)
     if number is None:
         raise MisuseError(f"{value!r} is not a number that counts can be compared with.")
     return Fraction(number)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..baskets import Baskets, check_apart, generalised, one_each, starts, take_rows
-from ..checks import UNBOUNDED, is_whole, positive, several, span, support
-from ..errors import MisuseError, named, told
+from ..checks import MAX_LENGTH, is_whole, parse_items, parse_lengths, parse_positive, parse_support
+from ..errors import MisuseError, build_message, name_options
 from ..results import Itemsets, OneEach, Patterns, rules as rules_among
-from ..wording import hinted
+from ..wording import hint_keywords
 from ._engine import engine_of
 from ._query import Supports
 from ._search import Kind, Progress, SearchBounds
@@ -30,7 +30,7 @@ Lengths: TypeAlias = int | tuple[int, int | None]
 _TRIMMED_LENGTH = 3
 
 
-@hinted
+@hint_keywords
 def mine(
     baskets: Baskets | Any,
     *,
@@ -107,15 +107,15 @@ def mine(
             "itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind
         )
         return _count_itemsets(data, itemsets)
-    min_length, max_length = (1, UNBOUNDED) if lengths is None else span(lengths)
+    min_length, max_length = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
     if kind not in ("all", "closed", "maximal"):
-        raise MisuseError(told("{kind} is 'all', 'closed' or 'maximal', not {given!r}.", given=kind))
+        raise MisuseError.format("{kind} is 'all', 'closed' or 'maximal', not {given!r}.", given=kind)
     if kind == "maximal" and top is not None:
-        raise MisuseError(
-            told("Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}.")
+        raise MisuseError.format(
+            "Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}."
         )
     count = _check_threshold(data, min_support, min_count, top)
-    prefix, allowed = _constraints(data, several(contains, "contains"), several(excludes, "excludes"))
+    prefix, allowed = _constraints(data, parse_items(contains, "contains"), parse_items(excludes, "excludes"))
     allowed = _restrict_to_long_baskets(data, prefix, allowed, count, min_length)
     if allowed is not None and not len(allowed) and min_length > len(prefix):
         return _make_empty_patterns(data)
@@ -124,9 +124,9 @@ def mine(
         count=count,
         least=min_length - fixed,
         most=max_length - fixed,
-        limit=positive("limit", limit),
+        limit=parse_positive("limit", limit),
         kind=kind,
-        top=0 if top is None else positive("top", top),
+        top=0 if top is None else parse_positive("top", top),
     )
     offsets, codes, counts = engine_of(data).search(bounds, allowed=allowed, prefix=prefix, progress=progress)
     return Patterns(
@@ -140,7 +140,7 @@ def mine(
     )
 
 
-@hinted
+@hint_keywords
 def rules(
     baskets: Baskets | Any,
     *,
@@ -218,12 +218,12 @@ def _find_mined_lengths(
     baskets: AnyBaskets, lengths: Lengths, min_support: Any, min_count: Any
 ) -> tuple[int, int | None]:
     """Return the lengths of the patterns to mine for rules of some lengths: shorter patterns measure the rules."""
-    min_length, max_length = span(lengths)
+    min_length, max_length = parse_lengths(lengths)
     count = _check_threshold(baskets, min_support, min_count, None)
     possible_items = _restrict_to_long_baskets(baskets, np.empty(0, np.int32), None, count, min_length)
     # If no pattern is as long as the rules, no rule is measured: all shorter patterns may be too many to list.
     shortest = 1 if possible_items is None or len(possible_items) else min_length
-    return shortest, None if max_length == UNBOUNDED else max_length
+    return shortest, None if max_length == MAX_LENGTH else max_length
 
 
 def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
@@ -240,11 +240,9 @@ def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
 def threshold_of_rules(min_support: object, min_count: object) -> None:
     """Check that there is exactly one threshold for rules, before data are read."""
     if (min_support is None) == (min_count is None):
-        raise MisuseError(
-            told(
-                "Say how many people must hold the items of a rule by one of {min_support} (a fraction of people) or "
-                "{min_count} (a number of people)."
-            )
+        raise MisuseError.format(
+            "Say how many people must hold the items of a rule by one of {min_support} (a fraction of people) or "
+            "{min_count} (a number of people)."
         )
 
 
@@ -255,43 +253,39 @@ def _check_threshold(baskets: AnyBaskets, min_support: Any, min_count: Any, top:
         if value is not None
     ]
     if len(given_names) != 1:
-        raise MisuseError(
-            told(
-                "Say which patterns are wanted by exactly one of {min_support} (a fraction of people), {min_count} (a "
-                "number of people), {top} (how many patterns) or {itemsets} (count just these); {those} given.",
-                those=told("{several} were", several=named(*given_names)) if given_names else "none of them was",
-            )
+        raise MisuseError.format(
+            "Say which patterns are wanted by exactly one of {min_support} (a fraction of people), {min_count} (a "
+            "number of people), {top} (how many patterns) or {itemsets} (count just these); {those} given.",
+            those=build_message("{several} were", several=name_options(*given_names))
+            if given_names
+            else "none of them was",
         )
     if top is not None:
-        positive("top", top)
+        parse_positive("top", top)
         return 1
     if min_count is not None:
         return _count_threshold(min_count, len(baskets))
     # `support` is an exact fraction: 0.07 of 100 people are 7, and never 8 by a rounding error. A count of 0 would
     # admit every itemset.
-    return max(1, ceil(support(min_support) * len(baskets)))
+    return max(1, ceil(parse_support(min_support) * len(baskets)))
 
 
 def _count_threshold(min_count: Any, people: int) -> int:
     if not is_whole(min_count):
-        hint = told("; for a fraction of people write {min_support=given}", given=min_count)
-        raise MisuseError(
-            told(
-                "{min_count} is a whole number of people; {given!r} was given{hint}.",
-                given=min_count,
-                hint=hint if isinstance(min_count, float) else "",
-            )
+        hint = build_message("; for a fraction of people write {min_support=given}", given=min_count)
+        raise MisuseError.format(
+            "{min_count} is a whole number of people; {given!r} was given{hint}.",
+            given=min_count,
+            hint=hint if isinstance(min_count, float) else "",
         )
     if min_count < 1:
-        raise MisuseError(told("{min_count} is a number of people, at least 1; {given} was given.", given=min_count))
+        raise MisuseError.format("{min_count} is a number of people, at least 1; {given} was given.", given=min_count)
     if min_count > people > 0:
-        raise MisuseError(
-            told(
-                "{min_count} is {given:,}, but there are only {there:,} people: no pattern can reach it. "
-                "Give at most {there:,}.",
-                given=min_count,
-                there=people,
-            )
+        raise MisuseError.format(
+            "{min_count} is {given:,}, but there are only {there:,} people: no pattern can reach it. "
+            "Give at most {there:,}.",
+            given=min_count,
+            there=people,
         )
     return int(min_count)
 
@@ -302,11 +296,9 @@ def _constraints(baskets: AnyBaskets, contains: list[Item], excludes: list[Item]
     prefix, excluded_codes = np.unique(vocabulary.codes(contains)), vocabulary.codes(excludes)
     contradictions = sorted(set(contains) & set(excludes), key=str)
     if contradictions:
-        raise MisuseError(
-            told(
-                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.",
-                label=contradictions[0],
-            )
+        raise MisuseError.format(
+            "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.",
+            label=contradictions[0],
         )
     if not len(prefix) and not len(excluded_codes):
         return prefix, None
@@ -380,9 +372,9 @@ def _make_empty_patterns(baskets: AnyBaskets) -> Patterns:
 
 
 def _count_itemsets(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
-    sets = [np.unique(baskets.vocabulary.codes(several(itemset, "itemsets"))) for itemset in itemsets]
+    sets = [np.unique(baskets.vocabulary.codes(parse_items(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
-        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
+        raise MisuseError.format("{itemsets} has an empty itemset: everyone holds it. Leave it out.")
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     counts = engine_of(baskets).answer(Supports(Itemsets(offsets, codes)))
@@ -400,4 +392,6 @@ def _count_itemsets(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> 
 def _check_exclusive(name: str, **options: Any) -> None:
     given_names = [option for option, value in options.items() if value is not None]
     if given_names:
-        raise MisuseError(told("{several} exclude each other: give one of them.", several=named(name, *given_names)))
+        raise MisuseError.format(
+            "{several} exclude each other: give one of them.", several=name_options(name, *given_names)
+        )

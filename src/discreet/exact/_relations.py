@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Baskets, Codes, Offsets, on_this_machine, starts
-from ..checks import positive
-from ..errors import MisuseError, told
+from ..checks import parse_positive
+from ..errors import MisuseError
 from ..kernels import count_chains, in_threads, pairs_after, pairs_given, pairs_together
 from ..results import How as How, Itemsets, Rules
-from ..wording import hinted
+from ..wording import hint_keywords
 
 # The code of a pair, rank * width + rank, must fit 31 bits: floor(sqrt(2**31)) = 46340.
 MOST_ITEMS = 46_340
@@ -40,15 +40,12 @@ def checked_how(how: Any, baskets: Baskets) -> How:
     if how not in ("given", "after", "together"):
         raise MisuseError(f"A relation is 'given', 'after' or 'together'; {how!r} was given.")
     if how == "given" and baskets.pairs is None:
-        raise MisuseError(
-            told("These data have no pairs: read them with {pair=}, two columns of items; or use 'together'.")
+        raise MisuseError.format(
+            "These data have no pairs: read them with {pair=}, two columns of items; or use 'together'."
         )
     if how == "after" and baskets.sequences is None:
-        raise MisuseError(
-            told(
-                "These data have no order: read them with {time=}, a column of times, or {ordered=True}; "
-                "or use 'together'."
-            )
+        raise MisuseError.format(
+            "These data have no order: read them with {time=}, a column of times, or {ordered=True}; or use 'together'."
         )
     return how  # type: ignore[no-any-return]
 
@@ -153,7 +150,7 @@ def usual_how(baskets: Baskets) -> How:
     return "given" if baskets.pairs is not None else "after" if baskets.sequences is not None else "together"
 
 
-@hinted
+@hint_keywords
 def relations(
     baskets: Baskets | Any,
     *,
@@ -203,20 +200,18 @@ def relations(
     data = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
     baskets = data.merged_people()
     how = checked_how(usual_how(baskets) if how is None else how, baskets)
-    positive("support", support)
-    positive("top", top)
+    parse_positive("support", support)
+    parse_positive("top", top)
     if longest not in (2, 3):
         raise MisuseError(f"longest is 2 or 3, the items of a relation at most; {longest!r} was given.")
     counts = baskets.item_counts
-    item_count = baskets.items if items is None else min(positive("items", items), baskets.items)
+    item_count = baskets.items if items is None else min(parse_positive("items", items), baskets.items)
     max_items = MOST_ITEMS if longest == 2 else MOST_CHAINED
     if item_count > max_items:
-        raise MisuseError(
-            told(
-                "Relations are counted among up to {limit_is:,} items; there are {many:,}: give {items=64}.",
-                limit_is=max_items,
-                many=item_count,
-            )
+        raise MisuseError.format(
+            "Relations are counted among up to {limit_is:,} items; there are {many:,}: give {items=64}.",
+            limit_is=max_items,
+            many=item_count,
         )
     # A stable sort breaks ties by code, so that equal data give equal relations.
     order = np.argsort(-counts, kind="stable")[:item_count].astype(np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Lineage, starts
-from ..errors import LimitError, told
+from ..errors import LimitError
 from ..kernels import counting, in_threads, row_layout, threads
 
 I32: TypeAlias = NDArray[np.int32]
@@ -168,8 +168,8 @@ def lay_out(rows: RowLayout, labels: I32) -> tuple[Ranks, I32, I64]:
     rank = narrow(ranks_of(labels, len(rows.allowed)), len(labels))
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
     if len(flat) > np.iinfo(np.int32).max:
-        raise LimitError(
-            told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
+        raise LimitError.format(
+            "These baskets hold more items in all than can be mined at once: cap them with {max_items=}."
         )
 
     def lay(piece: tuple[int, int]) -> tuple[int, int]:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import starts
-from ..checks import LARGEST
-from ..errors import LimitError, Message, told
+from ..checks import MAX_COUNT
+from ..errors import LimitError, Message, build_message
 from ..kernels import assemble, counting, in_threads, mining, split_rows, threads
 from ..results import Itemsets
 from ._rows import RowLayout, by_count, largest, lay_out, narrow, ranks_of
@@ -174,7 +174,7 @@ def count_of_rank(rows: RowLayout, rank: int, least: int, most: int, work: int) 
     The count is at least that of rank `work`, a larger rank, among patterns of 1 to `most` items: this bounds the
     search for long patterns. Ties are counted and not listed.
     """
-    bounds = SearchBounds(count=1, least=least, most=most, limit=LARGEST, top=rank, work=work)
+    bounds = SearchBounds(count=1, least=least, most=most, limit=MAX_COUNT, top=rank, work=work)
     bounds = _raise_threshold(rows, bounds)
     return _mine_records(rows, rows.frequent(bounds.count), bounds, None)[1] - 1
 
@@ -275,10 +275,12 @@ def too_many(bounds: SearchBounds) -> Message:
     """Return the message for more patterns than the limit, with advice."""
     subject = "patterns" if bounds.kind == "all" else f"candidates for {bounds.kind} patterns"
     if bounds.top:
-        advice = told("Ask for fewer ({top=}), for shorter ones ({lengths=}), or raise {limit=}")
+        advice = build_message("Ask for fewer ({top=}), for shorter ones ({lengths=}), or raise {limit=}")
     else:
-        advice = told("Raise {min_count} or {min_support}, ask for shorter ones ({lengths=}), or raise {limit=}")
-    return told(
+        advice = build_message(
+            "Raise {min_count} or {min_support}, ask for shorter ones ({lengths=}), or raise {limit=}"
+        )
+    return build_message(
         "There are more than {allowed:,} {what}. {ask} if memory allows.",
         allowed=bounds.limit,
         what=subject,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import expm1, lgamma, log, log1p
 
 from ..baskets import Unit
-from ..checks import positive
+from ..checks import parse_positive
 from ..errors import MisuseError
 from ..privacy import exact
 from ..wording import number_of
@@ -119,7 +119,7 @@ def least_epsilon_of_short(
     0.52
     """
     _check(items, threshold, slack, doubt)
-    longest, half = min(positive("longest", longest), items), max(1, items // 2)
+    longest, half = min(parse_positive("longest", longest), items), max(1, items // 2)
     best, parts = 0.0, 0
     # The logarithm is concave in the size, so its share of one part rises to the best one and falls from there on.
     while parts * longest < half:
@@ -147,7 +147,7 @@ def sufficient_epsilon(
     """
     _check(items, threshold, slack, doubt)
     missed = -expm1(log(1 - doubt) / items)
-    return -float(min(positive("longest", longest), items)) * log(missed) / (slack * threshold)
+    return -float(min(parse_positive("longest", longest), items)) * log(missed) / (slack * threshold)
 
 
 def _added(threshold: int, slack: float) -> float:
@@ -161,8 +161,8 @@ def _added(threshold: int, slack: float) -> float:
 
 
 def _check(items: int, threshold: int, slack: float, doubt: float) -> None:
-    positive("items", items)
-    positive("threshold", threshold)
+    parse_positive("items", items)
+    parse_positive("threshold", threshold)
     for name, value in (("slack", slack), ("doubt", doubt)):
         if not 0 < value < 1:
             raise MisuseError(f"{name} lies between 0 and 1; {value!r} was given.")

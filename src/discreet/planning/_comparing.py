@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
 from ..baskets import Baskets, Item
-from ..checks import is_whole, positive
-from ..errors import DiscreetError, Message, MisuseError, named, told
+from ..checks import is_whole, parse_positive
+from ..errors import DiscreetError, Message, MisuseError, name_options
 from ..exact import WantedPatterns
 from ..privacy import Relation, exact, shown
 from ..publish import Case, Keywords, Question, asks, cases_of, everyone
@@ -104,7 +104,7 @@ def compare(
     >>> sorted(row.mechanism for row in found), found.private
     (['auto', 'bases'], False)
     """
-    run_count = positive("runs", runs)
+    run_count = parse_positive("runs", runs)
     budgets = _epsilons(epsilon)
     entries, refused = _entries(mechanisms)
     drawn = _seed(seed)
@@ -114,8 +114,9 @@ def compare(
     if baskets is None:
         for name, value in {**keywords.reading, "crowd": crowd}.items():
             if value is not None:
-                raise MisuseError(
-                    told("{option} is about data, and none were given: give them, or leave it out.", option=named(name))
+                raise MisuseError.format(
+                    "{option} is about data, and none were given: give them, or leave it out.",
+                    option=name_options(name),
                 )
         ground = imagined_ground(people, items, sizes, 1 if exponent is None else exponent, frequencies, drawn)
     else:
@@ -158,7 +159,7 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
     several = epsilon if isinstance(epsilon, Iterable) and not isinstance(epsilon, str) else [epsilon]
     budgets = sorted({exact(one, "epsilon") for one in several})
     if not budgets:
-        raise MisuseError(told("Say what may be spent: one {epsilon} or several, such as 0.5 and 1."))
+        raise MisuseError.format("Say what may be spent: one {epsilon} or several, such as 0.5 and 1.")
     return budgets
 
 
@@ -180,7 +181,7 @@ def _seed(seed: Any) -> int:
 
         return randbelow(1 << 32)
     if not is_whole(seed) or seed < 0:
-        raise MisuseError(told("{seed} is a whole number, 0 or more; {given!r} was given.", given=seed))
+        raise MisuseError.format("{seed} is a whole number, 0 or more; {given!r} was given.", given=seed)
     return int(seed)
 
 

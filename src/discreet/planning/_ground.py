@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..baskets import AnyBaskets, Baskets
-from ..checks import is_whole, positive
-from ..errors import MisuseError, named, told
+from ..checks import is_whole, parse_positive
+from ..errors import MisuseError, name_options
 from ..exact import Engine, LocalEngine, engine_of
 from ..privacy import exact
 from ..results import On
@@ -42,11 +42,9 @@ def ground_of(
     """Return the data as what is tried on, or people drawn from them."""
     for name, value in given.items():
         if value is not None:
-            raise MisuseError(
-                told(
-                    "{option} says what a made-up crowd is like: leave it out, or leave the data out.",
-                    option=named(name),
-                )
+            raise MisuseError.format(
+                "{option} says what a made-up crowd is like: leave it out, or leave the data out.",
+                option=name_options(name),
             )
     on: On = "data"
     notes: list[str] = []
@@ -56,7 +54,7 @@ def ground_of(
         if not isinstance(held, Baskets):
             raise MisuseError("People are drawn from baskets on this machine; these are in a cluster.")
         notes.append(f"{number_of(held.people, 'person', 'people')} were read, and {crowd:,} drawn from them.")
-        held, on = resample(held, positive("crowd", crowd), seed), "drawn"
+        held, on = resample(held, parse_positive("crowd", crowd), seed), "drawn"
     if items is None and not exact(delta, "delta"):
         items = "public"
         notes.append(
@@ -69,11 +67,9 @@ def ground_of(
 def imagined_ground(people: Any, items: Any, sizes: Any, exponent: Any, frequencies: Any, seed: int) -> Ground:
     """Return a crowd of public numbers."""
     if people is None or not is_whole(items):
-        raise MisuseError(
-            told(
-                "Give the data to try on; or say how many {people=} and {items=} there are, two numbers, and a crowd "
-                "is made up."
-            )
+        raise MisuseError.format(
+            "Give the data to try on; or say how many {people=} and {items=} there are, two numbers, and a crowd "
+            "is made up."
         )
     known = Known.of(items, sizes, exponent, frequencies, None)
     made = imagine(known.supports, known.sizes, known.chances, at_most("people", people, MOST_PEOPLE), seed)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..baskets import MOST_BASKETS
-from ..checks import is_whole, positive
-from ..errors import MisuseError, named, told
+from ..checks import is_whole, parse_positive
+from ..errors import MisuseError, name_options
 from ..privacy import exact
 from ..wording import number_of
 from ._crowd import F64, I64, MOST, sizes_of, zipf
@@ -72,8 +72,8 @@ def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any, baskets_each
             notes.append(f"Baskets are taken to have {mean:g} items each on average, as sizes were not given.")
         power = float(exact(exponent, "exponent"))
         if not 0 <= power <= 10:
-            raise MisuseError(
-                told("{exponent} is a number from 0 to 10, such as 1; {given} was given.", given=exponent)
+            raise MisuseError.format(
+                "{exponent} is a number from 0 to 10, such as 1; {given} was given.", given=exponent
             )
         supports = zipf(many, mean, power)
         words["exponent"] = power
@@ -114,13 +114,11 @@ def _each(given: Any) -> tuple[I64, F64]:
 
 
 def _not_each(given: Any) -> MisuseError:
-    return MisuseError(
-        told(
-            "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each "
-            "from 1 to {many:,}; {given} was given.",
-            many=_EACH,
-            given=given,
-        )
+    return MisuseError.format(
+        "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each "
+        "from 1 to {many:,}; {given} was given.",
+        many=_EACH,
+        given=given,
     )
 
 
@@ -129,8 +127,8 @@ def cap_of(max_baskets: Any, known: Known) -> int | None:
     if max_baskets is None:
         return None
     if known.each is None:
-        raise MisuseError(
-            told("{max_baskets} is for people with several baskets: say how many they have, {baskets_each=4}.")
+        raise MisuseError.format(
+            "{max_baskets} is for people with several baskets: say how many they have, {baskets_each=4}."
         )
     return at_most("max_baskets", max_baskets, MOST_BASKETS)
 
@@ -142,13 +140,11 @@ def _several(sizes: Any) -> bool:
 def _typical(sizes: Any, items: int) -> I64:
     listed = list(sizes)
     if not listed or not all(is_whole(size) and 0 <= size <= items for size in listed) or not any(listed):
-        raise MisuseError(
-            told(
-                "{sizes} is the mean size of a basket, such as 5, or a list of sizes from 0 to {many:,}, the number of "
-                "items, not all of them 0; {given!r:.80} was given.",
-                many=items,
-                given=listed,
-            )
+        raise MisuseError.format(
+            "{sizes} is the mean size of a basket, such as 5, or a list of sizes from 0 to {many:,}, the number of "
+            "items, not all of them 0; {given!r:.80} was given.",
+            many=items,
+            given=listed,
         )
     return np.array(listed, np.int64)
 
@@ -158,13 +154,10 @@ def _mean_size(sizes: Any, items: int) -> float:
         return min(_USUAL, items / 2)
     mean = float(exact(sizes, "sizes"))
     if not 0 < mean < items:
-        raise MisuseError(
-            told(
-                "{sizes} is the mean size of a basket, over 0 and below {many:,}, the number of items; {given} was "
-                "given.",
-                many=items,
-                given=sizes,
-            )
+        raise MisuseError.format(
+            "{sizes} is the mean size of a basket, over 0 and below {many:,}, the number of items; {given} was given.",
+            many=items,
+            given=sizes,
         )
     return mean
 
@@ -176,14 +169,12 @@ def _supports(frequencies: Any, items: int, unit: str) -> F64:
     )
     given = np.array(listed, np.float64) if numbers else np.empty(0)
     if not len(given) or not np.isfinite(given).all() or given.min() < 0 or not 0 < given.max() <= 1:
-        raise MisuseError(
-            told(
-                "{frequencies} is a list of the fractions of {unit} {that} hold each item, each from 0 to 1, and some "
-                "over 0; {given!r:.80} was given.",
-                unit=unit,
-                that="who" if unit == "people" else "that",
-                given=frequencies,
-            )
+        raise MisuseError.format(
+            "{frequencies} is a list of the fractions of {unit} {that} hold each item, each from 0 to 1, and some "
+            "over 0; {given!r:.80} was given.",
+            unit=unit,
+            that="who" if unit == "people" else "that",
+            given=frequencies,
         )
     if len(given) > items:
         raise MisuseError(f"There are {items:,} items, but {len(given):,} frequencies were given: leave some out.")
@@ -194,13 +185,11 @@ def _supports(frequencies: Any, items: int, unit: str) -> F64:
 
 def at_most(name: str, value: Any, most: int) -> int:
     """Return a whole number that somebody typed, if a forecast is made for so much."""
-    if positive(name, value) > most:
-        raise MisuseError(
-            told(
-                "{option} is at most {many:,} in a forecast; {given} was given.",
-                option=named(name),
-                many=most,
-                given=value,
-            )
+    if parse_positive(name, value) > most:
+        raise MisuseError.format(
+            "{option} is at most {many:,} in a forecast; {given} was given.",
+            option=name_options(name),
+            many=most,
+            given=value,
         )
     return int(value)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..baskets import table_onto
-from ..checks import LARGEST
-from ..errors import LimitError, MisuseError, told
+from ..checks import MAX_COUNT
+from ..errors import LimitError, MisuseError
 from ..exact import Engine, WantedPatterns, judged, listed_patterns, mine, tuples_of
 from ..local.study import expected
 from ..privacy import Meter
@@ -37,26 +37,22 @@ def wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
     threshold = case.question.top is None
     if case.question.top is not None:
         found = mine(case.baskets, top=case.question.top, **which)
-        last = round(int(found.counts.min(initial=LARGEST)) * scale)
+        last = round(int(found.counts.min(initial=MAX_COUNT)) * scale)
     else:
         people = round(len(case.baskets) * scale)
         last = case.question.min_count or max(1, ceil(case.question.min_support * people))
         try:
             found = mine(case.baskets, min_count=max(1, ceil(last / scale)), limit=_MOST, **which)
         except LimitError:
-            raise LimitError(
-                told(
-                    "More than {many:,} patterns lie over this threshold: ask for a larger one, for shorter patterns "
-                    "({lengths=}), or for the first of them ({top=}).",
-                    many=_MOST,
-                )
+            raise LimitError.format(
+                "More than {many:,} patterns lie over this threshold: ask for a larger one, for shorter patterns "
+                "({lengths=}), or for the first of them ({top=}).",
+                many=_MOST,
             ) from None
     if not len(found):
-        raise MisuseError(
-            told(
-                "Nobody in these data holds such a pattern, so there is nothing to find: ask for others, for a smaller "
-                "threshold, or give the list of items that is theirs ({items=})."
-            )
+        raise MisuseError.format(
+            "Nobody in these data holds such a pattern, so there is nothing to find: ask for others, for a smaller "
+            "threshold, or give the list of items that is theirs ({items=})."
         )
     counts = {one: round(count * scale) for one, count in zip(tuples_of(found), found.counts.tolist(), strict=True)}
     above = counts if threshold else {one: count for one, count in counts.items() if count > last}

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..checks import UNBOUNDED, as_written, span, support
-from ..errors import DiscreetError, Message, MisuseError, told
+from ..checks import MAX_LENGTH, parse_lengths, parse_number, parse_support
+from ..errors import DiscreetError, Message, MisuseError
 from ..exact import Universe
 from ..privacy import Budget, Neighbours, Relation, shown
 from ..registry import Entry, entry, mechanisms, protocols
-from ..wording import hinted
+from ..wording import hint_keywords
 from ._bounds import bounds
 from ._crowd import ImaginedCrowd, imagine
 from ._forecast import Forecast
@@ -36,7 +36,7 @@ _EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
 _FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
 
 
-@hinted
+@hint_keywords
 def plan(
     *,
     items: int,
@@ -111,29 +111,27 @@ def plan(
     True
     """
     if (epsilon is None) and (people is None):
-        raise MisuseError(told("Leave out {epsilon} or {people}, the one that is looked for, but not both."))
+        raise MisuseError.format("Leave out {epsilon} or {people}, the one that is looked for, but not both.")
     if (top is None) == (min_support is None):
-        raise MisuseError(
-            told(
-                "Say which patterns are wanted by exactly one of {top} (how many patterns) or {min_support} (a "
-                "fraction "
-                "of people); {those} given.",
-                those="both were" if top is not None else "none of them was",
-            )
+        raise MisuseError.format(
+            "Say which patterns are wanted by exactly one of {top} (how many patterns) or {min_support} (a "
+            "fraction "
+            "of people); {those} given.",
+            those="both were" if top is not None else "none of them was",
         )
     if side not in ("curator", "local", "both"):
-        raise MisuseError(told("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side))
+        raise MisuseError.format("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side)
     known = Known.of(items, sizes, exponent, frequencies, baskets_each)
-    least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
+    least, longest = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
     several = isinstance(epsilon, list | tuple)
     budgets = [Budget.of(1 if one is None else one, delta) for one in (epsilon if several else [epsilon])]
     if not budgets:
-        raise MisuseError(told("{epsilon} is an empty list: give one epsilon, or several."))
+        raise MisuseError.format("{epsilon} is an empty list: give one epsilon, or several.")
     asked = ForecastTask(
         top=None if top is None else at_most("top", top, _TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
-        longest=None if longest == UNBOUNDED else longest,
+        longest=None if longest == MAX_LENGTH else longest,
         budget=budgets[0],
         neighbours=Neighbours.typed(neighbours),
         max_baskets=cap_of(max_baskets, known),
@@ -177,13 +175,11 @@ class _Planner:
         """Return the forecast of one budget; where something is looked for, of what was found."""
         stage = _Stage.of(self.crowd, asked)
         if not stage.whole.itemsets:
-            raise MisuseError(
-                told(
-                    "Under this curve no pattern is as frequent as that: the most frequent item is held by "
-                    "{largest:.3g} of the {unit}. Ask for a smaller {min_support}, or state another curve.",
-                    largest=float(self.known.supports.max()),
-                    unit=self.crowd.baskets.unit,
-                )
+            raise MisuseError.format(
+                "Under this curve no pattern is as frequent as that: the most frequent item is held by "
+                "{largest:.3g} of the {unit}. Ask for a smaller {min_support}, or state another curve.",
+                largest=float(self.known.supports.max()),
+                unit=self.crowd.baskets.unit,
             )
         needed: dict[str, float | int | None] = {}
         what = self.looked_for
@@ -235,7 +231,7 @@ class _Planner:
         if not outlooks:
             why = refused.values()
             reasons = Message(" ".join(one.python for one in why), " ".join(one.typed for one in why))
-            raise MisuseError(told("None of them can answer this question. {reasons}", reasons=reasons))
+            raise MisuseError.format("None of them can answer this question. {reasons}", reasons=reasons)
         found = tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name)))
         return found, {name: str(why) for name, why in refused.items()}
 
@@ -279,11 +275,9 @@ class _Stage:
 def _runs(one: Entry, stage: _Stage, many: int = RUNS) -> list[Tried]:
     true = stage.true(one)
     if not true.itemsets:
-        raise MisuseError(
-            told(
-                "No pattern is expected in so large a part of the baskets that devices draw: ask for a smaller "
-                "{min_support} or {max_baskets}."
-            )
+        raise MisuseError.format(
+            "No pattern is expected in so large a part of the baskets that devices draw: ask for a smaller "
+            "{min_support} or {max_baskets}."
         )
     seeds = range(1 if _long(one) or _unlisted(one) else many)
     if one.what == "mechanism":
@@ -347,12 +341,10 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
     """Return what is forecast: those that are named, or all that find patterns on this side."""
     if names is not None:
         if isinstance(names, str):
-            raise MisuseError(
-                told(
-                    "{option} is a list of names, such as ['auto', 'svsm']; {given!r} was given.",
-                    option=Message("names", "--name"),
-                    given=names,
-                )
+            raise MisuseError.format(
+                "{option} is a list of names, such as ['auto', 'svsm']; {given!r} was given.",
+                option=Message("names", "--name"),
+                given=names,
             )
         found = [entry(name) for name in dict.fromkeys(names)]
         for one in found:
@@ -390,18 +382,15 @@ def _first(entries: list[Entry]) -> list[Entry]:
 def _fraction(value: Any) -> Fraction:
     """Return a fraction of people. What is said of other numbers names only what a forecast takes."""
     try:
-        return support(value)
+        return parse_support(value)
     except MisuseError:
-        number = as_written(value)
+        number = parse_number(value)
         percent = f" For {value} % write {float(number / 100):g}." if number is not None and 1 < number <= 100 else ""
         given = value if number is not None else f"{value!r:.60}"
-        raise MisuseError(
-            told(
-                "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {given} was "
-                "given.{percent}",
-                given=given,
-                percent=percent,
-            )
+        raise MisuseError.format(
+            "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {given} was given.{percent}",
+            given=given,
+            percent=percent,
         ) from None
 
 
@@ -409,20 +398,16 @@ def _check_enough(asked: ForecastTask, items: int) -> None:
     """Refuse to look for more patterns than there are."""
     longest = min(asked.longest or items, items)
     if asked.least > items:
-        raise MisuseError(
-            told(
-                "{lengths} asks for patterns of {asked:,} items or more, but there are only {there:,}.",
-                asked=asked.least,
-                there=items,
-            )
+        raise MisuseError.format(
+            "{lengths} asks for patterns of {asked:,} items or more, but there are only {there:,}.",
+            asked=asked.least,
+            there=items,
         )
     top = asked.top or 1
     there = Universe(items, asked.least, longest).up_to(top)
     if there < top:
-        raise MisuseError(
-            told(
-                "{top} is {given:,}, but there are only {there:,} patterns of these items: ask for fewer.",
-                given=top,
-                there=there,
-            )
+        raise MisuseError.format(
+            "{top} is {given:,}, but there are only {there:,} patterns of these items: ask for fewer.",
+            given=top,
+            there=there,
         )

@@ -11,8 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..checks import positive
-from ..errors import MisuseError, told
+from ..checks import parse_positive
+from ..errors import MisuseError
 from ..privacy import Budget, rounded_up, shown
 from ..privacy.sampling import intervals
 
@@ -44,14 +44,12 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     >>> shuffled(1, people=100, delta="1e-8")
     Fraction(1, 1)
     """
-    many = positive("people", people)
+    many = parse_positive("people", people)
     budget = Budget.of(epsilon, delta)
     if budget.pure:
-        raise MisuseError(
-            told(
-                "Shuffling gives an epsilon at a delta over 0, such as {delta=1e-8}; {given} was given.",
-                given=shown(budget.delta),
-            )
+        raise MisuseError.format(
+            "Shuffling gives an epsilon at a delta over 0, such as {delta=1e-8}; {given} was given.",
+            given=shown(budget.delta),
         )
     local = budget.epsilon
     if local > many.bit_length():  # e to the epsilon is far over n: no need to work it out

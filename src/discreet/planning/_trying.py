@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curator.steps import fit_rising
-from ..errors import LimitError, MisuseError, told
+from ..errors import LimitError, MisuseError
 from ..exact import Supports, mine
 from ..local.study import Learnt, Wanted, converse, scored_relations
 from ..privacy import Budget, Meter, Neighbours
@@ -104,12 +104,10 @@ def truth(crowd: ImaginedCrowd, asked: ForecastTask) -> CrowdTruth:
         try:
             found = mine(crowd.baskets, min_count=last, lengths=lengths, limit=_MOST)
         except LimitError:
-            raise LimitError(
-                told(
-                    "Under this curve more than {many:,} patterns are as frequent as that. Ask for a larger "
-                    "{min_support}, for shorter ones ({lengths=}), or for the first of them ({top=}).",
-                    many=_MOST,
-                )
+            raise LimitError.format(
+                "Under this curve more than {many:,} patterns are as frequent as that. Ask for a larger "
+                "{min_support}, for shorter ones ({lengths=}), or for the first of them ({top=}).",
+                many=_MOST,
             ) from None
     return CrowdTruth.of(found, last, crowd.counted)
 
@@ -256,11 +254,8 @@ def try_protocol(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: 
     plan = entry.make()
     top = len(true.itemsets) if asked.top is None else asked.top
     if asked.least > 2:
-        raise MisuseError(
-            told(
-                "{name} finds single items, or patterns of two items or more: {lengths} begins at 1 or 2.",
-                name=entry.name,
-            )
+        raise MisuseError.format(
+            "{name} finds single items, or patterns of two items or more: {lengths} begins at 1 or 2.", name=entry.name
         )
     listed = 0 if plan.unlisted else crowd.baskets.items
     wanted = Wanted(items=listed, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)

@@ -15,8 +15,8 @@ from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import Any
 
-from ..checks import as_written
-from ..errors import MisuseError, named, told
+from ..checks import parse_number
+from ..errors import MisuseError, name_options
 from ..results import RELATIONS, Relation as Relation, shown as shown
 from .sampling import intervals
 
@@ -49,26 +49,26 @@ class Neighbours(StrEnum):
         if value in tuple(cls):
             return cls(value)
         allowed = " or ".join(repr(relation.value) for relation in cls)
-        raise MisuseError(told("{neighbours} is {allowed}; {value!r} was given.", allowed=allowed, value=value))
+        raise MisuseError.format("{neighbours} is {allowed}; {value!r} was given.", allowed=allowed, value=value)
 
 
 def exact(value: Any, name: str) -> Fraction:
     """Return the exact value of a written number: 0.1 is one tenth, given as a float or as text."""
-    number = as_written(value) if not isinstance(value, str) or len(value) <= _MAX_LENGTH else None
+    number = parse_number(value) if not isinstance(value, str) or len(value) <= _MAX_LENGTH else None
     # A number such as 1e-999999999 would become a fraction of a thousand million digits.
     if isinstance(number, Decimal) and number and abs(number.adjusted()) > _MAX_LENGTH:
-        raise MisuseError(
-            told(
-                "{option} is a number between 10^-{digits} and 10^{digits}; {value!s:.60} was given.",
-                option=named(name),
-                digits=_MAX_LENGTH,
-                value=value,
-            )
+        raise MisuseError.format(
+            "{option} is a number between 10^-{digits} and 10^{digits}; {value!s:.60} was given.",
+            option=name_options(name),
+            digits=_MAX_LENGTH,
+            value=value,
         )
     if number is None:
         input_text = value if isinstance(value, str) and len(value) <= _MAX_LENGTH else f"{value!r:.60}"
-        raise MisuseError(
-            told("{option} is a number such as 1, 0.5 or 1/3; {given} was given.", option=named(name), given=input_text)
+        raise MisuseError.format(
+            "{option} is a number such as 1, 0.5 or 1/3; {given} was given.",
+            option=name_options(name),
+            given=input_text,
         )
     return Fraction(number)
 
@@ -97,16 +97,14 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:
-            raise MisuseError(
-                told("{epsilon} must be over 0, such as 0.5 or 1; {given} was given.", given=shown(self.epsilon))
+            raise MisuseError.format(
+                "{epsilon} must be over 0, such as 0.5 or 1; {given} was given.", given=shown(self.epsilon)
             )
         if not 0 <= self.delta < 1:
-            raise MisuseError(
-                told(
-                    "{delta} must be 0 or more and below 1, such as 1e-6, far below one over the number of people; "
-                    "{given} was given.",
-                    given=shown(self.delta),
-                )
+            raise MisuseError.format(
+                "{delta} must be 0 or more and below 1, such as 1e-6, far below one over the number of people; "
+                "{given} was given.",
+                given=shown(self.delta),
             )
 
     @property
@@ -118,8 +116,8 @@ class Budget:
     def rho(self) -> Fraction:
         """The zCDP loss that the budget covers; a pure budget has none and raises."""
         if self.pure:
-            raise MisuseError(
-                told("A budget without delta is kept in epsilon alone: give {delta=} to account by zCDP.")
+            raise MisuseError.format(
+                "A budget without delta is kept in epsilon alone: give {delta=} to account by zCDP."
             )
         return rho_for(self.epsilon, self.delta)
 
@@ -139,25 +137,21 @@ def serious(budget: Budget, really: bool, people: int | None = None) -> Budget:
     if really:
         return budget
     if budget.epsilon > ABSURD_EPSILON:
-        raise MisuseError(
-            told(
-                "{epsilon} is at most {most_seriously}: an epsilon of {given} lets one person's data make a result "
-                "e^{given} times likelier, which protects nobody. An epsilon of 1 is usual, less protects more. If it "
-                "is really meant, say so with {really=True}.",
-                most_seriously=ABSURD_EPSILON,
-                given=shown(budget.epsilon),
-            )
+        raise MisuseError.format(
+            "{epsilon} is at most {most_seriously}: an epsilon of {given} lets one person's data make a result "
+            "e^{given} times likelier, which protects nobody. An epsilon of 1 is usual, less protects more. If it "
+            "is really meant, say so with {really=True}.",
+            most_seriously=ABSURD_EPSILON,
+            given=shown(budget.epsilon),
         )
     if budget.delta > ABSURD_DELTA or (people and budget.delta * people > 1):
         bound = shown(ABSURD_DELTA) if budget.delta > ABSURD_DELTA else f"one over the number of people, {people:,}"
-        raise MisuseError(
-            told(
-                "{delta} is at most {bound}: with a delta of {given}, giving away the whole basket of somebody picked "
-                "at random would be allowed. Far below one over the number of people is usual, such as 1e-6. If it is "
-                "really meant, say so with {really=True}.",
-                bound=bound,
-                given=shown(budget.delta),
-            )
+        raise MisuseError.format(
+            "{delta} is at most {bound}: with a delta of {given}, giving away the whole basket of somebody picked "
+            "at random would be allowed. Far below one over the number of people is usual, such as 1e-6. If it is "
+            "really meant, say so with {really=True}.",
+            bound=bound,
+            given=shown(budget.delta),
         )
     return budget
 
@@ -221,7 +215,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     formula is then evaluated at that alpha, an exact fraction, in arithmetic that rounds up.
     """
     if not 0 < delta < 1:
-        raise MisuseError(told("{delta} must lie between 0 and 1; {given} was given.", given=shown(delta)))
+        raise MisuseError.format("{delta} must lie between 0 and 1; {given} was given.", given=shown(delta))
     if rho == 0:
         return Fraction(0)
     # Every alpha over 1 is valid, so that a rounding error of the search costs tightness only.

@@ -17,7 +17,7 @@ from typing import Any, Generic, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import LARGEST
+from ..checks import MAX_COUNT
 from ..errors import MisuseError
 from ..exact import Engine, Listed, Query, Truncation, Universe
 
@@ -201,7 +201,7 @@ class SealedEngine(_Sealed[Engine]):
         step = query.sensitivity(self.max_baskets).linf
         return SealedAnswer(unsealed(self).answer(query), step, query.monotone)
 
-    def above(self, bound: int | SealedAnswer, least: int, longest: int, limit: int = LARGEST) -> SealedList:
+    def above(self, bound: int | SealedAnswer, least: int, longest: int, limit: int = MAX_COUNT) -> SealedList:
         """Return the itemsets of `least` to `longest` items with more holders than the bound.
 
         The bound is public, or a single number under seal that one person raises by at most `max_baskets`. If there
@@ -213,7 +213,7 @@ class SealedEngine(_Sealed[Engine]):
         if isinstance(bound, int):
             listed = unsealed(self).above(bound, least, longest, limit)
             # With a limit the bound may have been raised because of the data: then it is no public floor.
-            return SealedList(listed, universe, bound if limit == LARGEST else None, max_itemsets, self.max_baskets)
+            return SealedList(listed, universe, bound if limit == MAX_COUNT else None, max_itemsets, self.max_baskets)
         if not bound.monotone or bound.step > self.max_baskets:
             raise MisuseError("A bound under seal is a number that one person raises no further than a count.")
         listed = unsealed(self).above(_single_number(bound), least, longest, limit)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..baskets import AnyBaskets, Codes, Lineage, numbering, recoded
-from ..checks import UNBOUNDED
+from ..checks import MAX_LENGTH
 from ..curator import Mechanism, Problem, settings_of
 from ..exact import lengths_for
 from ..results import Itemsets
@@ -158,10 +158,10 @@ class Case(OfQuestion):
         """Return the question to the mechanism: over the items that may be added to those every pattern has."""
         question, required_count = self.question, self.required_count
         if self.item_source == "mechanism":
-            item_count = UNBOUNDED  # the mechanism finds them; how many the data have must not show in the question
+            item_count = MAX_LENGTH  # the mechanism finds them; how many the data have must not show in the question
         min_length = max(1, question.min_length - required_count)
         top = None if question.top is None else question.top - self.required_is_pattern
-        max_length = UNBOUNDED if question.max_length is None else question.max_length - required_count
+        max_length = MAX_LENGTH if question.max_length is None else question.max_length - required_count
         if question.max_length is None and top is not None:
             max_length = lengths_for(max(top, 1), min_length)
         threshold = question.min_count

@@ -15,8 +15,8 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from ..checks import switch
-from ..errors import DiscreetError, MisuseError, told
+from ..checks import parse_switch
+from ..errors import DiscreetError, MisuseError
 from ..privacy import Budget, Meter, Neighbours, rho_for, shown
 from ..privacy.ledger import Price
 from ..privacy.sampling import Source, SystemSource
@@ -171,7 +171,7 @@ def entry_of(cases: Mapping[Item, Payable]) -> tuple[str, dict[str, Any]]:
 
 def pay(cost: Price, entry: tuple[str, Mapping[str, Any]], payer: Payer, baskets: AnyBaskets | None) -> Receipt:
     """Spend, and return the receipt. Without a ledger nothing is spent and nothing recorded."""
-    same_data = switch("same_data", payer.same_data)
+    same_data = parse_switch("same_data", payer.same_data)
     if payer.ledger is None:
         return Receipt()
     account, (name, parameters) = ledger_of(payer.ledger), entry
@@ -230,12 +230,9 @@ def ledger_of(given: Any) -> Ledger:
     if isinstance(given, Ledger):
         return given
     if not isinstance(given, str | PathLike):
-        raise MisuseError(
-            told(
-                "{ledger} is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was "
-                "given.",
-                given=given,
-            )
+        raise MisuseError.format(
+            "{ledger} is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given.",
+            given=given,
         )
     return Ledger(Path(given))
 

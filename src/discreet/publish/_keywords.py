@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypedDict, TypeVar
 from ..baskets import Item
 from ..curator import Mechanism
 from ..privacy import Relation
-from ..wording import check_words
+from ..wording import check_keywords
 from ._door import Observer, Payer
 from ._fields import field_entries, parameter_text, question_fields
 from ._question import PrivacyQuestion, Question
@@ -137,7 +137,7 @@ def asks(question: type[PrivacyQuestion], options: type) -> Callable[[Callable[P
 
         @wraps(function)
         def call(*args: P.args, **given: P.kwargs) -> R:
-            check_words(function.__name__, given, known)
+            check_keywords(function.__name__, given, known)
             for name in given:
                 if name not in known:
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")

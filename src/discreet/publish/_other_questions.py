@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from ..checks import positive, switch
-from ..errors import Message, MisuseError, named, told
+from ..checks import parse_positive, parse_switch
+from ..errors import Message, MisuseError, build_message, name_options
 from ..privacy import Budget, exact, shown
 from ._fields import told_field
 from ._question import SMALLEST_EPSILON, BasketQuestion, PrivacyQuestion, documented
@@ -27,9 +27,9 @@ class RelationQuestion(BasketQuestion):
     FIELDS
     """
 
-    top: int = told_field(told("The N relations most people have."), form="whole", metavar="N")
+    top: int = told_field(build_message("The N relations most people have."), form="whole", metavar="N")
     how: Any = told_field(
-        told(
+        build_message(
             "What makes a pair: {given}, {after} or {together}. Left out, given where the data have pairs, after where "
             "they have an order, else together.",
             given=Message("``'given'``", "given"),
@@ -39,14 +39,14 @@ class RelationQuestion(BasketQuestion):
         choices=("given", "after", "together"),
     )
     among: int = told_field(
-        told("Among the N most frequent items."), default=40, form="whole", metavar="N", shows_default=True
+        build_message("Among the N most frequent items."), default=40, form="whole", metavar="N", shows_default=True
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.top is None:
-            raise MisuseError(told("Say how many relations are wanted: {top=20}."))
-        self._set(top=positive("top", self.top), among=positive("among", self.among))
+            raise MisuseError.format("Say how many relations are wanted: {top=20}.")
+        self._set(top=parse_positive("top", self.top), among=parse_positive("among", self.among))
 
 
 @documented
@@ -57,16 +57,16 @@ class RankQuestion(PrivacyQuestion):
     FIELDS
     """
 
-    top: int = told_field(told("How many labels."), form="whole", metavar="N")
+    top: int = told_field(build_message("How many labels."), form="whole", metavar="N")
     sensitivity: Any = told_field(
-        told(
+        build_message(
             "By how much adding or removing one person can change any one score, at most. Nobody can tell that from "
             "the scores, so it has to be said. Scores are rounded down to thousandths of it."
         ),
         metavar="NUMBER",
     )
     labels: Any = told_field(
-        told(
+        build_message(
             "The public list of labels: {given}, or {public} for those of the scores. A label without a score has 0, "
             "and scores of others are left out.",
             given=Message("a list", "a file with one per line"),
@@ -75,7 +75,7 @@ class RankQuestion(PrivacyQuestion):
         metavar="FILE|public",
     )
     monotone: bool = told_field(
-        told(
+        build_message(
             "One person more never lowers a score (or never raises one), as with counts. Labels are then chosen with "
             "half the noise; scores have half the noise where a person is replaced."
         ),
@@ -83,7 +83,7 @@ class RankQuestion(PrivacyQuestion):
         form="flag",
     )
     mechanism: Literal["exponential", "laplace"] = told_field(
-        told(
+        build_message(
             "How labels are chosen: {exponential} picks one after the other, {laplace} adds noise to all scores and "
             "takes the largest.",
             exponential=Message("``'exponential'``", "exponential"),
@@ -94,7 +94,7 @@ class RankQuestion(PrivacyQuestion):
         shows_default=True,
     )
     counts: bool = told_field(
-        told("Publish noisy scores too, or spend all on choosing{false}.", false=Message(" (False)", "")),
+        build_message("Publish noisy scores too, or spend all on choosing{false}.", false=Message(" (False)", "")),
         default=True,
         form="switch",
         option="--scores/--no-scores",
@@ -104,73 +104,67 @@ class RankQuestion(PrivacyQuestion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.mechanism not in WAYS:
-            raise MisuseError(
-                told(
-                    "{mechanism} is {ways}; {given!r} was given.",
-                    ways=" or ".join(map(repr, WAYS)),
-                    given=self.mechanism,
-                )
+            raise MisuseError.format(
+                "{mechanism} is {ways}; {given!r} was given.", ways=" or ".join(map(repr, WAYS)), given=self.mechanism
             )
         for name in ("top", "sensitivity"):
             if getattr(self, name) is None:
-                raise MisuseError(told("A ranking needs {option}.", option=named(name)))
+                raise MisuseError.format("A ranking needs {option}.", option=name_options(name))
         sensitivity = exact(self.sensitivity, "sensitivity")
         if sensitivity <= 0:
-            raise MisuseError(
-                told(
-                    "{sensitivity} is by how much one person can change a score, over 0; {given} was given.",
-                    given=shown(sensitivity),
-                )
+            raise MisuseError.format(
+                "{sensitivity} is by how much one person can change a score, over 0; {given} was given.",
+                given=shown(sensitivity),
             )
         if not Fraction(1, LARGEST_SCORE) <= sensitivity <= LARGEST_SCORE:
-            raise MisuseError(
-                told("{sensitivity} lies between 10^-60 and 10^60: give scores and {sensitivity} in another unit.")
+            raise MisuseError.format(
+                "{sensitivity} lies between 10^-60 and 10^60: give scores and {sensitivity} in another unit."
             )
-        if positive("top", self.top) > MOST_LABELS:
-            raise MisuseError(
-                told("{top} is at most {many:,} in a ranking; {given:,} was given.", many=MOST_LABELS, given=self.top)
+        if parse_positive("top", self.top) > MOST_LABELS:
+            raise MisuseError.format(
+                "{top} is at most {many:,} in a ranking; {given:,} was given.", many=MOST_LABELS, given=self.top
             )
         self._set(
             top=int(self.top),
             sensitivity=sensitivity,
             labels=_declared_labels(self.labels),
-            monotone=switch("monotone", self.monotone),
-            counts=switch(Message("counts", "--scores"), self.counts),
+            monotone=parse_switch("monotone", self.monotone),
+            counts=parse_switch(Message("counts", "--scores"), self.counts),
         )
 
     def checked_budget(self, budget: Budget) -> Budget:
         """Return the budget, if it leaves anything to spend and is no slip."""
         super().checked_budget(budget)
         if not SMALLEST_EPSILON <= budget.epsilon <= LARGEST_SCORE:
-            raise MisuseError(
-                told(
-                    "{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.",
-                    given=self.epsilon,
-                )
+            raise MisuseError.format(
+                "{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.",
+                given=self.epsilon,
             )
         return self.spendable(budget)
 
 
 def _declared_labels(labels: Any) -> Any:
     """Return the labels that were declared public, each once, or "public": by declaration, never by default (X5)."""
-    choices = told(
+    choices = build_message(
         "Say which labels there are: list them with {labels=}, also those that nobody has to do with; or declare with "
         "{labels='public'} that those of the scores are public knowledge."
     )
     if isinstance(labels, str) and labels == "public":
         return labels
     if labels is None:
-        raise MisuseError(
-            told("A label that few people have to do with would give them away. {choices}", choices=choices)
+        raise MisuseError.format(
+            "A label that few people have to do with would give them away. {choices}", choices=choices
         )
     if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise MisuseError(told("{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices))
+        raise MisuseError.format(
+            "{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices
+        )
     try:
         listed = tuple(dict.fromkeys(labels))
     except TypeError:
-        raise MisuseError(told("{labels} is a list of names or numbers. {choices}", choices=choices)) from None
+        raise MisuseError.format("{labels} is a list of names or numbers. {choices}", choices=choices) from None
     if not listed:
-        raise MisuseError(
-            told("The list of labels is empty: there is nothing to choose from. {choices}", choices=choices)
+        raise MisuseError.format(
+            "The list of labels is empty: there is nothing to choose from. {choices}", choices=choices
         )
     return listed

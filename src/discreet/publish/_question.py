@@ -17,8 +17,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
-from ..errors import InputError, Message, MisuseError, add_option, named, told
+from ..checks import (
+    MAX_COUNT,
+    MAX_LENGTH,
+    is_whole,
+    parse_items,
+    parse_lengths,
+    parse_positive,
+    parse_support,
+    parse_switch,
+)
+from ..errors import InputError, Message, MisuseError, add_option, build_message, name_options
 from ..privacy import Budget, Neighbours, Relation, serious, shown
 from ._fields import default_of, field_entries, parameter_text, question_fields, told_field
 
@@ -51,17 +60,19 @@ class PrivacyQuestion:
     """What every question says of its price: all that `release`, `count`, `rank` and `release_relations` share."""
 
     epsilon: Any = told_field(
-        told("The privacy budget, an exact number: 1, 0.5, 1/3."), group="privacy", metavar="NUMBER"
+        build_message("The privacy budget, an exact number: 1, 0.5, 1/3."), group="privacy", metavar="NUMBER"
     )
     delta: Any = told_field(
-        told("The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise."),
+        build_message(
+            "The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise."
+        ),
         default=0,
         group="privacy",
         metavar="NUMBER",
         shows_default=True,
     )
     neighbours: Relation | Neighbours = told_field(
-        told(
+        build_message(
             "Neighbouring data sets differ by adding or removing one person, {add}, or by replacing one, {replace}: "
             "then the number of people is public, and most noise is twice as large.",
             add=Message("``'add-remove'``", "add-remove"),
@@ -73,7 +84,7 @@ class PrivacyQuestion:
         shows_default=True,
     )
     really: bool = told_field(
-        told(
+        build_message(
             "Go on although it looks like a slip. Slips are an epsilon over 20, and a delta over 0.001 or over one in "
             "the number of people; on the command line also a list of items that nobody holds any of."
         ),
@@ -83,9 +94,9 @@ class PrivacyQuestion:
     )
 
     def __post_init__(self) -> None:
-        self._set(really=switch("really", self.really))
+        self._set(really=parse_switch("really", self.really))
         if self.epsilon is None:
-            raise MisuseError(told("Say how much may be lost: {epsilon=1} is usual, less protects more."))
+            raise MisuseError.format("Say how much may be lost: {epsilon=1} is usual, less protects more.")
         budget = self.checked_budget(Budget.of(self.epsilon, self.delta))
         self._set(epsilon=budget.epsilon, delta=budget.delta, neighbours=Neighbours.typed(self.neighbours).value)
 
@@ -138,7 +149,7 @@ class BasketQuestion(PrivacyQuestion):
     """What every question about baskets says of what is public."""
 
     items: Any = told_field(
-        told(
+        build_message(
             "The public list of items: a file with one per line, {listed}a number N for 0 to N - 1, or {public} for "
             "those found in the data. Without it they are found privately, which needs {delta}.",
             listed=Message("a list, ", ""),
@@ -148,7 +159,7 @@ class BasketQuestion(PrivacyQuestion):
         metavar="FILE|N|public",
     )
     people: int | None = told_field(
-        told("The number of people, where it is public; otherwise it is counted with noise."),
+        build_message("The number of people, where it is public; otherwise it is counted with noise."),
         form="whole",
         group="privacy",
         metavar="N",
@@ -160,8 +171,10 @@ class BasketQuestion(PrivacyQuestion):
         super().__post_init__()
         given: Any = self.people
         if given is not None:
-            if positive("people", given) < given:
-                raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=given))
+            if parse_positive("people", given) < given:
+                raise MisuseError.format(
+                    "{people} is at most {many:,}; {given} was given.", many=MAX_COUNT, given=given
+                )
             self._set(people=int(given))
         self._set(items=declared_items(self.items))
 
@@ -196,7 +209,7 @@ class Question(BasketQuestion):
     """
 
     top: int | None = told_field(
-        told(
+        build_message(
             "How many patterns: the N that most people hold. Exactly one of {top}, {min_support} and {min_count} is "
             "given."
         ),
@@ -205,21 +218,21 @@ class Question(BasketQuestion):
         functions="release",
     )
     min_support: Any = told_field(
-        told("Patterns that at least this fraction of people hold, such as 0.01."),
+        build_message("Patterns that at least this fraction of people hold, such as 0.01."),
         metavar="FRACTION",
         functions="release",
     )
     min_count: int | None = told_field(
-        told("Patterns that at least N people hold."), form="whole", metavar="N", functions="release"
+        build_message("Patterns that at least N people hold."), form="whole", metavar="N", functions="release"
     )
     itemsets: Any = told_field(
-        told("Just these itemsets, each counted: they are public, as you write them."),
+        build_message("Just these itemsets, each counted: they are public, as you write them."),
         form="file",
         metavar="FILE",
         functions="-",
     )
     lengths: Any = told_field(
-        told(
+        build_message(
             "How many items a pattern has: {forms} for two and more.",
             forms=Message("3, (2, 4), or (2, None)", "3, 2-4, or 2-"),
         ),
@@ -227,7 +240,7 @@ class Question(BasketQuestion):
         functions="release",
     )
     contains: Any = told_field(
-        told(
+        build_message(
             "{which} every pattern must have.{again}",
             which=Message("Items", "An item"),
             again=Message("", " Can be given again."),
@@ -238,7 +251,7 @@ class Question(BasketQuestion):
         functions="release",
     )
     excludes: Any = told_field(
-        told(
+        build_message(
             "{which} no pattern may have.{again}",
             which=Message("Items", "An item"),
             again=Message("", " Can be given again."),
@@ -249,7 +262,7 @@ class Question(BasketQuestion):
         functions="release",
     )
     mechanism: str | Mechanism = told_field(
-        told("One of {those}.", those=Message(":func:`discreet.mechanisms`", "`discreet mechanisms`")),
+        build_message("One of {those}.", those=Message(":func:`discreet.mechanisms`", "`discreet mechanisms`")),
         default="auto",
         group="how",
         metavar="NAME",
@@ -257,7 +270,7 @@ class Question(BasketQuestion):
         shows_default=True,
     )
     settings: Mapping[str, Any] | None = told_field(
-        told(
+        build_message(
             "{those}",
             those=Message("The settings of the mechanism by name.", "A setting of the mechanism. Can be given again."),
         ),
@@ -268,7 +281,7 @@ class Question(BasketQuestion):
         functions="release",
     )
     counts: bool = told_field(
-        told(
+        build_message(
             "Publish counts too, or spend all that is left on finding the patterns{false}.",
             false=Message(" (False)", ""),
         ),
@@ -279,7 +292,7 @@ class Question(BasketQuestion):
         shows_default=True,
     )
     max_baskets: int | None = told_field(
-        told(
+        build_message(
             "With {basket}: so many baskets of each person take part, drawn at random. Intervals are for counts in "
             "which the baskets of a person with more weigh as much as so many, and cover the draw. Without it a small "
             "share of the budget chooses how many."
@@ -289,7 +302,7 @@ class Question(BasketQuestion):
         metavar="N",
     )
     hierarchy: Any = told_field(
-        told(
+        build_message(
             "A table of which item stands below which: patterns are then across levels. It is public, and its items "
             "are the list of items where no other is given."
         ),
@@ -297,17 +310,17 @@ class Question(BasketQuestion):
         metavar="FILE",
     )
     level: Any = told_field(
-        told("With {hierarchy}: patterns of this level alone, such as category, or 1 for right above items."),
+        build_message("With {hierarchy}: patterns of this level alone, such as category, or 1 for right above items."),
         metavar="NAME|N",
     )
     by: str | None = told_field(
-        told("One release per value of this column, for the price of one. Everyone has one value."),
+        build_message("One release per value of this column, for the price of one. Everyone has one value."),
         group="how",
         metavar="COLUMN",
         functions="release_by count_by",
     )
     segments: Any = told_field(
-        told(
+        build_message(
             "The public list of the values of {by}: {file}, or {public} for those in the data.",
             file=Message("a list", "a file with one per line"),
             public=Message("``'public'``", "'public'"),
@@ -321,27 +334,27 @@ class Question(BasketQuestion):
         from ..baskets import Hierarchy
 
         super().__post_init__()
-        if self.top is not None and positive("top", self.top) > MOST_PATTERNS:
-            raise MisuseError(
-                told("{top} is at most {many:,} in a release; {given} was given.", many=MOST_PATTERNS, given=self.top)
+        if self.top is not None and parse_positive("top", self.top) > MOST_PATTERNS:
+            raise MisuseError.format(
+                "{top} is at most {many:,} in a release; {given} was given.", many=MOST_PATTERNS, given=self.top
             )
         if self.itemsets is None:
             self._check_one_of()
         self._set(
             top=None if self.top is None else int(self.top),
-            min_count=None if self.min_count is None else positive("min_count", self.min_count),
-            min_support=None if self.min_support is None else support(self.min_support),
+            min_count=None if self.min_count is None else parse_positive("min_count", self.min_count),
+            min_support=None if self.min_support is None else parse_support(self.min_support),
             itemsets=None if self.itemsets is None else named_itemsets(self.itemsets),
-            lengths=None if self.lengths is None else _lengths(*span(self.lengths)),
-            contains=tuple(several(self.contains, "contains")),
-            excludes=tuple(several(self.excludes, "excludes")),
-            counts=switch("counts", self.counts),
+            lengths=None if self.lengths is None else _lengths(*parse_lengths(self.lengths)),
+            contains=tuple(parse_items(self.contains, "contains")),
+            excludes=tuple(parse_items(self.excludes, "excludes")),
+            counts=parse_switch("counts", self.counts),
             hierarchy=None if self.hierarchy is None else Hierarchy.read(self.hierarchy),
             settings=dict(self.settings) if isinstance(self.settings, Mapping) else self.settings,
         )
         if self.by is not None and not isinstance(self.by, str):
-            raise MisuseError(
-                told("{by} is the name of a column in a question; {given!r:.80} was given.", given=self.by)
+            raise MisuseError.format(
+                "{by} is the name of a column in a question; {given!r:.80} was given.", given=self.by
             )
         if self.segments is not None:
             self._set(segments=_segments(self.segments))
@@ -460,12 +473,10 @@ class Question(BasketQuestion):
     def _check_one_of(self) -> None:
         given = [name for name in _ONE_OF if getattr(self, name) is not None]
         if len(given) != 1:
-            raise MisuseError(
-                told(
-                    "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a "
-                    "fraction of people) or {min_count} (a number of people); {those} given.",
-                    those=told("{several} were", several=named(*given)) if given else "none of them was",
-                )
+            raise MisuseError.format(
+                "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a "
+                "fraction of people) or {min_count} (a number of people); {those} given.",
+                those=build_message("{several} were", several=name_options(*given)) if given else "none of them was",
             )
 
 
@@ -476,32 +487,27 @@ def named_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
         items = [itemsets] if isinstance(itemsets, str) else sorted(held, key=str)[:2]
         single = ", ".join(f"{{{item!r}}}" for item in items)
         together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
-        raise MisuseError(
-            told(
-                "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
-                "write [{single}]{together}.",
-                given=itemsets,
-                single=single,
-                together=together,
-            )
+        raise MisuseError.format(
+            "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
+            "write [{single}]{together}.",
+            given=itemsets,
+            single=single,
+            together=together,
         )
     if not isinstance(itemsets, Iterable):
-        raise MisuseError(
-            told(
-                "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.",
-                given=itemsets,
-            )
+        raise MisuseError.format(
+            "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.", given=itemsets
         )
     if not held:
         raise MisuseError("There is no itemset to count: give at least one.")
-    wanted = tuple(tuple(several(itemset, "an itemset")) for itemset in held)
+    wanted = tuple(tuple(parse_items(itemset, "an itemset")) for itemset in held)
     if not all(wanted):
-        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
+        raise MisuseError.format("{itemsets} has an empty itemset: everyone holds it. Leave it out.")
     return wanted
 
 
 def _lengths(least: int, most: int) -> tuple[int, int | None]:
-    return least, None if most == UNBOUNDED else most
+    return least, None if most == MAX_LENGTH else most
 
 
 def _segments(segments: Any) -> Any:
@@ -521,15 +527,13 @@ def _digest(items: Iterable[Any]) -> str:
 def _check_digest(digest: Mapping[str, Any], items: Any, place: str) -> None:
     """Refuse another list of items than the one that a question was written with."""
     if not isinstance(items, tuple):
-        raise MisuseError(
-            told(
-                "{place} was asked about a list of {many} items, which is too long to be in it: give it by {items=}.",
-                place=place,
-                many=digest.get("count"),
-            )
+        raise MisuseError.format(
+            "{place} was asked about a list of {many} items, which is too long to be in it: give it by {items=}.",
+            place=place,
+            many=digest.get("count"),
         )
     if _digest(items) != digest.get(_DIGEST):
-        raise MisuseError(told("The list of {items} is not the one of {place}: its digest differs.", place=place))
+        raise MisuseError.format("The list of {items} is not the one of {place}: its digest differs.", place=place)
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import as_items, public_fact
-from ..checks import as_written, is_whole
+from ..checks import is_whole, parse_number
 from ..curator.steps import slack
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ..exact import Engine, Listed, Query, Sensitivity
 from ..privacy import Guarantee, Meter, Relation, SealedEngine, shown
 from ..results import Provenance, Result, promised_texts, read_fields
@@ -326,8 +326,8 @@ def contest_of(question: RankQuestion, scores: Mapping[Any, Score]) -> Contest:
     labels = tuple(scores) if public else question.labels
     if question.top > len(labels):
         there = f"{'are' if len(labels) > 1 else 'is'} only {number_of(len(labels), 'label')}"
-        raise MisuseError(
-            told("{top} is {given:,}, but there {there}: ask for at most so many.", given=question.top, there=there)
+        raise MisuseError.format(
+            "{top} is {given:,}, but there {there}: ask for at most so many.", given=question.top, there=there
         )
     grid = question.sensitivity / FINENESS
     return Contest(
@@ -354,7 +354,7 @@ def met(labels: Iterable[Any], scores: Mapping[Any, Score]) -> bool:
 
 def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
     """Return a score in steps of the grid, rounded down. The grid is public: that of the scores would tell of them."""
-    number = as_written(score)
+    number = parse_number(score)
     if number is None:
         # The score itself is private, and stays out of the message.
         raise MisuseError(

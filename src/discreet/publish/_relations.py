@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..baskets import Baskets, Codes, Vocabulary, item_list, on_this_machine, onto, table_onto
 from ..curator import Found, Problem
 from ..curator.mechanisms import ClippedCounting
-from ..errors import LimitError, MisuseError, told
+from ..errors import LimitError, MisuseError
 from ..exact import MERGED, BasketCount, Engine, How, checked_how, engine_of, held_pairs, usual_how
 from ..privacy import Guarantee, Meter, Relation, SealedEngine
 from ..results import Itemsets, Patterns, Rules, whole_counts, within
@@ -116,33 +116,27 @@ def relation_case(question: RelationQuestion, baskets: Baskets | Any) -> Relatio
     how = checked_how(usual_how(held) if question.how is None else question.how, held)
     vocabulary, declared = item_list(question.items, held)
     if vocabulary is None:
-        raise MisuseError(
-            told(
-                "Relations need a public list of items: give it with {items=}, a file with one per line, a list or a "
-                "number; or declare with {items='public'} that the items found in the data are public knowledge."
-            )
+        raise MisuseError.format(
+            "Relations need a public list of items: give it with {items=}, a file with one per line, a list or a "
+            "number; or declare with {items='public'} that the items found in the data are public knowledge."
         )
     if len(vocabulary) < 2:
         raise MisuseError("A relation is of two items: the list must have at least two.")
     among = min(question.among, len(vocabulary))
     if not 2 <= among <= MOST_AMONG:
-        raise MisuseError(
-            told(
-                "{among} is a number of items from 2 to {most_items}; {given!r} was given.",
-                most_items=MOST_AMONG,
-                given=question.among,
-            )
+        raise MisuseError.format(
+            "{among} is a number of items from 2 to {most_items}; {given!r} was given.",
+            most_items=MOST_AMONG,
+            given=question.among,
         )
     possible = among * (among - 1)
     if question.top > possible:
-        raise MisuseError(
-            told(
-                "{top} is {given:,}, but {item_count:,} items have only {possible:,} ordered pairs: ask for fewer, or "
-                "raise {among}.",
-                given=question.top,
-                item_count=among,
-                possible=possible,
-            )
+        raise MisuseError.format(
+            "{top} is {given:,}, but {item_count:,} items have only {possible:,} ordered pairs: ask for fewer, or "
+            "raise {among}.",
+            given=question.top,
+            item_count=among,
+            possible=possible,
         )
     people, public = public_facts(declared, question, held)
     _fit(held, how, among)
@@ -168,8 +162,8 @@ def _fit(baskets: Baskets, how: How, among: int) -> None:
         sizes = np.minimum(baskets.sizes, among)
         pairs = int((sizes * (sizes - 1)).sum())
     if pairs + len(baskets) >= np.iinfo(np.int32).max:
-        raise LimitError(
-            told("These people may have more pairs in all than can be counted at once: lower {among}, or {max_items=}.")
+        raise LimitError.format(
+            "These people may have more pairs in all than can be counted at once: lower {among}, or {max_items=}."
         )
 
 

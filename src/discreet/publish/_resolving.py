@@ -34,7 +34,7 @@ from ..baskets import (
 )
 from ..checks import is_whole
 from ..curator import Mechanism
-from ..errors import Message, MisuseError, NobodyError, told
+from ..errors import Message, MisuseError, NobodyError, build_message
 from ..privacy import Neighbours, serious
 from ..registry import mechanism as mechanism_of
 from ..results import Itemsets
@@ -49,8 +49,10 @@ WHOSE = Message(
     "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
     "is one person's whole basket.",
 )
-_NAMED = told("{by} has a name or a number for each person, such as 'north' or 3, and so has a list of segments.")
-_SEGMENTS = told(
+_NAMED = build_message(
+    "{by} has a name or a number for each person, such as 'north' or 3, and so has a list of segments."
+)
+_SEGMENTS = build_message(
     "Say which there are: list them, {several}, also those nobody is in; or declare with {segments='public'} that "
     "those found in the data are public knowledge.",
     several=Message("segments=['north', 'south']", "--segment north --segment south, or --segments FILE"),
@@ -95,8 +97,8 @@ def cases_of(
     if vocabulary is None:
         item_source = "mechanism" if mechanism.finds else "finding step"
         if item_source == "finding step" and question.budget.pure:
-            raise MisuseError(
-                told("A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES)
+            raise MisuseError.format(
+                "A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES
             )
         # Items that were typed are public by that; they may not be found missing. All are names, whatever a reader took
         # them for: one person's name among numbers would turn every label into text.
@@ -129,7 +131,7 @@ def cases_of(
     _check_patterns_possible(case)
     if question.by is None and segment_of is None:
         if question.segments is not None:
-            raise MisuseError(told("{segments} lists the segments of {by=}: give that too."))
+            raise MisuseError.format("{segments} lists the segments of {by=}: give that too.")
         return {"": case}
     return _segmented(case, question.by if segment_of is None else segment_of)
 
@@ -189,11 +191,8 @@ class _TypedItems:
         else:
             _check_listed(every, vocabulary, hierarchy if question.items is None else None, question.level)
         if both := sorted({*self.contains} & {*self.excludes}, key=str):
-            raise MisuseError(
-                told(
-                    "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.",
-                    label=both[0],
-                )
+            raise MisuseError.format(
+                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
             )
 
     def coded_itemsets(self, vocabulary: Vocabulary) -> Itemsets | None:
@@ -225,8 +224,8 @@ def public_facts(declared: str, question: BasketQuestion, held: AnyBaskets) -> t
             sentences.append(f"that there are {question.people:,} people, as declared")
         return question.people, tuple(sentences)
     if question.people is not None and question.people != held.people:
-        raise MisuseError(
-            told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
+        raise MisuseError.format(
+            "Under {neighbours='replace'} the number of people is public as it is: leave {people} out."
         )
     serious(question.budget, question.really, max(1, held.people))
     sentences.append(f"that there are {held.people:,} people")
@@ -238,11 +237,9 @@ def _cap(question: Question, held: AnyBaskets) -> int | None:
     """Return how many baskets of each person take part, where that was said; how many people there are goes not."""
     cap = checked_cap(question.max_baskets, held)
     if held.several and question.people is not None:
-        raise MisuseError(
-            told(
-                "{people} declares how many people there are, and here baskets are counted: how many take part is "
-                "found with noise. Leave {people} out."
-            )
+        raise MisuseError.format(
+            "{people} declares how many people there are, and here baskets are counted: how many take part is "
+            "found with noise. Leave {people} out."
         )
     return cap
 
@@ -260,19 +257,17 @@ def _check_patterns_possible(case: Case) -> None:
         if len(case.baskets.vocabulary):
             raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
         if question.level is not None and case.item_source == "listed":
-            raise MisuseError(told("All items of the list stand above that {level}: nothing is left to count."))
+            raise MisuseError.format("All items of the list stand above that {level}: nothing is left to count.")
     # Where the items are still to be found, the question is checked as if there were many; and a threshold that is a
     # fraction as if there were one person.
     known = case.items_known and len(case.baskets.vocabulary)
     problem = case.problem(item_count if known else MANY_ITEMS, case.people or 1)
     if case.itemsets is None and problem.min_length > problem.item_count:
-        raise MisuseError(
-            told(
-                "{lengths} asks for patterns of {asked:,} items or more, but a pattern can have only {there}: ask "
-                "for less.",
-                asked=question.min_length,
-                there=number_of(problem.item_count + case.required_count, "item"),
-            )
+        raise MisuseError.format(
+            "{lengths} asks for patterns of {asked:,} items or more, but a pattern can have only {there}: ask "
+            "for less.",
+            asked=question.min_length,
+            there=number_of(problem.item_count + case.required_count, "item"),
         )
     case.mechanism.check(problem, question.budget)
 
@@ -298,25 +293,21 @@ def _check_listed(labels: list[Item], vocabulary: Vocabulary, listing: Hierarchy
         if str(label) in listing.heights and level is not None:
             there = listing.at(str(label), listing.level(level))
             instead = "leave it out, or ask" if there is None else f"ask for {there!r}, or"
-            raise MisuseError(
-                told("{label!r} is not on that {level}: {instead} for another level.", label=label, instead=instead)
+            raise MisuseError.format(
+                "{label!r} is not on that {level}: {instead} for another level.", label=label, instead=instead
             )
-        raise MisuseError(
-            told(
-                "{label!r} is not in the hierarchy{near}: add it there, list the items by {items=}, or leave it out.",
-                label=label,
-                near=nearest_hint(label, vocabulary),
-            )
+        raise MisuseError.format(
+            "{label!r} is not in the hierarchy{near}: add it there, list the items by {items=}, or leave it out.",
+            label=label,
+            near=nearest_hint(label, vocabulary),
         )
 
 
 def _segmented(case: Case, by: Any) -> dict[Item, Case]:
     """Return a case per segment: everyone is in one, so the price of all is the price of one."""
     if case.neighbours is Neighbours.REPLACE or case.people is not None:
-        raise MisuseError(
-            told(
-                "Segments are for {neighbours='add-remove'} without {people=}: who is replaced may change the segment."
-            )
+        raise MisuseError.format(
+            "Segments are for {neighbours='add-remove'} without {people=}: who is replaced may change the segment."
         )
     there, within = _segments_of(case.baskets, by)
     listed, how = _segment_list(case.question.segments, there)
@@ -342,33 +333,29 @@ def _segments_of(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Cod
     if isinstance(by, str):
         column = baskets.segment_column
         if column != by and len(baskets):
-            raise MisuseError(
-                told(
-                    "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
-                    "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
-                    column=by,
-                    held="no segments" if column is None else f"the segments {column!r}",
-                )
+            raise MisuseError.format(
+                "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
+                "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
+                column=by,
+                held="no segments" if column is None else f"the segments {column!r}",
             )
         # Where there is nobody, that there are no segments is no error.
         return (baskets.segment_labels, baskets.within) if column == by else ([], lambda _: baskets)
     if not isinstance(by, Iterable):
-        raise MisuseError(
-            told(
-                "{by} is the column that was kept by discreet.read(…, {by=}), or a segment for each person, as a list "
-                "in the order of the baskets; {given!r:.80} was given.",
-                given=by,
-            )
+        raise MisuseError.format(
+            "{by} is the column that was kept by discreet.read(…, {by=}), or a segment for each person, as a list "
+            "in the order of the baskets; {given!r:.80} was given.",
+            given=by,
         )
     if not isinstance(baskets, Baskets):
-        raise MisuseError(
-            told("These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column.")
+        raise MisuseError.format(
+            "These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column."
         )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
     if len(values) != baskets.people:
-        raise MisuseError(told("{by} is a segment for each person: as many as there are people, in their order."))
+        raise MisuseError.format("{by} is a segment for each person: as many as there are people, in their order.")
     if any(value is None or value != value for value in values):
-        raise MisuseError(told("{by} has no segment for some people: give everyone one."))
+        raise MisuseError.format("{by} has no segment for some people: give everyone one.")
     found = _distinct(values)
     numbers = {value: number for number, value in enumerate(found)}
     codes = np.array([numbers[value] for value in values], np.int32)
@@ -380,14 +367,14 @@ def _segments_of(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Cod
 def _segment_list(segments: Any, values: list[Any]) -> tuple[list[Item], str]:
     """Return the public list of segments, and how it came to be public: by declaration, never by default (X5)."""
     if segments is None:
-        raise MisuseError(
-            told("Segments that few people are in would give them away by their names. {choices}", choices=_SEGMENTS)
+        raise MisuseError.format(
+            "Segments that few people are in would give them away by their names. {choices}", choices=_SEGMENTS
         )
     if isinstance(segments, str) and segments == "public":
         found, how = sorted(_distinct(values), key=str), "as found in the data"
     elif isinstance(segments, str) or not isinstance(segments, Iterable):
-        raise MisuseError(
-            told("{segments} is a list; {given!r:.80} was given. {choices}", given=segments, choices=_SEGMENTS)
+        raise MisuseError.format(
+            "{segments} is a list; {given!r:.80} was given. {choices}", given=segments, choices=_SEGMENTS
         )
     else:
         found, how = list(segments), "as declared"
@@ -395,7 +382,7 @@ def _segment_list(segments: Any, values: list[Any]) -> tuple[list[Item], str]:
     if not all(isinstance(name, str | int | float) and name != "" for name in listed):
         raise MisuseError(_NAMED)
     if not listed:
-        raise MisuseError(told("There is no segment. {choices}", choices=_SEGMENTS))
+        raise MisuseError.format("There is no segment. {choices}", choices=_SEGMENTS)
     return listed, how
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..baskets import AnyBaskets, Codes, Vocabulary, only
-from ..checks import LARGEST, UNBOUNDED
+from ..checks import MAX_COUNT, MAX_LENGTH
 from ..curator import Found, Problem, settings_of
 from ..curator.mechanisms import find
 from ..exact import BasketCount, Engine, engine_of
@@ -61,7 +61,7 @@ def metered(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_o
     asked = replace(case.problem(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    listed = None if asked.item_count == UNBOUNDED else asked.item_count
+    listed = None if asked.item_count == MAX_LENGTH else asked.item_count
     found = _found(case, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
     if case.itemsets is None:
         found = _antichains(found, asked)
@@ -98,8 +98,8 @@ def _capped(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[
     most = case.max_baskets
     if most is None:
         # Nobody's baskets are capped yet: only what does not depend on how many there are can be asked sensibly.
-        meter.max_baskets = LARGEST
-        uncapped = SealedEngine(engine(case.baskets), max_baskets=LARGEST)
+        meter.max_baskets = MAX_COUNT
+        uncapped = SealedEngine(engine(case.baskets), max_baskets=MAX_COUNT)
         most = choose_cap(meter.count(HOW_MANY_EACH, uncapped, each_query(), BASKETS), meter)
     meter.max_baskets = most
     return case.baskets.capped(most, meter.secret()), [cap_told(most, case.max_baskets is None)]

@@ -20,7 +20,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeAlias
 
-from ..errors import MisuseError, named, told
+from ..errors import MisuseError, name_options
 from ._listing import Listing
 from ._plugins import Unfit, blamed, load, package_of, points
 from ._settings import parsed
@@ -239,25 +239,20 @@ def proven(kind: type[Any]) -> type[Any]:
 
 def _made(what: What, given: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
     if settings is not None and not isinstance(settings, Mapping):
-        raise MisuseError(
-            told(
-                "{settings} are values by name, such as {{'selecting': '0.3'}}; {given!r:.80} was given.",
-                given=settings,
-            )
+        raise MisuseError.format(
+            "{settings} are values by name, such as {{'selecting': '0.3'}}; {given!r:.80} was given.", given=settings
         )
     if isinstance(given, str):
         return entry(given, what).make(settings)
     if not isinstance(given, _kinds(what)):
         listing = "discreet.mechanisms()" if what == "mechanism" else "discreet.registry.protocols()"
         usual = "auto" if what == "mechanism" else "adept"
-        raise MisuseError(
-            told(
-                "{option} is one of the names that {listing} lists, such as {usual!r}; {given!r:.80} was given.",
-                option=named(what),
-                listing=listing,
-                usual=usual,
-                given=given,
-            )
+        raise MisuseError.format(
+            "{option} is one of the names that {listing} lists, such as {usual!r}; {given!r:.80} was given.",
+            option=name_options(what),
+            listing=listing,
+            usual=usual,
+            given=given,
         )
     if settings:
         raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..wording import Rendered
+from ..wording import RichDisplay
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -18,7 +18,7 @@ _HEADS = {
 }
 
 
-class Listing(dict[str, "Entry"], Rendered):
+class Listing(dict[str, "Entry"], RichDisplay):
     """Entries by name, which show themselves as a list."""
 
     def __rich__(self) -> Group:

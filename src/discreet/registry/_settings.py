@@ -33,7 +33,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def typed(value: Any, hint: Any, name: str) -> Any:
     """Return a setting as its type wants it; one of a type of another package's own is read by that package."""
-    from ..checks import as_written, is_whole
+    from ..checks import is_whole, parse_number
     from ..privacy import exact
 
     if get_origin(hint) is tuple:
@@ -49,7 +49,7 @@ def typed(value: Any, hint: Any, name: str) -> Any:
     if hint is str:
         if isinstance(value, str) and value:
             return value
-        if as_written(value) is not None:
+        if parse_number(value) is not None:
             return str(exact(value, name)) if isinstance(value, Fraction) else str(value)
         raise MisuseError(f"{name} is text or a number; {_given(value)}.")
     if hint is Fraction:

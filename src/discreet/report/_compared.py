@@ -6,7 +6,7 @@ import math
 from html import escape
 
 from .. import __version__
-from ..checks import positive
+from ..checks import parse_positive
 from ..errors import MisuseError
 from ..results import NOT_PRIVATE, SIMULATED, Difference, Differences, Picture, points
 from ._frame import Section, document, figure
@@ -22,7 +22,7 @@ _DRAWN = 12
 
 def slopes_of(found: Differences, rows: int = _DRAWN) -> Picture:
     """Return the largest changes as a picture."""
-    lines = _lines(found, positive("rows", rows))
+    lines = _lines(found, parse_positive("rows", rows))
     if not lines:
         raise MisuseError("There is nothing to draw: no pattern is on both lists and can be compared.")
     marks = {"simulated": (SIMULATED,), "exact": (NOT_PRIVATE,), "private": ()}[found.standing]

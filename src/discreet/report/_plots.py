@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ..checks import positive
+from ..checks import parse_positive
 from ..errors import MisuseError
 from ..results import NOT_PRIVATE, UNITS, Patterns, Picture, Rules, promises
 from ._charts import Bar, Drawing, bars
@@ -37,7 +37,7 @@ def plot(
     level
         The level of the hierarchy that is drawn, where it is one alone.
     """
-    many = positive("rows", rows)
+    many = parse_positive("rows", rows)
     result = result if level is None else result.where(level=level)
     kinds = _pattern_kinds(result, many) if isinstance(result, Patterns) else _rule_kinds(result, many)
     chosen = next(iter(kinds)) if kind is None else kind

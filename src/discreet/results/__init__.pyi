@@ -10,7 +10,6 @@ from ._files import (
     save as save,
     save_rows as save_rows,
     write as write,
-    written as written,
 )
 from ._formats import (
     FORMATS as FORMATS,

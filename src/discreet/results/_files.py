@@ -36,7 +36,7 @@ import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..atomic_write import is_special, written
+from ..atomic_write import is_special, open_replacement
 from ..errors import InputError
 from ._formats import LOOKED_AT, ROW_FORMATS, ResultFormat, format_of, is_page, known_format
 from ._loading import UNITS, beside_table, digest_of, load as read_back, needed
@@ -55,7 +55,6 @@ __all__ = [
     "save",
     "save_rows",
     "write",
-    "written",
 ]
 
 
@@ -66,7 +65,7 @@ def save(result: Result, path: str | os.PathLike[str], *, title: str | None = No
         save_rows(result.row_source, path, form)
     elif "page" in form.contents:
         page = result.report(title=title)
-        with written(path) as stream:
+        with open_replacement(path) as stream:
             stream.write(page.encode())
     else:
         result.plot().save(path)
@@ -80,16 +79,16 @@ def save_rows(result: Result, path: str | os.PathLike[str], form: ResultFormat) 
     form.check_installed()
     shown = Path(path)
     if not form.has_file_beside or is_special(shown):
-        with written(path) as stream:
+        with open_replacement(path) as stream:
             form.write(result, stream)
         return
     beside, pointer = beside_table(shown), None
     if _has_provenance(result):
         content = json.dumps(header_of(result), ensure_ascii=False, indent=1).encode() + b"\n"
-        with written(beside) as stream:
+        with open_replacement(beside) as stream:
             stream.write(content)
         pointer = f"{beside.name} sha256:{digest_of(content)}"
-    with written(path) as stream:
+    with open_replacement(path) as stream:
         form.write(result, stream, pointer)
     if pointer is None and _is_provenance(beside):
         beside.unlink()  # it was about the table that was replaced

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Codes, Item, Offsets, Vocabulary, as_arrow, starts, take_rows
-from ..checks import several
+from ..checks import parse_items
 from ..errors import MisuseError
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _keys(items: int) -> Positions:
 
 def chosen(items: Item | Iterable[Item], vocabulary: Vocabulary, name: str) -> Codes:
     """Return the codes of one item or several, sorted; `name` is the parameter they were given as."""
-    return np.unique(vocabulary.codes(several(items, name)))
+    return np.unique(vocabulary.codes(parse_items(items, name)))
 
 
 def frames(package: str) -> Any:

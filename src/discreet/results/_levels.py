@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import MIXED
-from ..errors import MisuseError, told
+from ..errors import MisuseError
 from ._itemsets import Itemsets, Mask
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def spans(hierarchy: Hierarchy, vocabulary: Vocabulary, *sides: Itemsets) -> NDA
 def on_level(result: Patterns | Rules, level: object) -> Mask:
     """Say which patterns or rules are on a level, given by its name or its number; or on none, for ``"mixed"``."""
     if result.hierarchy is None:
-        raise MisuseError(
-            told("{level} is a level of a hierarchy, and these were found without one: give {hierarchy=} there.")
+        raise MisuseError.format(
+            "{level} is a level of a hierarchy, and these were found without one: give {hierarchy=} there."
         )
     low, high = spans(result.hierarchy, result.vocabulary, *result.sides)
     if level == MIXED and level not in result.hierarchy.names:

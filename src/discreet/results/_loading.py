@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..baskets import Hierarchy, Unit, declared, public_path
 from ..errors import InputError
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._cells import parse_cell
 from ._itemsets import Itemsets, in_label_order
 from ._measures import Ends
@@ -177,7 +177,7 @@ def _declared(path: Path) -> int:
     import duckdb
 
     # DuckDB takes some names for patterns, so the file gets one that is none.
-    with passing_folder() as folder, duckdb.connect() as connection:
+    with make_temporary_directory() as folder, duckdb.connect() as connection:
         alias = folder / "result.parquet"
         alias.symlink_to(path.resolve())
         try:

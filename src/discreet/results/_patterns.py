@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Codes, Item, Offsets, Unit, Vocabulary
-from ..checks import fraction, positive, span
+from ..checks import parse_fraction, parse_lengths, parse_positive
 from ..errors import MisuseError
-from ..wording import hinted
+from ..wording import hint_keywords
 from ._itemset_table import ItemsetTable
 from ._itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
 from ._levels import on_level, told_hierarchy
@@ -280,14 +280,14 @@ class Patterns(ItemsetTable):
         keep: Mask = self.itemsets.holding(wanted) == len(wanted)
         keep &= self.itemsets.holding(chosen(excludes, self.vocabulary, "excludes")) == 0
         if lengths is not None:
-            least, most = span(lengths)
+            least, most = parse_lengths(lengths)
             keep &= (self.sizes >= least) & (self.sizes <= most)
         if min_count is not None:
             need_counts(self, "where(min_count=...)")
             keep &= self.counts >= min_count
         if min_support is not None:
             need_counts(self, "where(min_support=...)")
-            keep &= self.supports >= fraction("min_support", min_support)
+            keep &= self.supports >= parse_fraction("min_support", min_support)
         if level is not None:
             keep &= on_level(self, level)
         return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
@@ -304,9 +304,9 @@ class Patterns(ItemsetTable):
     def top(self, top: int) -> Patterns:
         """Return the `top` patterns with the largest counts."""
         need_counts(self, "top()")
-        return self.sort()[: positive("top", top)]
+        return self.sort()[: parse_positive("top", top)]
 
-    @hinted
+    @hint_keywords
     def rules(
         self,
         min_confidence: float = 0.5,

@@ -12,7 +12,7 @@ from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..atomic_write import written
+from ..atomic_write import open_replacement
 from ..errors import MisuseError
 from ._formats import format_of
 
@@ -59,7 +59,7 @@ class Picture:
         """
         form = format_of(path, "picture", subject="a picture is written to")
         content = self._png() if form.name == "png" else self.svg if form.name == "svg" else self._page()
-        with written(path) as stream:
+        with open_replacement(path) as stream:
             stream.write(content if isinstance(content, bytes) else content.encode())
 
     def _page(self) -> str:

@@ -16,9 +16,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..checks import positive
+from ..checks import parse_positive
 from ..errors import InputError, MisuseError
-from ..wording import html_of, text_of
+from ..wording import render_html, render_text
 from ._cells import guarded_text
 from ._itemsets import frames
 from ._untrusted import check_values, translated
@@ -202,17 +202,17 @@ class Result(ABC):
         milk        3    1.0000
         … and 2 more
         """
-        return View(self, positive("rows", rows))
+        return View(self, parse_positive("rows", rows))
 
     @abstractmethod
     def _rich(self, rows: int | None) -> RenderableType:
         """Return the first rows, or all, with what has to be known of them, for a rich console."""
 
     def _text(self, rows: int | None) -> str:
-        return text_of(self._rich(rows))
+        return render_text(self._rich(rows))
 
     def _html(self, rows: int | None) -> str:
-        return html_of(self._rich(rows))
+        return render_html(self._rich(rows))
 
     def __repr__(self) -> str:
         return self._text(self.SHOWN_ROWS)

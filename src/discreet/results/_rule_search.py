@@ -14,8 +14,8 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import fraction, positive
-from ..errors import LimitError, Message, MisuseError, told
+from ..checks import parse_fraction, parse_positive
+from ..errors import LimitError, Message, MisuseError
 from ._itemsets import Itemsets, Positions
 from ._measures import within
 from ._patterns import Patterns, need_counts
@@ -102,10 +102,10 @@ def rules(
     (frozenset({'tea'}), frozenset({'milk'}), 0.8)
     """
     need_counts(patterns, "rules()")
-    least = (fraction("min_confidence", min_confidence), number("min_lift", min_lift))
+    least = (parse_fraction("min_confidence", min_confidence), number("min_lift", min_lift))
     if consequents not in ("any", "one"):
         raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
-    whole, left, right, omitted = _search(patterns, least, consequents == "one", positive("limit", limit))
+    whole, left, right, omitted = _search(patterns, least, consequents == "one", parse_positive("limit", limit))
     confidence = patterns.counts[whole] / patterns.counts[left]
     if patterns.noisy:
         confidence = np.minimum(confidence, 1)
@@ -204,21 +204,17 @@ def _search(
 
 def _stop(found: int, omitted: int, limit: int) -> NoReturn:
     if omitted > found:
-        raise LimitError(
-            told(
-                "These patterns give more than {allowed:,} possible rules, most of which cannot be measured because "
-                "one side is not among the patterns. Mine all frequent patterns rather than closed, maximal or top "
-                "ones{single}.",
-                allowed=limit,
-                single=Message(", or use consequents='one'", ""),
-            )
-        )
-    raise LimitError(
-        told(
-            "These patterns give more than {allowed:,} rules to look at. Raise {min_confidence} or the support the "
-            "patterns were mined with, {single}or allow more with {limit=more:_}.",
+        raise LimitError.format(
+            "These patterns give more than {allowed:,} possible rules, most of which cannot be measured because "
+            "one side is not among the patterns. Mine all frequent patterns rather than closed, maximal or top "
+            "ones{single}.",
             allowed=limit,
-            single=Message("use consequents='one', ", ""),
-            more=10 * limit,
+            single=Message(", or use consequents='one'", ""),
         )
+    raise LimitError.format(
+        "These patterns give more than {allowed:,} rules to look at. Raise {min_confidence} or the support the "
+        "patterns were mined with, {single}or allow more with {limit=more:_}.",
+        allowed=limit,
+        single=Message("use consequents='one', ", ""),
+        more=10 * limit,
     )

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Item, Unit, Vocabulary
-from ..checks import fraction, positive, span, switch
-from ..errors import MisuseError, named, told
+from ..checks import parse_fraction, parse_lengths, parse_positive, parse_switch
+from ..errors import MisuseError, name_options
 from ._itemset_table import ItemsetTable
 from ._itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from ._levels import on_level, told_hierarchy
@@ -254,15 +254,15 @@ class Rules(ItemsetTable):
         """
         keep: Mask = self.counts >= min_count
         if significance is not None:
-            keep &= self._tested("where(significance=...)")[1] <= fraction("significance", significance)
-        if not switch("redundant", redundant):
+            keep &= self._tested("where(significance=...)")[1] <= parse_fraction("significance", significance)
+        if not parse_switch("redundant", redundant):
             keep &= ~self._redundant()
         sides = (("antecedent", self.antecedents, antecedent), ("consequent", self.consequents, consequent))
         for what, side, items in sides:
             wanted = chosen(items, self.vocabulary, what)
             keep &= side.holding(wanted) == len(wanted)
         if lengths is not None:
-            least, most = span(lengths)
+            least, most = parse_lengths(lengths)
             sizes = self.antecedents.sizes + self.consequents.sizes
             keep &= (sizes >= least) & (sizes <= most)
         if level is not None:
@@ -270,13 +270,11 @@ class Rules(ItemsetTable):
         for name, minimum in minimums.items():
             if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
                 known = ", ".join(f"min_{known}" for known in MEASURES)
-                raise MisuseError(
-                    told(
-                        "where() has no condition {name!r}; there are {antecedent}, {consequent}, {lengths}, "
-                        "{min_count}, {significance}, {redundant}, {level}, {known}.",
-                        name=name,
-                        known=known,
-                    )
+                raise MisuseError.format(
+                    "where() has no condition {name!r}; there are {antecedent}, {consequent}, {lengths}, "
+                    "{min_count}, {significance}, {redundant}, {level}, {known}.",
+                    name=name,
+                    known=known,
                 )
             keep &= self.measure(name.removeprefix("min_")) >= number(name, minimum)
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
@@ -298,13 +296,13 @@ class Rules(ItemsetTable):
         from ._redundancy import redundant
 
         if self.kind == "relations":
-            raise MisuseError(told("{redundant=False} is for rules: no relation is more general than another."))
+            raise MisuseError.format("{redundant=False} is for rules: no relation is more general than another.")
         bounds, lifts = self.bounds("confidence"), self.bounds("lift")
         exact = self.measure("confidence")
         sure, reached = (exact, exact) if bounds is None else bounds
         lift = self.measure("lift") if lifts is None else lifts[1]
         if self.noisy and (bounds is None or lifts is None):
-            raise MisuseError(told("{redundant=False} needs intervals, which these rules do not have."))
+            raise MisuseError.format("{redundant=False} needs intervals, which these rules do not have.")
         lineage = None if self.hierarchy is None else self.hierarchy.lineage(self.vocabulary)
         return redundant(self.antecedents, self.consequents, len(self.vocabulary), reached, sure, lift <= 1, lineage)
 
@@ -333,7 +331,7 @@ class Rules(ItemsetTable):
 
     def top(self, top: int, by: str = "confidence") -> Rules:
         """Return the `top` rules with the largest counts or values of a measure, or the smallest p-values."""
-        return self.sort(by)[: positive("top", top)]
+        return self.sort(by)[: parse_positive("top", top)]
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `antecedent`, `consequent` (lists), three counts, the ten measures, p-values.
@@ -454,4 +452,4 @@ def number(name: str, value: float) -> float:
     """Return the least value of a measure that was given, which is a number."""
     if isinstance(value, int | float | np.number) and not math.isnan(value):
         return float(value)
-    raise MisuseError(told("{option} is {value!r}, but it must be a number.", option=named(name), value=value))
+    raise MisuseError.format("{option} is {value!r}, but it must be a number.", option=name_options(name), value=value)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Baskets, Codes, only, starts
-from ..checks import LARGEST, UNBOUNDED
+from ..checks import MAX_COUNT, MAX_LENGTH
 from ..errors import LimitError
 from ..exact import FoundArrays, LocalEngine, Progress, SearchBounds, Supports, assemble_sets, too_many
 from ..results import Itemsets
@@ -177,7 +177,7 @@ class Miner:
         if wanted.top:
             count = max(count, self._guess(wanted, allowed, prefix) or (self._least_told if self._apart else 0))
         # What is closed or maximal shows only beside patterns with one more item.
-        most = min(wanted.most, UNBOUNDED - 1) + (wanted.kind != "all")
+        most = min(wanted.most, MAX_LENGTH - 1) + (wanted.kind != "all")
         while self._parts_at(count) > 1 or self._apart:
             try:
                 itemsets, counts = within.frequent(count, most, wanted.limit)
@@ -209,8 +209,8 @@ class Miner:
         wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
         # Ranks a little further down are likely to be asked for next. Where a sample says too little, what it cannot
         # tell apart is a start.
-        further = replace(wanted, top=min(_FURTHER * k, LARGEST))
-        listed = min(_FURTHER * max(work, k), LARGEST)
+        further = replace(wanted, top=min(_FURTHER * k, MAX_COUNT))
+        listed = min(_FURTHER * max(work, k), MAX_COUNT)
         count = self._guess(further, None, _NOTHING) or self._guess(wanted, None, _NOTHING) or self._least_told
         many, few = 0, None  # at this count there are more than may be looked at, and at that one too few
         while (parts := self._parts_at(count)) > 1:
@@ -245,7 +245,7 @@ class Miner:
         count = max(1, min(count, few - 1))
         while few - reached > 1:
             try:
-                self.frequent(count, wanted.most, min(_FURTHER * max(work, wanted.top), LARGEST))
+                self.frequent(count, wanted.most, min(_FURTHER * max(work, wanted.top), MAX_COUNT))
             except LimitError:
                 reached = count
                 count = min(2 * count, (reached + few) // 2)
@@ -272,7 +272,7 @@ class Miner:
 
     def _has_more(self, count: int, most: int, limit: int, parts: int) -> bool:
         """Say whether there certainly are more itemsets than the limit; a part by itself may find more by chance."""
-        beyond = SearchBounds(count=1, least=1, most=most, limit=limit, top=min(limit + 1, LARGEST))
+        beyond = SearchBounds(count=1, least=1, most=most, limit=limit, top=min(limit + 1, MAX_COUNT))
         higher = self._guess(beyond, None, _NOTHING)
         if higher <= count:
             return False
@@ -477,7 +477,7 @@ def _mine_part(
     for baskets, _ in view.parts(batches, together):
         below = -(-wanted.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
         below = max(below, 0)
-        found = replace(wanted, count=below + 1, limit=min(_ROOM * wanted.limit, LARGEST))
+        found = replace(wanted, count=below + 1, limit=min(_ROOM * wanted.limit, MAX_COUNT))
         try:
             offsets, codes, counts = LocalEngine(baskets).search(found, allowed=allowed, prefix=_NOTHING)
         except LimitError:

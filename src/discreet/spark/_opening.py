@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..baskets import Call, Column, Table
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError
 from ._session import Cluster
 
 # What the column is called in which Spark keeps lines that are broken: nobody's column.
@@ -85,22 +85,17 @@ def _kind(written: str) -> str:
 def open_files(cluster: Cluster, source: Any, call: Call) -> OpenedTable:
     """Open files that Spark reads."""
     if not isinstance(source, str) and not hasattr(source, "__fspath__"):
-        raise MisuseError(
-            told(
-                '{engine="spark"} reads a data frame of Spark, or files; {given} was given.',
-                given=type(source).__name__,
-            )
+        raise MisuseError.format(
+            '{engine="spark"} reads a data frame of Spark, or files; {given} was given.', given=type(source).__name__
         )
     place = str(source)
     suffix = place.rstrip("*").removesuffix(".gz").removesuffix(".zst").rpartition(".")[2].lower()
     form = call.format or {"jsonl": "json", "ndjson": "json", "pq": "parquet"}.get(suffix, suffix)
     if form not in ("parquet", "csv", "tsv", "json", "orc"):
-        raise MisuseError(
-            told(
-                "Spark reads Parquet, ORC, CSV, TSV and JSON records; {place} is none of them by its suffix. Give "
-                "{format=} as one of parquet, csv, tsv, json.",
-                place=place,
-            )
+        raise MisuseError.format(
+            "Spark reads Parquet, ORC, CSV, TSV and JSON records; {place} is none of them by its suffix. Give "
+            "{format=} as one of parquet, csv, tsv, json.",
+            place=place,
         )
     if form in ("csv", "tsv"):
         return _open_text(cluster, place, call.delimiter or ("\t" if form == "tsv" else ","))

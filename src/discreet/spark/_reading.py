@@ -35,7 +35,7 @@ from ..baskets import (
     parse_labels,
     sort_labels,
 )
-from ..errors import InputError, LimitError, MisuseError, NobodyError, told
+from ..errors import InputError, LimitError, MisuseError, NobodyError
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
 from ._blocks import SCHEMA
@@ -117,7 +117,7 @@ class _Reader:
             item = self._lists_alone()
         else:
             if call.item is None:
-                raise MisuseError(told("{person=} needs {item=}, the column of the items."))
+                raise MisuseError.format("{person=} needs {item=}, the column of the items.")
             events = self._looked_through(self._table.find(call.person, "person"), self._table.find(call.item, "item"))
             whose, item = [self._person(call.person)], self._items(call.item, "item", call.kind())
             whose += [] if call.basket is None else [self._basket(call.basket)]
@@ -181,24 +181,20 @@ class _Reader:
             raise NobodyError(f"{self.name} has no rows.")
         for missing, what, column in zip(lacking, ("person", "basket"), whose, strict=False):
             if missing and self.call.nulls == "error":
-                raise InputError(
-                    told(
-                        '{name}: {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
-                        name=self.name,
-                        rows=number_of(missing, "row"),
-                        have="has" if missing == 1 else "have",
-                        what=what,
-                        column=column.name,
-                        them="it" if missing == 1 else "them",
-                    )
+                raise InputError.format(
+                    '{name}: {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
+                    name=self.name,
+                    rows=number_of(missing, "row"),
+                    have="has" if missing == 1 else "have",
+                    what=what,
+                    column=column.name,
+                    them="it" if missing == 1 else "them",
                 )
         if sums["strange"] and by is not None:
-            raise InputError(
-                told(
-                    "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
-                    name=self.name,
-                    column=by.name,
-                )
+            raise InputError.format(
+                "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
+                name=self.name,
+                column=by.name,
             )
 
     @property
@@ -241,13 +237,11 @@ class _Reader:
         if self.opened.untyped == "json":
             check_people(self.name, name, {"ARRAY"} if column.type.startswith("array") else self.opened.kinds(column))
         if re.match("array|map|struct|variant|binary", column.type):
-            raise InputError(
-                told(
-                    "{table}: column {column!r} ({person=}) is of type {found}; people are whole numbers or text.",
-                    table=self.name,
-                    column=name,
-                    found=column.type,
-                )
+            raise InputError.format(
+                "{table}: column {column!r} ({person=}) is of type {found}; people are whole numbers or text.",
+                table=self.name,
+                column=name,
+                found=column.type,
             )
         if column.type.upper() in BLURRED:
             return _Chosen(name, self._value(column).try_cast("bigint"), "bigint")
@@ -262,14 +256,12 @@ class _Reader:
 
         column = self._table.find(name, "basket")
         if re.match("array|map|struct|variant", column.type):
-            raise InputError(
-                told(
-                    "{table}: column {column!r} ({basket=}) is of type {found}; in a cluster baskets are told apart by "
-                    "numbers, text, dates or times: cast the column to text.",
-                    table=self.name,
-                    column=name,
-                    found=column.type,
-                )
+            raise InputError.format(
+                "{table}: column {column!r} ({basket=}) is of type {found}; in a cluster baskets are told apart by "
+                "numbers, text, dates or times: cast the column to text.",
+                table=self.name,
+                column=name,
+                found=column.type,
             )
         if self.opened.untyped == "json":
             check_baskets(self.name, name, self.opened.kinds(column))
@@ -302,13 +294,11 @@ class _Reader:
             plain = pointed.select(sql.split_part("id", sql.lit("."), sql.lit(1)).alias("id"))
             if not self.cluster.collected(ids.join(plain.distinct(), "id", "leftsemi").limit(1)).num_rows:
                 return
-        raise InputError(
-            told(
-                "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
-                "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
-                name=self.name,
-                column=person.name,
-            )
+        raise InputError.format(
+            "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
+            "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
+            name=self.name,
+            column=person.name,
         )
 
     def _items(self, name: str, option: str, labels: Labels) -> _Chosen:
@@ -347,12 +337,10 @@ class _Reader:
         if self.call.item is not None:
             lists = [column for column in lists if column.name == table.find(self.call.item, "item").name]
         if len(lists) != 1:
-            raise MisuseError(
-                told(
-                    "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
-                    table=self.name,
-                    listing=table.listing,
-                )
+            raise MisuseError.format(
+                "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
+                table=self.name,
+                listing=table.listing,
             )
         others = [column.name for column in table.columns if column.name != lists[0].name]
         if others:

@@ -23,7 +23,7 @@ from ..errors import ClusterError, InputError, MisuseError
 from ..local import Counts, MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words
 from ..local.study import Ask, Sums, asked, counted, paired, sifted
-from ..temporary import passing_folder
+from ..temporary import make_temporary_directory
 from ._session import Cluster, check_installed, session_for
 from ._sums import AT_ONCE, Result, put_together, slot_here
 
@@ -190,7 +190,7 @@ class SparkAdder:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
-        with self._lent() as session, passing_folder("round-", folder) as place:
+        with self._lent() as session, make_temporary_directory("round-", folder) as place:
             many = save_reports(place, ask, blocks())
             if not many:
                 return added_over(ask, lambda part: part([]), screen=screen)

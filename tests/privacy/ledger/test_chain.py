@@ -379,7 +379,7 @@ for _ in range(4):
         def failing(*given):
             raise MisuseError(f"Cannot write {kept}: no permission.")
 
-        monkeypatch.setattr(anchoring, "check_place", failing)
+        monkeypatch.setattr(anchoring, "check_output_path", failing)
         with pytest.raises(MisuseError, match="no permission"):
             spend(ledger)
         assert ledger.state().spends == 0

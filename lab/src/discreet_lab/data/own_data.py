@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError, MisuseError, told
+from discreet.errors import InputError, MisuseError
 
 from ..measure.measures import CURATOR, comparators, loaded
 from ..run.experiment import Cell, Data, Experiment, Line
@@ -70,29 +70,22 @@ def on_data(experiment: Experiment, data: Data) -> Experiment:
 def _check_order(experiment: Experiment, data: Data) -> None:
     """Refuse data without the pairs or the order that the experiment is about, and several baskets for devices."""
     if _baskets(data).several and experiment.measure not in CURATOR:
-        raise MisuseError(
-            told(
-                "{name} compares what devices find with the truth, and these people have several baskets each, of "
-                "which a device answers for one: read them without {basket=}.",
-                name=experiment.name,
-            )
+        raise MisuseError.format(
+            "{name} compares what devices find with the truth, and these people have several baskets each, of "
+            "which a device answers for one: read them without {basket=}.",
+            name=experiment.name,
         )
     hows = {line.settings["how"] for line in experiment.lines if "how" in line.settings}
     baskets = _baskets(data)
     if "given" in hows and baskets.pairs is None:
-        raise MisuseError(
-            told(
-                "{name} is about pairs, and these data have none: give {pair=}, two columns of items.",
-                name=experiment.name,
-            )
+        raise MisuseError.format(
+            "{name} is about pairs, and these data have none: give {pair=}, two columns of items.", name=experiment.name
         )
     if "after" in hows and baskets.sequences is None:
-        raise MisuseError(
-            told(
-                "{name} is about the order of items, and these data have none: give {time=}, a column of times, or "
-                "{ordered=True}.",
-                name=experiment.name,
-            )
+        raise MisuseError.format(
+            "{name} is about the order of items, and these data have none: give {time=}, a column of times, or "
+            "{ordered=True}.",
+            name=experiment.name,
         )
 
 
@@ -160,8 +153,8 @@ def with_line(experiment: Experiment, name: str) -> Experiment:
     try:
         _check(entry, first)
     except MisuseError as error:
-        raise MisuseError(
-            told("{name} cannot be added to {experiment}: {why}", name=name, experiment=experiment.name, why=error)
+        raise MisuseError.format(
+            "{name} cannot be added to {experiment}: {why}", name=name, experiment=experiment.name, why=error
         ) from error
     return added
 

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any, TypeAlias
 
 from discreet.baskets import Baskets
-from discreet.errors import MisuseError, told
+from discreet.errors import MisuseError
 
 from ..run.experiment import Cell, Data, Line
 
@@ -116,8 +116,8 @@ def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any]
     if not isinstance(how, Comparator):
         raise MisuseError(f"{run.line.name} is a protocol: measure it by simulation, not by release.")
     if "min_count" not in asked:
-        raise MisuseError(
-            told("{name} finds patterns over a threshold: ask with fraction or {min_count}.", name=run.line.name)
+        raise MisuseError.format(
+            "{name} finds patterns over a threshold: ask with fraction or {min_count}.", name=run.line.name
         )
     least, longest = _span(lengths) or (1, None)
     epsilon = exact(asked["epsilon"], "epsilon") if "epsilon" in asked else None
@@ -130,9 +130,9 @@ def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any]
 
 def _span(lengths: Any) -> tuple[int, int] | None:
     """Return lengths as the smallest and the largest."""
-    from discreet.checks import span
+    from discreet.checks import parse_lengths
 
-    return None if lengths is None else span(lengths)
+    return None if lengths is None else parse_lengths(lengths)
 
 
 def simulation(run: Run) -> Numbers:

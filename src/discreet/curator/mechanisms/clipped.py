@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...checks import is_whole
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import BasketCount, Kth, Supports
 from ...privacy import CONFIDENCE, Budget, Meter, SealedEngine
 from ...results import Itemsets
@@ -146,14 +146,12 @@ class ClippedCounting(Mechanism):
         """Refuse patterns beyond the largest length, and a top beyond the number of possible patterns."""
         super().check(problem, budget)
         if problem.min_length > MAX_LENGTH:
-            raise MisuseError(
-                told(
-                    "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
-                    "for "
-                    "shorter ones, or another mechanism.",
-                    longest=MAX_LENGTH,
-                    asked=problem.min_length,
-                )
+            raise MisuseError.format(
+                "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
+                "for "
+                "shorter ones, or another mechanism.",
+                longest=MAX_LENGTH,
+                asked=problem.min_length,
             )
         if problem.top is not None:
             check_top(problem)

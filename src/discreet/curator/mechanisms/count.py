@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import Supports
 from ...privacy import Budget, Meter, SealedEngine
 from .. import Answers, Found, Mechanism, Plan, Problem
@@ -29,11 +29,9 @@ class Count(Mechanism):
     def check(self, problem: Problem, budget: Budget) -> None:
         """Refuse an empty list, and questions without itemsets."""
         if problem.itemsets is None:
-            raise MisuseError(
-                told(
-                    "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
-                    "`discreet count FILE --itemsets WANTED`; or leave {mechanism} out."
-                )
+            raise MisuseError.format(
+                "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
+                "`discreet count FILE --itemsets WANTED`; or leave {mechanism} out."
             )
         super().check(problem, budget)
         if not len(problem.itemsets):

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...baskets import starts
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import Kth, Supports
 from ...privacy import Budget, Meter, SealedEngine, Way, shown
 from ...results import Itemsets
@@ -66,19 +66,15 @@ class Peeling(Mechanism):
         super().check(problem, budget)
         check_top(problem)
         if problem.min_length > 1:
-            raise MisuseError(
-                told(
-                    "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
-                    "mechanism."
-                )
+            raise MisuseError.format(
+                "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
+                "mechanism."
             )
         if problem.top is not None and problem.top > MAX_PATTERNS:
-            raise MisuseError(
-                told(
-                    "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
-                    allowed=MAX_PATTERNS,
-                    given=problem.top,
-                )
+            raise MisuseError.format(
+                "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
+                allowed=MAX_PATTERNS,
+                given=problem.top,
             )
 
     def plan(self, problem: Problem) -> Plan:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import Truncation
 from ...privacy import Budget, Meter, SealedEngine, SelectedItemsets
 from .. import Answers, Found, Mechanism, Plan, Problem
@@ -63,14 +63,12 @@ class Threshold(Mechanism):
         super().check(problem, budget)
         kept_items, max_length = self._sizes(problem)
         if count_subsets(kept_items, max_length) > MAX_LISTED:
-            raise MisuseError(
-                told(
-                    "A basket cut to {kept:,} items has more than {listed:,} subsets of up to {longest:,} items, too "
-                    "many to look at: ask for shorter patterns ({lengths=}), or set kept lower.",
-                    kept=kept_items,
-                    listed=MAX_LISTED,
-                    longest=max_length,
-                )
+            raise MisuseError.format(
+                "A basket cut to {kept:,} items has more than {listed:,} subsets of up to {longest:,} items, too "
+                "many to look at: ask for shorter patterns ({lengths=}), or set kept lower.",
+                kept=kept_items,
+                listed=MAX_LISTED,
+                longest=max_length,
             )
 
     def _sizes(self, problem: Problem) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import Sizes, Supports, Truncation
 from ...privacy import Budget, Meter, SealedEngine
 from .. import Answers, Found, Mechanism, Plan, Problem
@@ -54,21 +54,17 @@ class TruncatedItems(Mechanism):
         """Refuse questions beyond single items."""
         super().check(problem, budget)
         if problem.min_length > 1:
-            raise MisuseError(
-                told(
-                    "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
-                    "out, or take the mechanism truncated.",
-                    name=self.name,
-                    asked=problem.min_length,
-                )
+            raise MisuseError.format(
+                "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
+                "out, or take the mechanism truncated.",
+                name=self.name,
+                asked=problem.min_length,
             )
         if problem.top is not None and problem.top > problem.item_count:
-            raise MisuseError(
-                told(
-                    "{top} is {given:,}, but there are only {there:,} items: ask for at most so many.",
-                    given=problem.top,
-                    there=problem.item_count,
-                )
+            raise MisuseError.format(
+                "{top} is {given:,}, but there are only {there:,} items: ask for at most so many.",
+                given=problem.top,
+                there=problem.item_count,
             )
 
     def plan(self, problem: Problem) -> Plan:

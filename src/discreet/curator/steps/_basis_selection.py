@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import LARGEST_BASIS, Cells, Kth, Supports
 from ...privacy import Budget, Meter, Noisy, SealedAnswer, SealedEngine, Way, normal_point, shown
 from ...report import number_of
@@ -133,14 +133,12 @@ class BasisMechanism(Mechanism):
         """Refuse patterns longer than a basis, and a top beyond the number of possible patterns."""
         super().check(problem, budget)
         if problem.min_length > self.largest:
-            raise MisuseError(
-                told(
-                    "{name} finds patterns of at most {largest} items, and {lengths} asks for {asked} or more: "
-                    "ask for shorter ones, or another mechanism.",
-                    name=self.name,
-                    largest=self.largest,
-                    asked=problem.min_length,
-                )
+            raise MisuseError.format(
+                "{name} finds patterns of at most {largest} items, and {lengths} asks for {asked} or more: "
+                "ask for shorter ones, or another mechanism.",
+                name=self.name,
+                largest=self.largest,
+                asked=problem.min_length,
             )
         if problem.top is not None:
             check_top(problem)

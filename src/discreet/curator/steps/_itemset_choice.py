@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import MAX_NUMBER_BITS, Kth, Supports
 from ...privacy import Budget, Meter, SealedEngine, Way, shown
 from ...report import number_of
@@ -60,15 +60,13 @@ class ItemsetChoice(Mechanism):
         super().check(problem, budget)
         check_top(problem)
         if problem.universe().bits > MAX_NUMBER_BITS:
-            raise MisuseError(
-                told(
-                    "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
-                    "are "
-                    "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
-                    name=self.name,
-                    shortest=problem.min_length,
-                    longest=problem.max_length,
-                )
+            raise MisuseError.format(
+                "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
+                "are "
+                "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
+                name=self.name,
+                shortest=problem.min_length,
+                longest=problem.max_length,
             )
 
     def plan(self, problem: Problem) -> Plan:
@@ -100,15 +98,13 @@ def check_top(problem: Problem) -> None:
         max_length = problem.max_length + problem.required_count
         span = f"{min_length:,} to {max_length:,} items" if min_length < max_length else number_of(max_length, "item")
         required_phrase = " with the given ones" if problem.required_count else ""
-        raise MisuseError(
-            told(
-                "{top} is {given:,}, but {listed} only {there} of {span}{which}: ask for at most so many.",
-                given=problem.top + required_patterns,
-                listed=number_of(problem.item_count + problem.required_count, "item has", "items have"),
-                there=number_of(pattern_count + required_patterns, "itemset"),
-                span=span,
-                which=required_phrase,
-            )
+        raise MisuseError.format(
+            "{top} is {given:,}, but {listed} only {there} of {span}{which}: ask for at most so many.",
+            given=problem.top + required_patterns,
+            listed=number_of(problem.item_count + problem.required_count, "item has", "items have"),
+            there=number_of(pattern_count + required_patterns, "itemset"),
+            span=span,
+            which=required_phrase,
         )
 
 

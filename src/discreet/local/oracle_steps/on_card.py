@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from ...errors import CardError, MisuseError, told
+from ...errors import CardError, MisuseError, build_message
 
 if TYPE_CHECKING:
     from ._adding import Answered, Counts
@@ -51,9 +51,9 @@ def device() -> Device:
 def check_device(value: Any, setting: Any = None) -> Device:
     """Return the value as a device, or raise `MisuseError` with the name of the setting."""
     if value not in get_args(Device):
-        setting = told("{device}") if setting is None else setting
-        raise MisuseError(
-            told("{setting} is 'auto', 'gpu' or 'cpu'; {value!r} was given.", setting=setting, value=value)
+        setting = build_message("{device}") if setting is None else setting
+        raise MisuseError.format(
+            "{setting} is 'auto', 'gpu' or 'cpu'; {value!r} was given.", setting=setting, value=value
         )
     return cast(Device, value)
 

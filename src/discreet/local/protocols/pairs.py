@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from ...exact import How
 from ...privacy import exact
 from .. import Protocol
@@ -175,16 +175,14 @@ def check_relations(plan: Any, wanted: Wanted, most: int = MOST_ITEMS) -> None:
     if plan.support < 1:
         raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
     if wanted.top > plan.support:
-        raise MisuseError(
-            told(
-                "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
-                "support, or a smaller {top}.",
-                wanted=wanted.top,
-                support=plan.support,
-            )
+        raise MisuseError.format(
+            "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
+            "support, or a smaller {top}.",
+            wanted=wanted.top,
+            support=plan.support,
         )
     if wanted.least > 1:
-        raise MisuseError(told("{name} finds relations of two items: leave {least} out.", name=plan.name))
+        raise MisuseError.format("{name} finds relations of two items: leave {least} out.", name=plan.name)
 
 
 def relied_on(values: Values, variance: Values) -> Values:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 from .. import Protocol
 from ..estimation import (
     WIDEST,
@@ -92,14 +92,12 @@ class SVDFO(Protocol):
         check_means(self.means)
         checked(self.candidates, "0.9", wanted.epsilon, size_oracle="adaptive", oracles=("adaptive",))
         if self.candidates * wanted.top > MOST_PATTERNS:
-            raise MisuseError(
-                told(
-                    "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
-                    "has room for: give fewer candidates, or a smaller {top}.",
-                    candidates=self.candidates,
-                    wanted=wanted.top,
-                    room=MOST_PATTERNS,
-                )
+            raise MisuseError.format(
+                "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
+                "has room for: give fewer candidates, or a smaller {top}.",
+                candidates=self.candidates,
+                wanted=wanted.top,
+                room=MOST_PATTERNS,
             )
 
     def talk(self, wanted: Wanted) -> Talk:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...baskets import Baskets, Hierarchy, generalised, onto, public_items
-from ...errors import MisuseError, told
+from ...errors import MisuseError
 
 if TYPE_CHECKING:
     from .. import Protocol
@@ -32,18 +32,14 @@ def on_levels(baskets: Baskets, hierarchy: Hierarchy | None, level: Any, plan: P
 def check_levels(plan: Protocol, level: Any) -> None:
     """Refuse a protocol that does not know what to make of a hierarchy."""
     if plan.unlisted:
-        raise MisuseError(
-            told(
-                "{name} finds out what the items are, so nothing is known of what stands above them: leave "
-                "{hierarchy} out.",
-                name=plan.name,
-            )
+        raise MisuseError.format(
+            "{name} finds out what the items are, so nothing is known of what stands above them: leave "
+            "{hierarchy} out.",
+            name=plan.name,
         )
     if level is None and not plan.across:
-        raise MisuseError(
-            told(
-                "{name} would relate items to those that stand above them: ask for one level with {level=}, or use "
-                "another protocol, such as adept.",
-                name=plan.name,
-            )
+        raise MisuseError.format(
+            "{name} would relate items to those that stand above them: ask for one level with {level=}, or use "
+            "another protocol, such as adept.",
+            name=plan.name,
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets import AnyBaskets, Baskets, Item, take_rows
-from ...errors import LimitError, told
+from ...errors import LimitError
 from ...exact import Supports, engine_of, mine
 from ...kernels import draw_tickets
 from ...results import Itemsets, Patterns
@@ -86,11 +86,9 @@ def true_patterns(baskets: Baskets, max_baskets: int, top: int, least: int) -> T
             # A little less: the last digits of sums of fractions are not to be trusted.
             plain = mine(baskets, min_count=max(1, ceil(reached * max_baskets - _CLOSE)), lengths=lengths, limit=_LIMIT)
         except LimitError:
-            raise LimitError(
-                told(
-                    "What is true of these people is too much to look through: ask for fewer patterns, or leave "
-                    "{score} out."
-                )
+            raise LimitError.format(
+                "What is true of these people is too much to look through: ask for fewer patterns, or leave "
+                "{score} out."
             ) from None
     counts = expected(baskets, plain, max_baskets).round(_DIGITS)
     best = np.argsort(-counts, kind="stable")[:top]

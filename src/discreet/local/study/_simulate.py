@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets import Baskets, Hierarchy, checked_cap, on_this_machine, starts
-from ...checks import part, positive
-from ...errors import InputError, MisuseError, told
+from ...checks import parse_positive, parse_share
+from ...errors import InputError, MisuseError
 from ...exact import checked_how
 from ...kernels import draw_tickets, in_threads, threads
 from ...privacy import Budget
 from ...registry import protocol as protocol_of
-from ...wording import hinted
+from ...wording import hint_keywords
 from .. import Answered, Counts, Oracle, Protocol, ReportColumns
 from ..oracle_steps import Device, drawn_on_card, using
 from ._conversation import Ask, Estimate, Learnt, Wanted, converse
@@ -128,7 +128,7 @@ def made_again(
     return lambda: [first, *rest]
 
 
-@hinted
+@hint_keywords
 def simulate(
     baskets: Any,
     protocol: str | Protocol = "adept",
@@ -215,17 +215,17 @@ def simulate(
     plan: Protocol = protocol_of(protocol, settings)
     known = None if hierarchy is None else Hierarchy.read(hierarchy)
     baskets = on_levels(baskets, known, level, plan)
-    malicious = part("assume_malicious", assume_malicious)
+    malicious = parse_share("assume_malicious", assume_malicious)
     listed = 0 if plan.unlisted else baskets.items  # how many different texts there are is nobody's to know
     wanted = Wanted(
         items=listed,
-        top=positive("top", top),
+        top=parse_positive("top", top),
         epsilon=_epsilon(epsilon),
         least=_least(least),
         lineage=baskets.lineage,
     )
     if speed not in ("person", "aggregated"):
-        raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
+        raise MisuseError.format("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed)
     if not baskets.items:
         raise InputError("Nobody holds anything and no items are listed: there is nothing to ask about.")
     plan.check(wanted)
@@ -233,11 +233,9 @@ def simulate(
         checked_how(plan.how, baskets)
     most = checked_cap(max_baskets, baskets) or 1
     if score and baskets.several and hasattr(plan, "how"):
-        raise MisuseError(
-            told(
-                "Relations are not compared with the truth where devices answer for one of several baskets: leave "
-                "{score} out."
-            )
+        raise MisuseError.format(
+            "Relations are not compared with the truth where devices answer for one of several baskets: leave "
+            "{score} out."
         )
     held = drawn(baskets, _seed(seed), most)
     crowd = SimulatedPeople(baskets=held, seed=_seed(seed), speed=speed, progress=progress, screen=screen)
@@ -343,11 +341,11 @@ def _epsilon(given: Any) -> Fraction:
 
 def _least(least: Any) -> int:
     if least not in (1, 2):
-        raise MisuseError(told("{least} is 1, or 2 to leave single items out; {given!r} was given.", given=least))
+        raise MisuseError.format("{least} is 1, or 2 to leave single items out; {given!r} was given.", given=least)
     return int(least)
 
 
 def _seed(seed: Any) -> int:
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise MisuseError(told("{seed} is a whole number from 0 on; {given!r} was given.", given=seed))
+        raise MisuseError.format("{seed} is a whole number from 0 on; {given!r} was given.", given=seed)
     return seed

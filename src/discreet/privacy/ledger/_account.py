@@ -14,9 +14,9 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ...errors import BudgetError, MisuseError, told
+from ...errors import BudgetError, MisuseError
 from ...results import rounded as rounded
-from ...wording import Rendered
+from ...wording import RichDisplay
 from .. import GRID, Budget, Neighbours, epsilon_for, exact, rho_for, shown
 from ._fingerprint import Fingerprint
 
@@ -77,7 +77,7 @@ class Spend:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State(Rendered):
+class State(RichDisplay):
     """The state of an account.
 
     `spent` and `remaining` are epsilons in pure accounting and rhos in zCDP accounting. `epsilon_spent` is the joint
@@ -208,12 +208,10 @@ class Account:
                 "one without delta."
             )
         if capped and self.max_epsilon is not None and price.epsilon > self.max_epsilon:
-            raise MisuseError(
-                told(
-                    "{epsilon} is {given}, but the ledger allows at most {allowed} per release.",
-                    given=rounded(price.epsilon),
-                    allowed=rounded(self.max_epsilon),
-                )
+            raise MisuseError.format(
+                "{epsilon} is {given}, but the ledger allows at most {allowed} per release.",
+                given=rounded(price.epsilon),
+                allowed=rounded(self.max_epsilon),
             )
         if self.accounting == "pure":
             self._check_epsilon(spends, price)
@@ -318,11 +316,8 @@ def round_charge(value: Fraction, grid: Fraction = GRID) -> Fraction:
 def check_epsilon(budget: Budget) -> Budget:
     """Return a budget, after checking that its epsilon is not absurd."""
     if budget.epsilon > _MAX_EPSILON:
-        raise MisuseError(
-            told(
-                "{epsilon} is over {largest:,}, which promises nothing; give one such as 0.5 or 1.",
-                largest=_MAX_EPSILON,
-            )
+        raise MisuseError.format(
+            "{epsilon} is over {largest:,}, which promises nothing; give one such as 0.5 or 1.", largest=_MAX_EPSILON
         )
     return budget
 

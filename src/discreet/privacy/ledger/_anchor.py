@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...atomic_write import check_place, written
+from ...atomic_write import check_output_path, open_replacement
 from ...errors import DiscreetError, InputError, MisuseError
 from ._chain import is_head
 
@@ -96,12 +96,12 @@ class AnchorFile(Anchor):
 
     def check(self) -> None:
         """Check that files can be made beside the anchor."""
-        check_place(self.path)
+        check_output_path(self.path)
 
     def keep(self, head: str) -> None:
         """Replace the file by a new file, and wait until the new file is on the disk."""
         try:
-            with written(self.path, private=True) as stream:
+            with open_replacement(self.path, private=True) as stream:
                 stream.write(f"{head}\n".encode())
             with suppress(OSError):  # not every system lets a folder be opened
                 # A rename is durable only once the folder is on the disk too.

@@ -18,8 +18,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from ...checks import switch
-from ...errors import BudgetError, DiscreetError, InputError, MisuseError, named, told, word
+from ...checks import parse_switch
+from ...errors import BudgetError, DiscreetError, InputError, MisuseError, name_options, quote_word
 from ...results import FORMULA_MARKS
 from .. import Budget, Neighbours, Relation, exact, serious, shown
 from ..sampling import SystemSource
@@ -105,15 +105,13 @@ class Ledger:
 
         Privacy: the file holds a secret key and a fingerprint of the data; keep it as you keep the data.
         """
-        budget = serious(check_epsilon(Budget.of(epsilon, delta)), switch("really", really))
+        budget = serious(check_epsilon(Budget.of(epsilon, delta)), parse_switch("really", really))
         limit = None if most is None else exact(most, "most")
         if limit is not None and not 0 < limit <= budget.epsilon:
-            raise MisuseError(
-                told(
-                    "{most} is {given}, but it must be over 0 and at most the whole budget, {whole}.",
-                    given=shown(limit),
-                    whole=shown(budget.epsilon),
-                )
+            raise MisuseError.format(
+                "{most} is {given}, but it must be over 0 and at most the whole budget, {whole}.",
+                given=shown(limit),
+                whole=shown(budget.epsilon),
             )
         content = {
             "kind": "ledger",
@@ -407,14 +405,12 @@ class Ledger:
             return self._anchor
         if book.account.anchor.startswith(COMMAND):
             # Never run: a file from elsewhere must not decide about commands on this machine.
-            raise MisuseError(
-                told(
-                    "{path} is anchored by a command, {program}. A ledger keeps no commands: give it again, as "
-                    "{anchor=like}.",
-                    path=self.path,
-                    like=f"{COMMAND}…",
-                    program=book.account.anchor.removeprefix(COMMAND),
-                )
+            raise MisuseError.format(
+                "{path} is anchored by a command, {program}. A ledger keeps no commands: give it again, as "
+                "{anchor=like}.",
+                path=self.path,
+                like=f"{COMMAND}…",
+                program=book.account.anchor.removeprefix(COMMAND),
             )
         return anchor_of(Path(book.account.anchor))
 
@@ -426,7 +422,7 @@ class Ledger:
         return anchor
 
     def _compare_heads(self, book: Book, anchor: Anchor, anchored_head: str | None) -> None:
-        command = f"`discreet ledger anchor {word(self.path)} {word(anchor.place)} --anew`"
+        command = f"`discreet ledger anchor {quote_word(self.path)} {quote_word(anchor.place)} --anew`"
         if anchored_head is None:
             raise InputError(
                 f"There is no head of {self.path} in the anchor {anchor.place}. Nothing was spent. If its disk is not "
@@ -492,15 +488,13 @@ class Ledger:
             return False
         likeness = rows.likeness(account.fingerprint)
         if likeness == "other" and not same_data:
-            raise MisuseError(
-                told(
-                    "{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. "
-                    "Use the ledger of these data. A part of the same people's data looks like other data too: one "
-                    "month, one shop, some of the products. So do data that have much changed. Say so with "
-                    "{same_data=True}: the same people have one budget, and a part of their data costs as much as "
-                    "all of it.",
-                    path=self.path,
-                )
+            raise MisuseError.format(
+                "{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. "
+                "Use the ledger of these data. A part of the same people's data looks like other data too: one "
+                "month, one shop, some of the products. So do data that have much changed. Say so with "
+                "{same_data=True}: the same people have one budget, and a part of their data costs as much as "
+                "all of it.",
+                path=self.path,
             )
         return likeness != "same"
 
@@ -508,14 +502,12 @@ class Ledger:
 def _check_text(value: str, name: str, min_length: int = 1) -> str:
     """Return a text, after checking that it can be stored, and shown in a terminal."""
     if not isinstance(value, str) or not min_length <= len(value) <= _MAX_TEXT_LENGTH or not value.isprintable():
-        raise MisuseError(
-            told(
-                "{option} is a text of {fewest} to {many} letters on one line; {given!r} was given.",
-                option=named(name),
-                fewest=min_length,
-                many=_MAX_TEXT_LENGTH,
-                given=str(value)[:40],
-            )
+        raise MisuseError.format(
+            "{option} is a text of {fewest} to {many} letters on one line; {given!r} was given.",
+            option=name_options(name),
+            fewest=min_length,
+            many=_MAX_TEXT_LENGTH,
+            given=str(value)[:40],
         )
     return value
 

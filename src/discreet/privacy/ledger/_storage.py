@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from ...errors import InputError, MisuseError, word
+from ...errors import InputError, MisuseError, quote_word
 
 PATIENCE = 5.0  # seconds to wait for another process
 NOTHING = "Nothing was spent"
@@ -161,8 +161,8 @@ def open_ledger(path: Path, form: Schema, spend_note: str = NOTHING) -> Iterator
             if 0 < version < form.version:
                 raise InputError(
                     f"{path} was written by an earlier discreet (its version is {version}, this one writes "
-                    f"{form.version}): `discreet ledger upgrade {word(path)}` brings it up to date, and loses nothing "
-                    "of it."
+                    f"{form.version}): `discreet ledger upgrade {quote_word(path)}` brings it up to date, and loses "
+                    "nothing of it."
                 )
             if version != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
                 raise _Doubt
@@ -243,7 +243,7 @@ def _check_place(path: Path) -> None:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"There is no ledger {shown}; make one with `discreet ledger create {word(shown)} --epsilon 1`."
+            f"There is no ledger {shown}; make one with `discreet ledger create {quote_word(shown)} --epsilon 1`."
         ) from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
@@ -328,5 +328,5 @@ def _translate_error(path: Path, error: sqlite3.Error | UnicodeDecodeError, spen
 def _disk_error(path: Path, error: str) -> InputError:
     return InputError(
         f"{path} cannot be read or written: {error}; the disk may be full or failing. Nothing was released; "
-        f"`discreet ledger show {word(path)}` says what was spent."
+        f"`discreet ledger show {quote_word(path)}` says what was spent."
     )
