@@ -128,7 +128,7 @@ assert "--note" in run("release", "--help", check=True).stdout
 made = discreet.release([{"tea"}] * 90, top=1, epsilon=5, items=["tea", "ale"], note="Of spring.")
 assert made.notes[-1] == "Of spring."
 helped = " ".join(pydoc.plain(pydoc.render_doc(discreet.release)).split())
-assert "note A sentence that the notes of the result have too." in helped
+assert "note A sentence for the notes of the result." in helped
 
 asked = {"top": 1, "epsilon": 4, "seed": 1, "settings": {"oracle": "keep-or-any"}}
 assert discreet.simulate([{"tea"}] * 900, protocol="ask-once", **asked).patterns[0].items == {"tea"}
