@@ -8,9 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from ..errors import MisuseError
+from . import options
 
 if TYPE_CHECKING:
     from ..collector import Adder
@@ -19,59 +18,50 @@ _PANEL = "How reports are added up"
 
 AddingEngine = Annotated[
     Literal["spark"] | None,
-    typer.Option(
+    options.option(
+        "Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        _PANEL,
         "--engine",
         envvar="DISCREET_ENGINE",
-        help="Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
-        rich_help_panel=_PANEL,
-        show_default=False,
     ),
 ]
 AddingMaster = Annotated[
     str | None,
-    typer.Option(
+    options.option(
+        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        _PANEL,
         "--master",
         metavar="URL",
         envvar="DISCREET_MASTER",
-        help="Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
-        rich_help_panel=_PANEL,
-        show_default=False,
     ),
 ]
 AddingRemote = Annotated[
     str | None,
-    typer.Option(
-        "--remote",
-        metavar="URL",
-        envvar="DISCREET_REMOTE",
-        help="A server of Spark Connect: sc://host:15002.",
-        rich_help_panel=_PANEL,
-        show_default=False,
+    options.option(
+        "A server of Spark Connect: sc://host:15002.", _PANEL, "--remote", metavar="URL", envvar="DISCREET_REMOTE"
     ),
 ]
 HandoverFolder = Annotated[
     Path | None,
-    typer.Option(
+    options.option(
+        "Where reports pass through on their way to Spark: its executors have to see it too.  "
+        "\\[default: in the directory of the service]",
+        _PANEL,
         "--handover",
         metavar="FOLDER",
         envvar="DISCREET_HANDOVER",
-        help="Where reports pass through on their way to Spark: its executors have to see it too.  "
-        "\\[default: in the directory of the service]",
-        rich_help_panel=_PANEL,
-        show_default=False,
     ),
 ]
 
 
 DeviceOption = Annotated[
     Literal["auto", "gpu", "cpu"] | None,
-    typer.Option(
+    options.option(
+        "Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
+        "the result is the same.  \\[default: auto]",
+        _PANEL,
         "--device",
         envvar="DISCREET_DEVICE",
-        help="Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
-        "the result is the same.  \\[default: auto]",
-        rich_help_panel=_PANEL,
-        show_default=False,
     ),
 ]
 

@@ -13,15 +13,14 @@ from typer.core import TyperGroup
 from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..kernels import background
 from ..wording import find_hint, printable
-from . import options as given
+from . import options
 from ._audit import app as audit
 from ._compare import app as comparing
 from ._diff import app as changes
-from ._general import given_to_all, options
+from ._general import add_options, list_general_options
 from ._groups import ClusterReading, Reporting, Writing, grouped
 from ._ledger import app as ledger
 from ._mechanisms import app as mechanisms
-from ._numbers import whole
 from ._pages import app as pages
 from ._parsing import labels, lengths_of, read_itemsets
 from ._plan import app as planning
@@ -53,8 +52,8 @@ PANELS = {
 
 def _parameters(command: Any) -> set[str]:
     """Return what Python calls the options that a command has."""
-    options = {option for each in command.params for option in each.opts}
-    return {name for name, option in OPTIONS.items() if option in options}
+    typed = {option for parameter in command.params for option in parameter.opts}
+    return {name for name, option in OPTIONS.items() if option in typed}
 
 
 class _Commands(TyperGroup):
@@ -62,13 +61,13 @@ class _Commands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        for_all = options()
-        given_to_all(self, for_all)
+        for_all = list_general_options()
+        add_options(self, for_all)
         self._ours: dict[str, Any] = {name: self.commands[name] for names in PANELS.values() for name in names}
         for panel, names in PANELS.items():
             for name in names:
                 self._ours[name].rich_help_panel = panel
-        self.commands = CommandTable(self._ours, lambda command: given_to_all(command, for_all))
+        self.commands = CommandTable(self._ours, lambda command: add_options(command, for_all))
 
     def list_commands(self, ctx: Any) -> list[str]:
         try:
@@ -148,7 +147,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, options.option("Show the version and exit.", None, "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stderr)
@@ -169,17 +168,17 @@ def _root(
 )
 @grouped
 def mine(
-    min_support: given.MinSupport = None,
-    min_count: given.MinCount = None,
-    top: given.Top = None,
-    itemsets: given.Itemsets = None,
-    lengths: given.Lengths = None,
-    contains: given.Contains = None,
-    excludes: given.Excludes = None,
-    kind: given.KindOption = "all",
-    hierarchy: given.HierarchyFile = None,
-    level: given.LevelOption = None,
-    limit: given.Limit = 10_000_000,
+    min_support: options.MinSupport = None,
+    min_count: options.MinCount = None,
+    top: options.Top = None,
+    itemsets: options.Itemsets = None,
+    lengths: options.Lengths = None,
+    contains: options.Contains = None,
+    excludes: options.Excludes = None,
+    kind: options.KindOption = "all",
+    hierarchy: options.HierarchyFile = None,
+    level: options.LevelOption = None,
+    limit: options.Limit = 10_000_000,
     *,
     reading: ClusterReading,
     writing: Writing,
@@ -226,20 +225,20 @@ def mine(
 )
 @grouped
 def rules(
-    min_support: given.MinSupport = None,
-    min_count: given.MinCount = None,
-    min_confidence: given.MinConfidence = 0.5,
-    min_lift: given.MinLift = 0.0,
-    sort: given.SortBy = "confidence",
-    top: given.TopRules = None,
-    lengths: given.Lengths = None,
-    antecedent: given.Antecedent = None,
-    consequent: given.Consequent = None,
-    significance: given.Significance = None,
-    redundant: given.Redundant = True,
-    hierarchy: given.HierarchyFile = None,
-    level: given.LevelOption = None,
-    limit: given.Limit = 10_000_000,
+    min_support: options.MinSupport = None,
+    min_count: options.MinCount = None,
+    min_confidence: options.MinConfidence = 0.5,
+    min_lift: options.MinLift = 0.0,
+    sort: options.SortBy = "confidence",
+    top: options.TopRules = None,
+    lengths: options.Lengths = None,
+    antecedent: options.Antecedent = None,
+    consequent: options.Consequent = None,
+    significance: options.Significance = None,
+    redundant: options.Redundant = True,
+    hierarchy: options.HierarchyFile = None,
+    level: options.LevelOption = None,
+    limit: options.Limit = 10_000_000,
     *,
     reading: ClusterReading,
     writing: Writing,
@@ -296,11 +295,11 @@ def rules(
 
 @app.command()
 def demo(
-    people: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many people to make up.")] = 20_000,
-    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Another seed makes other people.")] = 7,
+    people: Annotated[int, options.number("How many people to make up.", show_default=True)] = 20_000,
+    seed: Annotated[int, options.number("Another seed makes other people.", show_default=True)] = 7,
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="DIRECTORY", help="Keep the made-up data and the results.", show_default=False),
+        options.option("Keep the made-up data and the results.", None, "--keep", metavar="DIRECTORY"),
     ] = None,
 ) -> None:
     """Show the whole idea on made-up baskets: read a table, find patterns and rules, publish some privately."""
@@ -318,11 +317,7 @@ def demo(
 def warmup(
     shared: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            help="Keep compiled code there, for all users whose DISCREET_KERNELS names it.",
-            show_default=False,
-        ),
+        options.option("Keep compiled code there, for all users whose DISCREET_KERNELS names it.", metavar="DIRECTORY"),
     ] = None,
 ) -> None:
     """Compile everything now, so that large data need not wait for it.

@@ -14,12 +14,11 @@ import typer
 
 from ..errors import OPTIONS, MisuseError
 from ..publish import FieldWords, PrivacyQuestion, Question, default_of, question_fields
-from . import options as given
-from ._numbers import whole
+from . import options
 from ._parsing import items_of, public_list, settings_of, typed
 
 PRIVACY = "What may be lost, and who pays"
-_PANELS = {"what": given.WHAT, "how": given.HOW, "privacy": PRIVACY, "": None}
+_PANELS = {"what": options.WHAT, "how": options.HOW, "privacy": PRIVACY, "": None}
 _TYPES: dict[str, Any] = {
     "text": str,
     "whole": int,
@@ -87,18 +86,18 @@ def question_options(
     in_file
         Whether the question may be kept in a file too.
     """
-    options: list[tuple[str, Any, None]] = [
+    members: list[tuple[str, Any, None]] = [
         (one.name, _option(one, words), None)
         for one, words in question_fields(question, function)
         if one.name not in leave_out
     ]
     if in_file:
-        by = next(place for place, option in enumerate(options) if option[0] == "segments")
-        options.insert(by, ("segment", given.Segments, None))
-        options += [("question_file", given.QuestionFile, None), ("print_question", given.PrintQuestion, None)]
+        by = next(place for place, option in enumerate(members) if option[0] == "segments")
+        members.insert(by, ("segment", options.Segments, None))
+        members += [("question_file", options.QuestionFile, None), ("print_question", options.PrintQuestion, None)]
     bases = (FileQuestionOptions if in_file else QuestionOptions,)
     return make_dataclass(
-        f"{question.__name__}Options", options, bases=bases, frozen=True, namespace={"kind": question}
+        f"{question.__name__}Options", members, bases=bases, frozen=True, namespace={"kind": question}
     )
 
 
@@ -111,7 +110,7 @@ def _option(one: Field[Any], words: FieldWords) -> Any:
     default = default_of(one)
     shown = {True: names[0].partition("/")[0].removeprefix("--"), False: "no"}.get(default, default)
     text = words.help.typed.replace("[", "\\[")
-    more: dict[str, Any] = {"parser": whole} if words.form == "whole" else {}
+    more: dict[str, Any] = {"parser": options.parse_whole_number} if words.form == "whole" else {}
     return Annotated[
         kind | None,
         typer.Option(

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from . import options as given
+from . import options
 from ._groups import Writing, grouped
-from ._numbers import whole
 from ._parsing import settings_of
 
 app = typer.Typer()
@@ -26,31 +25,27 @@ app = typer.Typer()
 )
 @grouped
 def audit(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")
-    ] = None,
+    name: Annotated[str | None, options.argument("NAME", "One of `discreet mechanisms`.")] = None,
     study: Annotated[
         Path | None,
-        typer.Option(
+        options.option(
+            "A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
+            None,
             "--study",
             metavar="STUDY.toml",
-            help="A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
-            show_default=False,
         ),
     ] = None,
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The claim to break.")] = "1",
+    epsilon: Annotated[str, options.option("The claim to break.", metavar="NUMBER", show_default=True)] = "1",
     delta: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]",
-            show_default=False,
+        options.option(
+            "The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]", metavar="NUMBER"
         ),
     ] = None,
-    neighbours: given.RelationOption = "add-remove",
-    settings: given.Settings = None,
-    runs: Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on each of two neighbours.")] = 1000,
-    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="The same seed tries the same.")] = 1,
+    neighbours: options.RelationOption = "add-remove",
+    settings: options.Settings = None,
+    runs: Annotated[int, options.number("Runs on each of two neighbours.", show_default=True)] = 1000,
+    seed: Annotated[int, options.number("The same seed tries the same.", show_default=True)] = 1,
     *,
     writing: Writing,
 ) -> None:

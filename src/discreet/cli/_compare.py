@@ -11,10 +11,9 @@ import typer
 
 from ..errors import Message, MisuseError
 from ..publish import Question
-from . import options as given
+from . import options
 from ._asking import QuestionOptions, question_options
 from ._groups import ClusterReading, Reporting, Writing, grouped, name_of
-from ._numbers import whole
 from ._output import write_report
 from ._plan import frequencies_in, several_of
 from ._progress import ProgressBar
@@ -39,13 +38,7 @@ class TriedReading(ClusterReading):
 
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="The same seed gives the same trials.  \\[default: drawn, and shown]",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.number("The same seed gives the same trials.  \\[default: drawn, and shown]", options.HOW),
     ] = None
 
 
@@ -90,56 +83,42 @@ def compare(
     asking: Annotated[QuestionOptions, AskedOptions],
     epsilon: Annotated[
         str,
-        typer.Option(metavar="NUMBER,…", help="What to try, with commas between them.", rich_help_panel=given.HOW),
+        options.option("What to try, with commas between them.", options.HOW, metavar="NUMBER,…", show_default=True),
     ] = "0.5,1",
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
+        options.option(
+            "Only these, and auto.  \\[default: all of `discreet mechanisms` that answer]",
+            options.HOW,
             metavar="NAME,…",
-            help="Only these, and auto.  \\[default: all of `discreet mechanisms` that answer]",
-            rich_help_panel=given.HOW,
-            show_default=False,
         ),
     ] = None,
-    runs: Annotated[
-        int, typer.Option(parser=whole, metavar="N", help="How often each is run.", rich_help_panel=given.HOW)
-    ] = 10,
+    runs: Annotated[int, options.number("How often each is run.", options.HOW, show_default=True)] = 10,
     crowd: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="Try on N people drawn from the data with replacement: another size, or less to do.",
-            rich_help_panel=given.HOW,
-            show_default=False,
+        options.number(
+            "Try on N people drawn from the data with replacement: another size, or less to do.", options.HOW
         ),
     ] = None,
-    one_row_a_person: given.OneRow = False,
+    one_row_a_person: options.OneRow = False,
     sizes: Annotated[
         str | None,
-        typer.Option(
+        options.option(
+            "With --people and --items, two numbers: how many items a basket has.  \\[default: 5]",
+            _CROWD,
             metavar="NUMBER|N,N,…",
-            help="With --people and --items, two numbers: how many items a basket has.  \\[default: 5]",
-            rich_help_panel=_CROWD,
-            show_default=False,
         ),
     ] = None,
     exponent: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="The supports of items fall with this power of their rank.  \\[default: 1]",
-            rich_help_panel=_CROWD,
-            show_default=False,
+        options.option(
+            "The supports of items fall with this power of their rank.  \\[default: 1]", _CROWD, metavar="NUMBER"
         ),
     ] = None,
     frequencies: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The supports of the items instead: fractions of the people, one per line.",
-            rich_help_panel=_CROWD,
-            show_default=False,
+        options.option(
+            "The supports of the items instead: fractions of the people, one per line.", _CROWD, metavar="FILE"
         ),
     ] = None,
     reading: TriedReading,

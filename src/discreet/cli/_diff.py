@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import MisuseError
-from . import options as given
+from . import options
 from ._groups import Reporting, Writing, grouped
 from ._output import write_report
 
@@ -23,18 +23,11 @@ app = typer.Typer()
 )
 @grouped
 def diff(
-    before: Annotated[
-        Path, typer.Argument(metavar="BEFORE", help="A saved result: .json, .csv or .parquet.", show_default=False)
-    ],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.", show_default=False)],
+    before: Annotated[Path, options.argument("BEFORE", "A saved result: .json, .csv or .parquet.")],
+    after: Annotated[Path, options.argument("AFTER", "Another one.")],
     names: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B",
-            help="What to call the two.  \\[default: as the files are called]",
-            rich_help_panel=given.OUT,
-            show_default=False,
-        ),
+        options.option("What to call the two.  \\[default: as the files are called]", options.OUT, metavar="A,B"),
     ] = None,
     *,
     reporting: Reporting,

@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from ..errors import MisuseError
-from ._numbers import real
+from . import options
 from ._replacing import allow_replacing, replacing_allowed
 
 _PANEL = "For every command"
@@ -55,61 +55,55 @@ def _force(ctx: typer.Context, value: bool) -> None:
 def _general(
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Tell what is done on the way.",
-            callback=_verbose,
-            expose_value=False,
-            rich_help_panel=_PANEL,
+        options.option(
+            "Tell what is done on the way.", _PANEL, "--verbose", "-v", callback=_verbose, expose_value=False
         ),
     ] = False,
     quiet: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Say nothing but the result, and what went wrong.",
+            _PANEL,
             "--quiet",
             "-q",
-            help="Say nothing but the result, and what went wrong.",
             callback=_quiet,
             expose_value=False,
-            rich_help_panel=_PANEL,
         ),
     ] = False,
     timeout: Annotated[
         float | None,
-        typer.Option(
+        options.option(
+            "Stop after so long, with status 124. What is being paid for is not stopped.",
+            _PANEL,
             "--timeout",
-            parser=real,
             metavar="SECONDS",
-            help="Stop after so long, with status 124. What is being paid for is not stopped.",
+            parser=options.parse_decimal_number,
             callback=_timeout,
             expose_value=False,
-            rich_help_panel=_PANEL,
-            show_default=False,
         ),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Replace files that discreet did not write, under the names that were given to write to.",
+            _PANEL,
             "--force",
-            help="Replace files that discreet did not write, under the names that were given to write to.",
             callback=_force,
             expose_value=False,
-            rich_help_panel=_PANEL,
         ),
     ] = False,
 ) -> None:
     """Nothing: its parameters are what is wanted."""
 
 
-def options() -> list[Any]:
+def list_general_options() -> list[Any]:
     """Return the options that every command takes."""
     only = typer.Typer(add_completion=False)
     only.command()(_general)
     return list(get_command(only).params)
 
 
-def given_to_all(command: Any, added: list[Any]) -> None:
+def add_options(command: Any, added: list[Any]) -> None:
     """Add options to a command, or to all commands of a group and below."""
     # A command of another package may have such an option of its own, and a group may have been given them.
     known = {option for one in command.params for option in one.opts}
@@ -117,4 +111,4 @@ def given_to_all(command: Any, added: list[Any]) -> None:
     left_out = ("timeout", "force") if command.name == "serve" else ()
     command.params.extend(one for one in added if known.isdisjoint(one.opts) and one.name not in left_out)
     for one in getattr(command, "commands", {}).values():  # a group takes them before the name of its command too
-        given_to_all(one, added)
+        add_options(one, added)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 import typer
 
 from ..errors import MisuseError
-from . import options as given
+from . import options
 from ._adding import check_place
 from ._output import check, emit, write_report
 from ._progress import ProgressBar
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 class ReadingOptions:
     """Which data to read, and how."""
 
-    file: given.File = None
-    person: given.Person = None
-    item: given.ItemColumn = None
-    basket: given.BasketColumn = None
-    query: given.Query = None
-    input_format: given.InputFormat = None
-    delimiter: given.Delimiter = None
-    encoding: given.Encoding = None
-    labels: given.LabelsOption = None
-    names: given.NamesFile = None
-    same_names: given.SameNames = None
-    max_items: given.MaxItems = None
-    seed: given.Seed = None
-    memory: given.Memory = "2GB"
-    nulls: given.NullsOption = "error"
+    file: options.File = None
+    person: options.Person = None
+    item: options.ItemColumn = None
+    basket: options.BasketColumn = None
+    query: options.Query = None
+    input_format: options.InputFormat = None
+    delimiter: options.Delimiter = None
+    encoding: options.Encoding = None
+    labels: options.LabelsOption = None
+    names: options.NamesFile = None
+    same_names: options.SameNames = None
+    max_items: options.MaxItems = None
+    seed: options.Seed = None
+    memory: options.Memory = "2GB"
+    nulls: options.NullsOption = "error"
 
     def result(self) -> str | None:
         """Return the file if it holds patterns or rules instead of data."""
@@ -80,7 +80,7 @@ class ReadingOptions:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
         self.start()
         with ProgressBar("reading") as bar:
-            options: dict[str, Any] = {
+            arguments: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
                 "basket": self.basket,
@@ -100,17 +100,17 @@ class ReadingOptions:
                 **self.beside(),
             }
             if otherwise is None:
-                return read(self.source, **options)
-            return read_people(self.source, otherwise=otherwise, **options)
+                return read(self.source, **arguments)
+            return read_people(self.source, otherwise=otherwise, **arguments)
 
 
 @dataclass(frozen=True)
 class OrderedReading(ReadingOptions):
     """Which data to read, and how, with order and pairs."""
 
-    time: given.Time = None
-    pair: given.Pair = None
-    ordered: given.Ordered = False
+    time: options.Time = None
+    pair: options.Pair = None
+    ordered: options.Ordered = False
 
     def beside(self) -> dict[str, Any]:
         """Return what the data have beside baskets."""
@@ -121,9 +121,9 @@ class OrderedReading(ReadingOptions):
 class ClusterReading(ReadingOptions):
     """Which data to read, and whether Spark does."""
 
-    engine: given.EngineOption = None
-    master: given.Master = None
-    remote: given.Remote = None
+    engine: options.EngineOption = None
+    master: options.Master = None
+    remote: options.Remote = None
 
     def beside(self) -> dict[str, Any]:
         """Return who reads."""
@@ -143,8 +143,8 @@ class Writing:
     """How to write the result, and where; checked before any work is done."""
 
     pictures: ClassVar[bool] = False
-    format: given.FormatOption = None
-    output: given.Output = None
+    format: options.FormatOption = None
+    output: options.Output = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", check(self.format, self.output, pictures=self.pictures))
@@ -159,15 +159,15 @@ class ForecastWriting(Writing):
     """How to write a forecast, and where: a picture too."""
 
     pictures: ClassVar[bool] = True
-    format: given.ForecastFormatOption = None
+    format: options.ForecastFormatOption = None
 
 
 @dataclass(frozen=True)
 class Reporting:
     """Whether a report is written too, and what it is called; checked before any work is done."""
 
-    report: given.Report = None
-    title: given.Title = None
+    report: options.Report = None
+    title: options.Title = None
 
     def __post_init__(self) -> None:
         if self.report is not None:
@@ -195,7 +195,7 @@ class Reporting:
 class PlainReporting(Reporting):
     """Whether a report is written too of what is read from no file."""
 
-    title: given.PlainTitle = None
+    title: options.PlainTitle = None
 
 
 def check_page(path: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import MisuseError
 from ..results import Relation
-from . import options as given
+from . import options
 from ._replacing import check_replaceable
 from ._terminal import say
 
@@ -30,13 +30,12 @@ app = typer.Typer(
 _WIDEST = 60  # characters of the parameters of a spend
 
 
-Place = Annotated[Path, typer.Argument(metavar="LEDGER", show_default=False, help="The file of the ledger.")]
+Place = Annotated[Path, options.argument("LEDGER", "The file of the ledger.")]
 AnchorOption = Annotated[
     str | None,
-    typer.Option(
+    options.option(
+        "Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
         metavar="FILE|command:…",
-        help="Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
-        show_default=False,
     ),
 ]
 
@@ -48,26 +47,28 @@ AnchorOption = Annotated[
 )
 def create(
     path: Place,
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The whole budget.", show_default=False)],
+    epsilon: Annotated[str, options.option("The whole budget.", metavar="NUMBER")],
     delta: Annotated[
         str,
-        typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
+        options.option(
+            "Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon.",
+            metavar="NUMBER",
+            show_default=True,
+        ),
     ] = "0",
-    neighbours: Annotated[Relation, typer.Option(help="Which two data sets are told apart.")] = "add-remove",
+    neighbours: Annotated[
+        Relation, options.option("Which two data sets are told apart.", show_default=True)
+    ] = "add-remove",
     most: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
+        options.option("The largest epsilon one release may take.", metavar="NUMBER"),
     ] = None,
-    name: Annotated[str, typer.Option(metavar="TEXT", help="What you call the data.", show_default=False)] = "",
+    name: Annotated[str, options.option("What you call the data.", metavar="TEXT")] = "",
     anchor: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|command:…",
-            help="Keep its last head there too, so that an older copy is found out.",
-            show_default=False,
-        ),
+        options.option("Keep its last head there too, so that an older copy is found out.", metavar="FILE|command:…"),
     ] = None,
-    really: given.Really = False,
+    really: options.Really = False,
 ) -> None:
     """Make the ledger of a data set. It is kept for life, as it is made."""
     from ..privacy.ledger import Ledger
@@ -94,18 +95,16 @@ def create(
 )
 def spend(
     path: Place,
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon spent there.", show_default=False)],
+    epsilon: Annotated[str, options.option("The epsilon spent there.", metavar="NUMBER")],
     what: Annotated[
         str,
-        typer.Option(
-            metavar="TEXT", help="What it was, in your words. Nothing that depends on the data.", show_default=False
-        ),
+        options.option("What it was, in your words. Nothing that depends on the data.", metavar="TEXT"),
     ],
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The delta spent there.")] = "0",
-    neighbours: Annotated[Relation, typer.Option(help="Which two data sets were told apart there.")] = "add-remove",
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who asked.  \\[default: the user]", show_default=False)
-    ] = None,
+    delta: Annotated[str, options.option("The delta spent there.", metavar="NUMBER", show_default=True)] = "0",
+    neighbours: Annotated[
+        Relation, options.option("Which two data sets were told apart there.", show_default=True)
+    ] = "add-remove",
+    who: Annotated[str | None, options.option("Who asked.  \\[default: the user]", metavar="NAME")] = None,
     anchor: AnchorOption = None,
 ) -> None:
     """Enter a budget that something else than discreet has spent on the same data, so that one account holds all."""
@@ -125,7 +124,7 @@ def spend(
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
     path: Place,
-    view: given.ViewOption = "table",
+    view: options.ViewOption = "table",
     anchor: AnchorOption = None,
 ) -> None:
     """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
@@ -150,13 +149,11 @@ def export(
     path: Place,
     form: Annotated[
         ExportFormat | None,
-        typer.Option(
-            "--format", help="How to write it.  \\[default: by the suffix of -o, else json]", show_default=False
-        ),
+        options.option("How to write it.  \\[default: by the suffix of -o, else json]", None, "--format"),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+        options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
     ] = None,
     anchor: AnchorOption = None,
 ) -> None:
@@ -189,19 +186,19 @@ def anchor(
     path: Place,
     place: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE|command:…",
-            show_default=False,
-            help="A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
+        options.argument(
+            "FILE|command:…",
+            "A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
             "prints the last one it has kept.",
         ),
     ],
     anew: Annotated[
         bool,
-        typer.Option(
-            "--anew",
-            help="Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
+        options.option(
+            "Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
             "again what was released since.",
+            None,
+            "--anew",
         ),
     ] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from . import options as given
+from . import options
 from ._terminal import console
 
 EntryKind: TypeAlias = Literal["mechanism", "protocol", "oracle"]
@@ -16,13 +16,11 @@ app = typer.Typer()
 
 @app.command()
 def mechanisms(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Tell everything about one.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, options.argument("NAME", "Tell everything about one.")] = None,
     kind: Annotated[
-        EntryKind | None, typer.Option("--kind", help="List only mechanisms, protocols or oracles.", show_default=False)
+        EntryKind | None, options.option("List only mechanisms, protocols or oracles.", None, "--kind")
     ] = None,
-    form: given.ViewOption = "table",
+    form: options.ViewOption = "table",
 ) -> None:
     """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
     from ..registry import Listing, entry, everything, told_of

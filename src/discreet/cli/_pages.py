@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError, MisuseError
-from . import options as given
+from . import options
 from ._groups import check_page, title_of
 from ._terminal import say
 
@@ -28,24 +28,16 @@ _PAGES = (".html", ".htm")
 def report(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations; of compare and "
+        options.argument(
+            "FILE",
+            "What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations; of compare and "
             "diff the .json.",
-            show_default=False,
         ),
     ],
-    title: given.Title = None,
+    title: options.Title = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE.html",
-            help="The page.  \\[default: FILE with .html]",
-            rich_help_panel=given.OUT,
-            show_default=False,
-        ),
+        options.option("The page.  \\[default: FILE with .html]", options.OUT, "--output", "-o", metavar="FILE.html"),
     ] = None,
 ) -> None:
     """Make a report of a saved result, as it was made at first: private, exact or simulated. It costs nothing.
@@ -71,7 +63,7 @@ def report(
 def show(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A report (.html), or a saved result to make one of.", show_default=False),
+        options.argument("FILE", "A report (.html), or a saved result to make one of."),
     ],
 ) -> None:
     """Show a report in the browser; a saved result is made into one first."""

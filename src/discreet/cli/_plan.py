@@ -8,9 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from ..errors import InputError, MisuseError
-from . import options as given
+from . import options
 from ._groups import ForecastWriting, PlainReporting, grouped
-from ._numbers import whole
 from ._output import write_report
 from ._parsing import lengths_of
 from ._progress import ProgressBar
@@ -38,100 +37,75 @@ _KNOWN = "What is known about the data"
 def plan(
     people: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="About how many people there are. Left out: how many are needed.",
-            rich_help_panel=_KNOWN,
-            show_default=False,
-        ),
+        options.number("About how many people there are. Left out: how many are needed.", _KNOWN),
     ] = None,
     items: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="How many items the public list has.",
-            rich_help_panel=_KNOWN,
-            show_default=False,
-        ),
+        options.number("How many items the public list has.", _KNOWN),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(
+        options.option(
+            "How many items a basket has: the mean, or typical sizes with commas between them.  \\[default: 5]",
+            _KNOWN,
             metavar="NUMBER|N,N,…",
-            help="How many items a basket has: the mean, or typical sizes with commas between them.  \\[default: 5]",
-            rich_help_panel=_KNOWN,
-            show_default=False,
         ),
     ] = None,
     exponent: Annotated[
         str,
-        typer.Option(
+        options.option(
+            "The supports of items fall with this power of their rank (Zipf's law).",
+            _KNOWN,
             metavar="NUMBER",
-            help="The supports of items fall with this power of their rank (Zipf's law).",
-            rich_help_panel=_KNOWN,
+            show_default=True,
         ),
     ] = "1",
     frequencies: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The supports of the items instead: fractions of the people, or of the baskets where people have "
+        options.option(
+            "The supports of the items instead: fractions of the people, or of the baskets where people have "
             "several, one per line.",
-            rich_help_panel=_KNOWN,
-            show_default=False,
+            _KNOWN,
+            metavar="FILE",
         ),
     ] = None,
     baskets_each: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER|N,N,…",
-            help="How many baskets a person has, where people have several: the mean, or typical numbers with commas "
+        options.option(
+            "How many baskets a person has, where people have several: the mean, or typical numbers with commas "
             "between them. The person is protected.",
-            rich_help_panel=_KNOWN,
-            show_default=False,
+            _KNOWN,
+            metavar="NUMBER|N,N,…",
         ),
     ] = None,
-    top: given.Top = None,
-    min_support: given.MinSupport = None,
-    lengths: given.Lengths = None,
+    top: options.Top = None,
+    min_support: options.MinSupport = None,
+    lengths: options.Lengths = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER|N,N,…",
-            help="What may be spent: 1, 0.5, 1/3. Several with commas between them: what each buys. Left out: what is "
+        options.option(
+            "What may be spent: 1, 0.5, 1/3. Several with commas between them: what each buys. Left out: what is "
             "needed.",
-            rich_help_panel=given.HOW,
-            show_default=False,
+            options.HOW,
+            metavar="NUMBER|N,N,…",
         ),
     ] = None,
     delta: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The delta of a curator's release.", rich_help_panel=given.HOW)
+        str, options.option("The delta of a curator's release.", options.HOW, metavar="NUMBER", show_default=True)
     ] = "0",
     max_baskets: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="How many baskets of each person take part.  \\[default: chosen with noise; 1 on devices]",
-            rich_help_panel=given.HOW,
-            show_default=False,
+        options.number(
+            "How many baskets of each person take part.  \\[default: chosen with noise; 1 on devices]", options.HOW
         ),
     ] = None,
-    neighbours: given.RelationOption = "add-remove",
+    neighbours: options.RelationOption = "add-remove",
     side: Annotated[
-        Side, typer.Option(help="A curator holds the baskets, or devices keep them.", rich_help_panel=given.HOW)
+        Side, options.option("A curator holds the baskets, or devices keep them.", options.HOW, show_default=True)
     ] = "both",
     names: Annotated[
         list[str] | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            help="Only this mechanism or protocol. Can be given again.",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.option("Only this mechanism or protocol. Can be given again.", options.HOW, "--name", metavar="NAME"),
     ] = None,
     *,
     writing: ForecastWriting,

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError, MisuseError, quote_word
 from ..publish import RankQuestion
+from . import options
 from ._asking import QuestionOptions, question_options
 from ._delivery import Delivery
 from ._groups import Writing, grouped
@@ -38,19 +39,15 @@ RankOptions = question_options(RankQuestion)
 @grouped
 def rank(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table with a label and a score in each row.")],
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the label.")],
-    score: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the score.")],
+    file: Annotated[Path, options.argument("FILE.csv", "A table with a label and a score in each row.")],
+    label: Annotated[str, options.option("The column with the label.", metavar="COLUMN")],
+    score: Annotated[str, options.option("The column with the score.", metavar="COLUMN")],
     asking: Annotated[QuestionOptions, RankOptions],
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="LEDGER", help="The account that pays.", show_default=False)
-    ] = None,
+    ledger: Annotated[Path | None, options.option("The account that pays.", metavar="LEDGER")] = None,
     anchor: AnchorOption = None,
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.", show_default=False)
-    ] = None,
+    who: Annotated[str | None, options.option("Who asks, for the ledger.", metavar="NAME")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing. No score is looked at.")
+        bool, options.option("Say what would be spent, and spend nothing. No score is looked at.", None, "--dry-run")
     ] = False,
     writing: Writing,
 ) -> None:

@@ -8,12 +8,11 @@ import typer
 
 from ..errors import MisuseError
 from ..publish import RelationQuestion
-from . import options as given
+from . import options
 from ._asking import QuestionOptions, question_options
 from ._delivery import Delivery, places_read
 from ._groups import OrderedReading, Reporting, Writing, grouped, title_of
 from ._ledger import tell_head
-from ._numbers import whole
 from ._parsing import labels
 from ._progress import ProgressBar
 from ._release import Paying
@@ -24,11 +23,10 @@ RelationOptions = question_options(RelationQuestion)
 
 HowOption: TypeAlias = Annotated[
     Literal["given", "after", "together"] | None,
-    typer.Option(
+    options.option(
+        "What makes a pair.  \\[default: given with --pair, after with --time or --ordered, else together]",
+        options.WHAT,
         "--how",
-        help="What makes a pair.  \\[default: given with --pair, after with --time or --ordered, else together]",
-        rich_help_panel=given.WHAT,
-        show_default=False,
     ),
 ]
 
@@ -44,31 +42,29 @@ def relations(
     how: HowOption = None,
     items: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="Among the N items most people hold.  \\[default: all]",
-            rich_help_panel=given.WHAT,
-            show_default=False,
-        ),
+        options.number("Among the N items most people hold.  \\[default: all]", options.WHAT),
     ] = None,
     support: Annotated[
         int,
-        typer.Option(
-            parser=whole, metavar="N", help="Of the N relations most people hold.", rich_help_panel=given.WHAT
-        ),
+        options.number("Of the N relations most people hold.", options.WHAT, show_default=True),
     ] = 1600,
     top: Annotated[
         int,
-        typer.Option(parser=whole, metavar="N", help="The N with the largest confidence.", rich_help_panel=given.WHAT),
+        options.number("The N with the largest confidence.", options.WHAT, show_default=True),
     ] = 32,
     longest: Annotated[
         int,
-        typer.Option(parser=whole, metavar="2|3", help="3 for relations ((a, b), c) too.", rich_help_panel=given.WHAT),
+        options.option(
+            "3 for relations ((a, b), c) too.",
+            options.WHAT,
+            metavar="2|3",
+            parser=options.parse_whole_number,
+            show_default=True,
+        ),
     ] = 2,
-    antecedent: given.Antecedent = None,
-    consequent: given.Consequent = None,
-    sort: given.SortRelationsBy = "confidence",
+    antecedent: options.Antecedent = None,
+    consequent: options.Consequent = None,
+    sort: options.SortRelationsBy = "confidence",
     *,
     reading: OrderedReading,
     writing: Writing,
@@ -102,8 +98,8 @@ def relations(
 def release_relations(
     *,
     asking: Annotated[QuestionOptions, RelationOptions],
-    report: given.Report = None,
-    title: given.Title = None,
+    report: options.Report = None,
+    title: options.Title = None,
     paying: Paying,
     reading: OrderedReading,
     writing: Writing,

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import MisuseError, NobodyError
 from ..publish import Question
-from . import options as given
+from . import options
 from ._asking import PRIVACY, FileQuestionOptions, question_options
 from ._delivery import Delivery, places_read
 from ._groups import ClusterReading, ReadingOptions, Writing, grouped, title_of
@@ -40,41 +40,26 @@ class Paying:
 
     ledger: Annotated[
         Path | None,
-        typer.Option(
-            metavar="LEDGER",
-            help="The account that pays: see `discreet ledger create`.",
-            rich_help_panel=PRIVACY,
-            show_default=False,
-        ),
+        options.option("The account that pays: see `discreet ledger create`.", PRIVACY, metavar="LEDGER"),
     ] = None
     anchor: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|command:…",
-            help="Where the last head of the ledger is kept too: an older ledger is refused.  \\[default: as the "
+        options.option(
+            "Where the last head of the ledger is kept too: an older ledger is refused.  \\[default: as the "
             "ledger remembers]",
-            rich_help_panel=PRIVACY,
-            show_default=False,
+            PRIVACY,
+            metavar="FILE|command:…",
         ),
     ] = None
     who: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Who asks, for the ledger.  \\[default: the user]",
-            rich_help_panel=PRIVACY,
-            show_default=False,
-        ),
+        options.option("Who asks, for the ledger.  \\[default: the user]", PRIVACY, metavar="NAME"),
     ] = None
     same_data: Annotated[
         bool,
-        typer.Option(
-            "--same-data",
-            help="The data are those of the ledger although they look different.",
-            rich_help_panel=PRIVACY,
-        ),
+        options.option("The data are those of the ledger although they look different.", PRIVACY, "--same-data"),
     ] = False
-    one_row_a_person: given.OneRow = False
+    one_row_a_person: options.OneRow = False
 
     def baskets(self, reading: ReadingOptions, by: str | None) -> AnyBaskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
@@ -130,9 +115,9 @@ def user() -> str:
 def release(
     *,
     asking: Annotated[FileQuestionOptions, ReleaseOptions],
-    report: given.Report = None,
-    title: given.Title = None,
-    dry_run: given.DryRun = False,
+    report: options.Report = None,
+    title: options.Title = None,
+    dry_run: options.DryRun = False,
     paying: Paying,
     reading: ClusterReading,
     writing: Writing,
@@ -160,11 +145,11 @@ def release(
 @grouped
 def count(
     *,
-    itemsets: given.Itemsets = None,
+    itemsets: options.Itemsets = None,
     asking: Annotated[FileQuestionOptions, CountOptions],
-    report: given.Report = None,
-    title: given.Title = None,
-    dry_run: given.DryRun = False,
+    report: options.Report = None,
+    title: options.Title = None,
+    dry_run: options.DryRun = False,
     paying: Paying,
     reading: ClusterReading,
     writing: Writing,

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from . import options
 from ._adding import HandingOver
 from ._groups import grouped
-from ._numbers import whole
 from ._signals import lift_limit
 from ._terminal import say
 
@@ -17,23 +17,25 @@ app = typer.Typer()
 
 StoreOption = Annotated[
     str | None,
-    typer.Option(
+    options.option(
+        "Keep studies in PostgreSQL: postgresql://user@host/database.  \\[default: a SQLite file]",
+        None,
         "--store",
         metavar="ADDRESS",
         envvar="DISCREET_STORE",
-        help="Keep studies in PostgreSQL: postgresql://user@host/database.  \\[default: a SQLite file]",
-        show_default=False,
     ),
 ]
 
-StudyName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the study.", show_default=False)]
+StudyName = Annotated[str, options.argument("NAME", "The name of the study.")]
 Place = Annotated[
     str,
-    typer.Option(
+    options.option(
+        "Where the service is: its directory here, or its address.",
+        None,
         "--at",
         metavar="DIRECTORY|URL",
         envvar="DISCREET_AT",
-        help="Where the service is: its directory here, or its address.",
+        show_default=True,
     ),
 ]
 
@@ -50,33 +52,27 @@ Place = Annotated[
 def serve(
     directory: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIRECTORY",
-            help="Holds the signing key and the studies; made where there is none.",
-            show_default=False,
-        ),
+        options.argument("DIRECTORY", "Holds the signing key and the studies; made where there is none."),
     ],
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(parser=whole, metavar="N", help="The port; 0 takes any that is free.")] = 8000,
+    host: Annotated[str, options.option("Where to listen.", metavar="HOST", show_default=True)] = "127.0.0.1",
+    port: Annotated[int, options.number("The port; 0 takes any that is free.", show_default=True)] = 8000,
     store: StoreOption = None,
     rate: Annotated[
-        int, typer.Option(parser=whole, metavar="N", help="Requests a second from one address; 0 for any number.")
+        int, options.number("Requests a second from one address; 0 for any number.", show_default=True)
     ] = 2000,
     proxies: Annotated[
         list[str] | None,
-        typer.Option(
+        options.option(
+            "Believe the X-Forwarded-For of this proxy, an address or a network. Can be given again.",
+            None,
             "--trusted-proxy",
             metavar="ADDRESS",
-            help="Believe the X-Forwarded-For of this proxy, an address or a network. Can be given again.",
-            show_default=False,
         ),
     ] = None,
-    connections: Annotated[
-        int, typer.Option(parser=whole, metavar="N", help="Connections at the same time, at most.")
-    ] = 2048,
+    connections: Annotated[int, options.number("Connections at the same time, at most.", show_default=True)] = 2048,
     address_connections: Annotated[
         int,
-        typer.Option(parser=whole, metavar="N", help="Of these from one address that is no trusted proxy, at most."),
+        options.number("Of these from one address that is no trusted proxy, at most.", show_default=True),
     ] = 256,
     *,
     handing: HandingOver,

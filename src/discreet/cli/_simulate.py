@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ..errors import MisuseError
-from . import options as given
+from . import options
 from ._adding import DeviceOption
 from ._groups import OrderedReading, Reporting, Writing, grouped
-from ._numbers import whole
 from ._parsing import settings_of
 from ._progress import ProgressBar
 from ._terminal import say, say_when_compiling
@@ -32,13 +31,7 @@ class SimulatedReading(OrderedReading):
 
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="The same seed gives the same result.  \\[default: drawn, and shown]",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.number("The same seed gives the same result.  \\[default: drawn, and shown]", options.HOW),
     ] = None
 
     def seeded(self) -> SimulatedReading:
@@ -96,51 +89,44 @@ class Transcript:
 def simulate(
     protocol: Annotated[
         str,
-        typer.Option(metavar="NAME", help="One of `discreet mechanisms --kind protocol`.", rich_help_panel=given.HOW),
+        options.option("One of `discreet mechanisms --kind protocol`.", options.HOW, metavar="NAME", show_default=True),
     ] = "adept",
-    top: given.Top = None,
+    top: options.Top = None,
     least: Annotated[
         int,
-        typer.Option(parser=whole, metavar="N", help="2 leaves single items out.", rich_help_panel="What to find"),
+        options.number("2 leaves single items out.", "What to find", show_default=True),
     ] = 1,
     epsilon: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How much one report may give away: 1, 0.5, 1/3.",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.option("How much one report may give away: 1, 0.5, 1/3.", options.HOW, metavar="NUMBER"),
     ] = None,
     speed: Annotated[
         Speed,
-        typer.Option(help="Make every report, or draw what they add up to.", rich_help_panel=given.HOW),
+        options.option("Make every report, or draw what they add up to.", options.HOW, show_default=True),
     ] = "person",
     screen: Annotated[
         bool,
-        typer.Option(
+        options.option(
+            "Leave out reports that no honest device is likely to have sent.",
+            options.HOW,
             "--screen/--no-screen",
-            help="Leave out reports that no honest device is likely to have sent.",
-            rich_help_panel=given.HOW,
+            show_default=True,
         ),
     ] = True,
-    assume_malicious: given.AssumeMalicious = None,
+    assume_malicious: options.AssumeMalicious = None,
     max_baskets: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
+        options.number(
+            "With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
             "everybody counts the same]",
-            rich_help_panel=given.HOW,
-            show_default=False,
+            options.HOW,
         ),
     ] = None,
-    hierarchy: given.HierarchyFile = None,
-    level: given.LevelOption = None,
+    hierarchy: options.HierarchyFile = None,
+    level: options.LevelOption = None,
     device: DeviceOption = None,
-    settings: given.Settings = None,
-    score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
+    settings: options.Settings = None,
+    score: Annotated[bool, options.option("Compare with the truth.", options.OUT, "--score")] = False,
     *,
     reading: SimulatedReading,
     writing: Writing,

@@ -11,10 +11,9 @@ import typer
 
 from ..errors import MisuseError
 from ..wording import number_of
-from . import options as given
+from . import options
 from ._adding import HandingOver
 from ._groups import Writing, grouped
-from ._numbers import whole
 from ._output import write_text
 from ._progress import ProgressBar
 from ._replacing import check_replaceable
@@ -36,16 +35,12 @@ app.add_typer(report_files)
 
 StudyFile = Annotated[
     Path,
-    typer.Argument(metavar="STUDY.toml", help="The study, as `discreet study new` writes one.", show_default=False),
+    options.argument("STUDY.toml", "The study, as `discreet study new` writes one."),
 ]
 Token = Annotated[
     str | None,
-    typer.Option(
-        "--token",
-        metavar="TOKEN",
-        envvar="DISCREET_TOKEN",
-        help="An operator's token, for a service elsewhere.",
-        show_default=False,
+    options.option(
+        "An operator's token, for a service elsewhere.", None, "--token", metavar="TOKEN", envvar="DISCREET_TOKEN"
     ),
 ]
 
@@ -107,12 +102,12 @@ def plan(
     path: StudyFile,
     people: Annotated[
         int | None,
-        typer.Option(
-            parser=whole, metavar="N", help="How many take part.  \\[default: as in the file]", show_default=False
-        ),
+        options.number("How many take part.  \\[default: as in the file]"),
     ] = None,
-    sizes: Annotated[float, typer.Option(metavar="NUMBER", help="About how many items a participant holds.")] = 5.0,
-    form: given.ViewOption = "table",
+    sizes: Annotated[
+        float, options.option("About how many items a participant holds.", metavar="NUMBER", show_default=True)
+    ] = 5.0,
+    form: options.ViewOption = "table",
 ) -> None:
     """Forecast a study before it is opened: what it would find, and how many people it needs."""
     from ..collector import read_study
@@ -169,13 +164,11 @@ def open_study(path: StudyFile, place: Place = "studies", token: Token = None, s
     epilog="[bold]Examples[/bold]\n\ndiscreet study status --at studies\n\ndiscreet study status breakfast --at studies"
 )
 def status(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The study; left out, all are listed.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, options.argument("NAME", "The study; left out, all are listed.")] = None,
     place: Place = "studies",
     token: Token = None,
     store: StoreOption = None,
-    form: given.ViewOption = "table",
+    form: options.ViewOption = "table",
 ) -> None:
     """Show how far a study has come: its rounds, tokens, and reports that were refused."""
     with _operator(place, token, store) as operator:
@@ -223,7 +216,7 @@ def close(
     store: StoreOption = None,
     few: Annotated[
         bool,
-        typer.Option("--yes", help="Close rounds with fewer reports than their minimum too. It cannot be undone."),
+        options.option("Close rounds with fewer reports than their minimum too. It cannot be undone.", None, "--yes"),
     ] = False,
     *,
     handing: HandingOver,
@@ -258,7 +251,7 @@ def results(
     place: Place = "studies",
     token: Token = None,
     store: StoreOption = None,
-    assume_malicious: given.AssumeMalicious = None,
+    assume_malicious: options.AssumeMalicious = None,
     *,
     writing: Writing,
 ) -> None:
@@ -280,9 +273,9 @@ def export(
     store: StoreOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+        options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
     ] = None,
-    assume_malicious: given.AssumeMalicious = None,
+    assume_malicious: options.AssumeMalicious = None,
 ) -> None:
     """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
     from ..checks import parse_share
@@ -318,29 +311,29 @@ def token(
     place: Place = "studies",
     study: Annotated[
         str | None,
-        typer.Option("--study", metavar="NAME", help="Make tokens for participants of this study.", show_default=False),
+        options.option("Make tokens for participants of this study.", None, "--study", metavar="NAME"),
     ] = None,
-    many: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many of them.")] = 1,
+    many: Annotated[int, options.number("How many of them.", show_default=True)] = 1,
     scopes: Annotated[
         list[str] | None,
-        typer.Option(
+        options.option(
+            "Make a token for an operator: operate, enrol or watch. Can be given again.",
+            None,
             "--scope",
             metavar="SCOPE",
-            help="Make a token for an operator: operate, enrol or watch. Can be given again.",
-            show_default=False,
         ),
     ] = None,
-    label: Annotated[str, typer.Option(metavar="TEXT", help="Whose operator's token it is.")] = "",
+    label: Annotated[str, options.option("Whose operator's token it is.", metavar="TEXT")] = "",
     listed: Annotated[
-        bool, typer.Option("--list", help="List the tokens of operators: an id, what each is for, and whose it is.")
+        bool, options.option("List the tokens of operators: an id, what each is for, and whose it is.", None, "--list")
     ] = False,
     revoked: Annotated[
         str | None,
-        typer.Option("--revoke", metavar="ID", help="Revoke an operator's token, by its id.", show_default=False),
+        options.option("Revoke an operator's token, by its id.", None, "--revoke", metavar="ID"),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file, one per line.", show_default=False),
+        options.option("Write to this file, one per line.", None, "--output", "-o", metavar="FILE"),
     ] = None,
     own: Token = None,
     store: StoreOption = None,

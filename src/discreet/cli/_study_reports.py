@@ -11,9 +11,9 @@ import typer
 
 from ..errors import MisuseError
 from ..wording import number_of
+from . import options
 from ._adding import AddingUp
 from ._groups import grouped
-from ._numbers import whole
 from ._output import write_text
 from ._progress import ProgressBar
 from ._replacing import check_replaceable
@@ -28,10 +28,10 @@ def reports(
     name: StudyName,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Write the files into this folder.", show_default=False),
+        options.option("Write the files into this folder.", None, "--output", "-o", metavar="FOLDER"),
     ],
     number: Annotated[
-        int, typer.Option("--round", parser=whole, metavar="N", help="Which round, counted from 1 as in `status`.")
+        int, options.number("Which round, counted from 1 as in `status`.", None, "--round", show_default=True)
     ] = 1,
     place: Place = "studies",
     store: StoreOption = None,
@@ -60,27 +60,23 @@ def reports(
 def add_up(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="REPORTS",
-            help="A folder of `discreet study reports`, a Parquet file, or a pattern.",
-            show_default=False,
-        ),
+        options.argument("REPORTS", "A folder of `discreet study reports`, a Parquet file, or a pattern."),
     ],
     question: Annotated[
         Path | None,
-        typer.Option(
+        options.option(
+            "The round that they answer, as JSON.  \\[default: round.json in the folder]",
+            None,
             "--question",
             metavar="FILE",
-            help="The round that they answer, as JSON.  \\[default: round.json in the folder]",
-            show_default=False,
         ),
     ] = None,
     screen: Annotated[
-        bool, typer.Option(help="Leave out reports that no honest device is likely to have sent.")
+        bool, options.option("Leave out reports that no honest device is likely to have sent.", show_default=True)
     ] = True,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+        options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
     ] = None,
     *,
     adding: AddingUp,

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from . import options as given
+from . import options
 from ._groups import Writing, grouped
-from ._numbers import whole
 from ._serve import StoreOption
 from ._simulate import SimulatedReading
 from ._terminal import say
@@ -28,36 +27,23 @@ app = typer.Typer()
 def simulate(
     study: Annotated[
         Path,
-        typer.Argument(metavar="STUDY.toml", help="The study, as `discreet study new` writes one.", show_default=False),
+        options.argument("STUDY.toml", "The study, as `discreet study new` writes one."),
     ],
     people: Annotated[
         int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="How many people, drawn from those in the data.  \\[default: those in the data]",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.number("How many people, drawn from those in the data.  \\[default: those in the data]", options.HOW),
     ] = None,
     directory: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            help="Keep the service's studies here.  \\[default: nowhere]",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
+        options.option("Keep the service's studies here.  \\[default: nowhere]", options.HOW, metavar="DIRECTORY"),
     ] = None,
     stay: Annotated[
         bool,
-        typer.Option("--stay", help="Leave the service up with the result, until Ctrl-C.", rich_help_panel=given.HOW),
+        options.option("Leave the service up with the result, until Ctrl-C.", options.HOW, "--stay"),
     ] = False,
     port: Annotated[
         int,
-        typer.Option(
-            parser=whole, metavar="N", help="The service's port; 0 for any that is free.", rich_help_panel=given.HOW
-        ),
+        options.number("The service's port; 0 for any that is free.", options.HOW, show_default=True),
     ] = 0,
     store: StoreOption = None,
     *,

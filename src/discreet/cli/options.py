@@ -1,14 +1,17 @@
-"""The options that commands share, each written once."""
+"""The options that commands share, each written once, and the functions that build an option.
+
+An option of one command alone stands in the signature of that command.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from ..results import ROW_FORMATS, Relation
-from ._numbers import real, whole
 
 DATA = "How to read the data"
 WHAT = "What to find"
@@ -27,451 +30,370 @@ LabelKind: TypeAlias = Literal["numbers", "names"]
 Nulls: TypeAlias = Literal["error", "drop"]
 PageFormat: TypeAlias = Literal["table", "json"]
 
+# Python, and so the parser of typer, would take 1_0 for ten. Python refuses to convert more than 4,300 digits; 400 are
+# more than any number that a command takes.
+_WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,400}\s*", re.ASCII)
+_DECIMAL_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*|\s*[+-]?inf\s*", re.ASCII)
+
+
+def parse_whole_number(text: str | int) -> int:
+    """Return the integer of a text in decimal digits; typer passes a default, which is an integer already."""
+    if isinstance(text, str) and not _WHOLE_NUMBER.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} is not a whole number.")
+    return int(text)
+
+
+def parse_decimal_number(text: str | float) -> float:
+    """Return the number of a text in decimal digits; typer passes a default, which is a number already."""
+    if isinstance(text, str) and not _DECIMAL_NUMBER.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} is not a number.")
+    return float(text)
+
+
+def option(help_text: str, panel: str | None = None, *names: str, show_default: bool = False, **settings: Any) -> Any:
+    """Return the metadata of an option, as typer takes it in `Annotated`.
+
+    Parameters
+    ----------
+    help_text, panel
+        The sentence of the help, and the heading that it stands under; without one, it is among the first.
+    names
+        The names on the command line, such as ``--output`` and ``-o``; without any, that of the parameter.
+    show_default
+        Whether the help ends with the default of the parameter. Most defaults are None, which the help explains.
+    settings
+        Further arguments of `typer.Option`.
+    """
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, show_default=show_default, **settings)
+
+
+def number(help_text: str, panel: str | None = None, *names: str, **settings: Any) -> Any:
+    """Return the metadata of an option with a whole number; the parameters are those of `option`."""
+    return option(help_text, panel, *names, metavar="N", parser=parse_whole_number, **settings)
+
+
+def argument(metavar: str, help_text: str) -> Any:
+    """Return the metadata of an argument, which has a place on the command line instead of a name."""
+    return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+
 
 File = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help="The data: .dat .txt .csv .tsv .jsonl .parquet .feather (also .gz .bz2 .xz .zst .zip) or .xlsx. Several "
+    argument(
+        "FILE",
+        "The data: .dat .txt .csv .tsv .jsonl .parquet .feather (also .gz .bz2 .xz .zst .zip) or .xlsx. Several "
         "files, a folder or 'sales-*.csv' are one table. With --input-format, - is standard input. With --query, a "
         "database: sqlite:///shop.db, postgresql://host/shop, shop.duckdb.",
     ),
 ]
 Person = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "The column that says whose row it is; a person's rows become one basket, unless --basket parts them.",
+        DATA,
         metavar="COLUMN",
-        help="The column that says whose row it is; a person's rows become one basket, unless --basket parts them.",
-        rich_help_panel=DATA,
-        show_default=False,
     ),
 ]
 BasketColumn = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "The column that tells a person's baskets apart, such as a receipt: counts are then of baskets. Relations "
+        "are of people all the same.",
+        DATA,
         "--basket",
         metavar="COLUMN",
-        help="The column that tells a person's baskets apart, such as a receipt: counts are then of baskets. Relations "
-        "are of people all the same.",
-        rich_help_panel=DATA,
-        show_default=False,
     ),
 ]
 ItemColumn = Annotated[
     str | None,
-    typer.Option(
-        "--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=DATA, show_default=False
-    ),
+    option("The column with the item.", DATA, "--item", metavar="COLUMN"),
 ]
 Time = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="The column that orders a person's rows, for relations in time.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    option("The column that orders a person's rows, for relations in time.", DATA, metavar="COLUMN"),
 ]
 Pair = Annotated[
     tuple[str, str] | None,
-    typer.Option(
-        metavar="COLUMN COLUMN",
-        help="Two columns, with --item or without: each row gives its person a pair of items.",
-        rich_help_panel=DATA,
-        show_default=False,
+    option(
+        "Two columns, with --item or without: each row gives its person a pair of items.", DATA, metavar="COLUMN COLUMN"
     ),
 ]
 Ordered = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Items are in order, in text with one basket per line or in lists; for relations in time.",
+        DATA,
         "--ordered",
-        help="Items are in order, in text with one basket per line or in lists; for relations in time.",
-        rich_help_panel=DATA,
+        show_default=True,
     ),
 ]
 Query = Annotated[
     str | None,
-    typer.Option(
-        metavar="SQL", help="A query whose result is the table to read.", rich_help_panel=DATA, show_default=False
-    ),
+    option("A query whose result is the table to read.", DATA, metavar="SQL"),
 ]
 InputFormat = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=DATA, show_default=False
-    ),
+    option("Read FILE as this format, whatever its suffix.", DATA, metavar="NAME"),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "What stands between the fields of CSV, such as ; or tab.  \\[default: as line 1 has it]",
+        DATA,
         metavar="CHARACTER",
-        help="What stands between the fields of CSV, such as ; or tab.  \\[default: as line 1 has it]",
-        rich_help_panel=DATA,
-        show_default=False,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="How text is encoded, such as windows-1252.  \\[default: by its mark, else utf-8]",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    option("How text is encoded, such as windows-1252.  \\[default: by its mark, else utf-8]", DATA, metavar="NAME"),
 ]
 LabelsOption = Annotated[
     LabelKind | None,
-    typer.Option(
-        "--labels",
-        help="Whether items are numbers or names.  \\[default: as the first line has them]",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    option("Whether items are numbers or names.  \\[default: as the first line has them]", DATA, "--labels"),
 ]
 NamesFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "What the items are called, where they are codes: a table of codes and names. It is public.",
+        DATA,
         "--names",
         metavar="FILE",
-        help="What the items are called, where they are codes: a table of codes and names. It is public.",
-        rich_help_panel=DATA,
-        show_default=False,
     ),
 ]
 SameNames = Annotated[
     Literal["apart", "merge"] | None,
-    typer.Option(
-        "--same-names",
-        help="Whether codes of one name are different items or one.  \\[default: apart]",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    option("Whether codes of one name are different items or one.  \\[default: apart]", DATA, "--same-names"),
 ]
 MaxItems = Annotated[
     int | None,
-    typer.Option(
-        parser=whole,
-        metavar="N",
-        help="Keep at most N items of a basket, chosen at random.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    number("Keep at most N items of a basket, chosen at random.", DATA),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        parser=whole,
-        metavar="N",
-        help="Makes the choice of --max-items repeatable.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    number("Makes the choice of --max-items repeatable.", DATA),
 ]
 Memory = Annotated[
     str,
-    typer.Option(
+    option(
+        "How much memory to use. Beyond it, grouping a table goes to disk, and more baskets than fit are refused.",
+        DATA,
         metavar="SIZE",
-        help="How much memory to use. Beyond it, grouping a table goes to disk, and more baskets than fit are refused.",
-        rich_help_panel=DATA,
+        show_default=True,
     ),
 ]
-NullsOption = Annotated[
-    Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=DATA)
-]
+NullsOption = Annotated[Nulls, option("What to do with rows that name no person.", DATA, "--nulls", show_default=True)]
 
 EngineOption = Annotated[
     Literal["spark"] | None,
-    typer.Option(
-        help="Let Spark read the data and count, where they outgrow this machine (pip install 'discreet\\[spark]').",
-        rich_help_panel=DATA,
-        show_default=False,
+    option(
+        "Let Spark read the data and count, where they outgrow this machine (pip install 'discreet\\[spark]').", DATA
     ),
 ]
 Master = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        DATA,
         metavar="URL",
-        help="Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
-        rich_help_panel=DATA,
-        show_default=False,
     ),
 ]
 Remote = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL",
-        help="A server of Spark Connect: sc://host:15002.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    option("A server of Spark Connect: sc://host:15002.", DATA, metavar="URL"),
 ]
 
 MinSupport = Annotated[
     str | None,
-    typer.Option(
-        metavar="FRACTION",
-        help="Patterns that at least this fraction of people hold, such as 0.01.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("Patterns that at least this fraction of people hold, such as 0.01.", WHAT, metavar="FRACTION"),
 ]
 MinCount = Annotated[
     int | None,
-    typer.Option(
-        parser=whole,
-        metavar="N",
-        help="Patterns that at least N people hold.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    number("Patterns that at least N people hold.", WHAT),
 ]
 Top = Annotated[
     int | None,
-    typer.Option(
-        parser=whole, metavar="N", help="The N patterns most people hold.", rich_help_panel=WHAT, show_default=False
-    ),
+    number("The N patterns most people hold.", WHAT),
 ]
 Itemsets = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Count just the itemsets in this file, one per line: items between commas or tabs, or a JSON list.",
+        WHAT,
         metavar="FILE",
-        help="Count just the itemsets in this file, one per line: items between commas or tabs, or a JSON list.",
-        rich_help_panel=WHAT,
-        show_default=False,
     ),
 ]
 Lengths = Annotated[
     str | None,
-    typer.Option(
-        metavar="N|N-M",
-        help="How many items a pattern has: 3, 2-4, or 2- for two and more.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("How many items a pattern has: 3, 2-4, or 2- for two and more.", WHAT, metavar="N|N-M"),
 ]
 Contains = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ITEM",
-        help="An item every pattern must have. Can be given again.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("An item every pattern must have. Can be given again.", WHAT, metavar="ITEM"),
 ]
 Excludes = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ITEM",
-        help="An item no pattern may have. Can be given again.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("An item no pattern may have. Can be given again.", WHAT, metavar="ITEM"),
 ]
 HierarchyFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "A table of which item stands below which: patterns are then across levels. It is public.",
+        WHAT,
         "--hierarchy",
         metavar="FILE",
-        help="A table of which item stands below which: patterns are then across levels. It is public.",
-        rich_help_panel=WHAT,
-        show_default=False,
     ),
 ]
 LevelOption = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "With --hierarchy: patterns of this level alone, such as category, or 1 for right above items.",
+        WHAT,
         "--level",
         metavar="NAME|N",
-        help="With --hierarchy: patterns of this level alone, such as category, or 1 for right above items.",
-        rich_help_panel=WHAT,
-        show_default=False,
     ),
 ]
 KindOption = Annotated[
     PatternKind,
-    typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=WHAT),
+    option("All patterns, or only the closed or the maximal ones.", WHAT, "--kind", show_default=True),
 ]
-Limit = Annotated[
-    int, typer.Option(parser=whole, metavar="N", help="Stop when there are more than N.", rich_help_panel=WHAT)
-]
+Limit = Annotated[int, number("Stop when there are more than N.", WHAT, show_default=True)]
 MinConfidence = Annotated[
     float,
-    typer.Option(
-        parser=real,
+    option(
+        "Rules with at least this confidence: the fraction of those on the left who hold the right side too.",
+        WHAT,
         metavar="FRACTION",
-        help="Rules with at least this confidence: the fraction of those on the left who hold the right side too.",
-        rich_help_panel=WHAT,
+        parser=parse_decimal_number,
+        show_default=True,
     ),
 ]
 MinLift = Annotated[
     float,
-    typer.Option(
-        parser=real,
+    option(
+        "Rules with at least this lift, which is 1 by chance.",
+        WHAT,
         metavar="NUMBER",
-        help="Rules with at least this lift, which is 1 by chance.",
-        rich_help_panel=WHAT,
+        parser=parse_decimal_number,
+        show_default=True,
     ),
 ]
 Antecedent = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ITEM",
-        help="An item every rule must have on its left. Can be given again.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("An item every rule must have on its left. Can be given again.", WHAT, metavar="ITEM"),
 ]
 Consequent = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ITEM",
-        help="An item every rule must have on its right. Can be given again.",
-        rich_help_panel=WHAT,
-        show_default=False,
-    ),
+    option("An item every rule must have on its right. Can be given again.", WHAT, metavar="ITEM"),
 ]
 Significance = Annotated[
     float | None,
-    typer.Option(
-        parser=real,
+    option(
+        "Rules that are significant at this level, such as 0.05, among all that were tested (p_adjusted).",
+        WHAT,
         metavar="LEVEL",
-        help="Rules that are significant at this level, such as 0.05, among all that were tested (p_adjusted).",
-        rich_help_panel=WHAT,
-        show_default=False,
+        parser=parse_decimal_number,
     ),
 ]
 Redundant = Annotated[
     bool,
-    typer.Option(
-        help="Keep rules that are no better than a more general one, or leave them out.", rich_help_panel=WHAT
-    ),
+    option("Keep rules that are no better than a more general one, or leave them out.", WHAT, show_default=True),
 ]
 SortBy = Annotated[
     str,
-    typer.Option(
+    option(
+        "Order rules by this measure, largest first; by p or p_adjusted, smallest first.",
+        WHAT,
         "--sort",
         metavar="MEASURE",
-        help="Order rules by this measure, largest first; by p or p_adjusted, smallest first.",
-        rich_help_panel=WHAT,
+        show_default=True,
     ),
 ]
 SortRelationsBy = Annotated[
     str,
-    typer.Option(
-        "--sort", metavar="MEASURE", help="Order relations by this measure, largest first.", rich_help_panel=WHAT
-    ),
+    option("Order relations by this measure, largest first.", WHAT, "--sort", metavar="MEASURE", show_default=True),
 ]
 TopRules = Annotated[
     int | None,
-    typer.Option(
-        "--top", metavar="N", help="Keep the first N rules, by --sort.", rich_help_panel=WHAT, show_default=False
-    ),
+    option("Keep the first N rules, by --sort.", WHAT, "--top", metavar="N"),
 ]
 
-_FORMAT = typer.Option(
-    "--format",
-    help="How to write the result.  \\[default: by the suffix of -o, else table]",
-    rich_help_panel=OUT,
-    show_default=False,
-)
+_FORMAT = option("How to write the result.  \\[default: by the suffix of -o, else table]", OUT, "--format")
 FormatOption = Annotated[Format | None, _FORMAT]
 ForecastFormatOption = Annotated[ForecastFormat | None, _FORMAT]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write to this file instead of the terminal.",
-        rich_help_panel=OUT,
-        show_default=False,
-    ),
+    option("Write to this file instead of the terminal.", OUT, "--output", "-o", metavar="FILE"),
 ]
 
 AssumeMalicious = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Widen intervals to hold whatever this part of each round's reports says: 1%, 0.01.  \\[default: 0%]",
+        HOW,
         "--assume-malicious",
         metavar="PART",
-        help="Widen intervals to hold whatever this part of each round's reports says: 1%, 0.01.  \\[default: 0%]",
-        rich_help_panel=HOW,
-        show_default=False,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A setting of the mechanism or protocol. Can be given again.",
-        rich_help_panel=HOW,
-        show_default=False,
-    ),
+    option("A setting of the mechanism or protocol. Can be given again.", HOW, "--set", metavar="NAME=VALUE"),
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=OUT, show_default=False),
+    option("Also write a report to send on.", OUT, metavar="FILE.html"),
 ]
 PlainTitle = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="The title of the report.", rich_help_panel=OUT, show_default=False),
+    option("The title of the report.", OUT, metavar="TEXT"),
 ]
 Title = Annotated[
     str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="The title of the report.  \\[default: with FILE's name]",
-        rich_help_panel=OUT,
-        show_default=False,
-    ),
+    option("The title of the report.  \\[default: with FILE's name]", OUT, metavar="TEXT"),
 ]
 Segments = Annotated[
     list[str] | None,
-    typer.Option(
-        "--segment",
-        metavar="VALUE",
-        help="One value of --by, for a public list of them. Can be given again.",
-        rich_help_panel=HOW,
-        show_default=False,
-    ),
+    option("One value of --by, for a public list of them. Can be given again.", HOW, "--segment", metavar="VALUE"),
 ]
 Really = Annotated[
     bool,
-    typer.Option(
-        "--really",
-        help="Go on although it looks like a slip: an epsilon over 20, a delta over 0.001 or over one in --people, or "
+    option(
+        "Go on although it looks like a slip: an epsilon over 20, a delta over 0.001 or over one in --people, or "
         "a list of items that nobody holds any of.",
+        None,
+        "--really",
+        show_default=True,
     ),
 ]
 OneRow = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Every row is the whole basket of one person, whatever stands beside the items.",
+        DATA,
         "--one-row-a-person",
-        help="Every row is the whole basket of one person, whatever stands beside the items.",
-        rich_help_panel=DATA,
+        show_default=True,
     ),
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
-]
+DryRun = Annotated[bool, option("Say what would be spent, and spend nothing.", HOW, "--dry-run", show_default=True)]
 RelationOption = Annotated[
     Relation,
-    typer.Option("--neighbours", help="Neighbours differ by adding or removing one person, or by replacing one."),
+    option(
+        "Neighbours differ by adding or removing one person, or by replacing one.",
+        None,
+        "--neighbours",
+        show_default=True,
+    ),
 ]
-ViewOption = Annotated[PageFormat, typer.Option("--format", help="How to show it.")]
+ViewOption = Annotated[PageFormat, option("How to show it.", None, "--format", show_default=True)]
 QuestionFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "A file with the question, as --print-question writes it. Options that are typed go before it.",
+        None,
         "--question",
         metavar="FILE.toml",
-        help="A file with the question, as --print-question writes it. Options that are typed go before it.",
-        show_default=False,
     ),
 ]
 PrintQuestion = Annotated[
     bool | None,
-    typer.Option(
-        "--print-question", help="Print the question as a file has it, and do nothing else.", show_default=False
-    ),
+    option("Print the question as a file has it, and do nothing else.", None, "--print-question"),
 ]
