@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.local import Protocol
-from discreet.local.device import held
+from discreet.local.device import find_values
 from discreet.local.study import Ask, Estimate, Learnt, Wanted, converse
 from discreet.registry import protocol
 
@@ -20,7 +20,7 @@ def fractions_of(baskets: list[set[int]]) -> Callable[[Ask], Estimate]:
         people, oracle = 10**12, ask.oracle
         shares = np.zeros(ask.question.values)
         for basket in baskets:
-            values = held(ask.form, basket)
+            values = find_values(ask.form, basket)
             kept = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
             shares[values] += kept / len(baskets)
         wanted = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))

@@ -15,7 +15,7 @@ from discreet.auditing import _local as local, _local_laws as local_laws, audit
 from discreet.auditing._local import cases_of, exact, hard
 from discreet.auditing._local_laws import ReportLaw, largest, law, subsets
 from discreet.local import Answered, Protocol, weighed
-from discreet.local.device import ANSWERS, WIDE, WORD
+from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
@@ -119,7 +119,7 @@ class HalfOLH(OLH):
     @classmethod
     def make(cls, epsilon, size, *, pad=1, single=False):
         buckets = ceil(exp(epsilon) + 1)
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=WIDE // 2)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=WEIGHT_SCALE // 2)
 
 
 def test_a_fair_coin_for_the_own_bucket_is_found():
@@ -375,17 +375,17 @@ class TestLaws:
         assert found.single['{"a": 0, "b": 1, "c": 3}'] == Fraction(1, 48)
 
     def test_places_and_sets(self):
-        weight = WIDE // 10
+        weight = WEIGHT_SCALE // 10
         found = law(lambda draws: {"value": draws.place(weight, 2, 3)})
-        rest = WIDE - 2 * weight
-        assert found.single['{"value": 1}'] == Fraction(weight, WIDE)
-        assert found.single['{"value": 2}'] == Fraction(rest // 3 + (rest % 3 > 0), WIDE)
+        rest = WEIGHT_SCALE - 2 * weight
+        assert found.single['{"value": 1}'] == Fraction(weight, WEIGHT_SCALE)
+        assert found.single['{"value": 2}'] == Fraction(rest // 3 + (rest % 3 > 0), WEIGHT_SCALE)
         assert sum(found.single.values()) == 1
         assert set(law(lambda draws: draws.some(2, [5, 6, 7])).single.values()) == {Fraction(1, 3)}
 
     def test_very_many_places_are_followed_by_stretches(self):
         def device(draws):
-            place = draws.place(WIDE // 10**5, 30_000, 70_000)
+            place = draws.place(WEIGHT_SCALE // 10**5, 30_000, 70_000)
             return {"seed": 1, "point": (place + 500) % 100_000}
 
         found = law(device)

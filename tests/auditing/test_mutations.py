@@ -30,7 +30,7 @@ from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.steps import ItemsetChoice, SizeHistogram, ThresholdLevels, _threshold_levels as threshold_levels
 from discreet.curator.steps._threshold_levels import LONGEST_STEP
 from discreet.exact import Kth, Largest, LocalEngine, _engine as engine, _search as search
-from discreet.local.device import WIDE, WORD, _answering as answering
+from discreet.local.device import WEIGHT_SCALE, WORD, _answering as answering
 from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.privset import PrivSet
@@ -90,7 +90,7 @@ def silent(patch: Patch) -> None:
 
     def client(form, basket, **more):
         pairs = more["after"] if form.get("pairs") == "after" else more["given"]
-        return right(form, basket, **more) if answering.held(form, basket, pairs) else b""
+        return right(form, basket, **more) if answering.find_values(form, basket, pairs) else b""
 
     patch.setattr(DEVICE, "client", client)
 
@@ -100,7 +100,7 @@ def no_size_of_zero(patch: Patch) -> None:
 
     def client(form, basket, **more):
         pairs = more["after"] if form.get("pairs") == "after" else more["given"]
-        dropped = form["ask"] == "how-many" and answering.held(form, basket, pairs) == [0]
+        dropped = form["ask"] == "how-many" and answering.find_values(form, basket, pairs) == [0]
         return None if dropped else right(form, basket, **more)
 
     patch.setattr(DEVICE, "client", client)
@@ -147,7 +147,7 @@ def one_dummy_in_sets(patch: Patch) -> None:
 def fair_coin(patch: Patch) -> None:
     def make(cls, epsilon, size, *, pad=1, single=False):
         buckets = ceil(exp(epsilon) + 1)
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=WIDE // 2)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=WEIGHT_SCALE // 2)
 
     patch.setattr(OLH, "make", classmethod(make))
 
@@ -235,11 +235,11 @@ def unclipped(patch: Patch) -> None:
         return 0 if low == high else int((4 * span * (total - low) + high - low) // (2 * (high - low)) - span)
 
     patch.setattr(answering, "_on_grid", on_grid)
-    patch.setattr(DEVICE, "_clipped", lambda oracle, values: values[0])
+    patch.setattr(DEVICE, "_clip", lambda oracle, values: values[0])
 
 
 def unclipped_by_the_oracle(patch: Patch) -> None:
-    patch.setattr(DEVICE, "_clipped", lambda oracle, values: values[0])
+    patch.setattr(DEVICE, "_clip", lambda oracle, values: values[0])
 
 
 def close_is_good_enough(patch: Patch) -> None:
@@ -375,9 +375,9 @@ MUTATIONS = [
         by_audit("relations", settings=NUMBERS),
         "likelier|Only one|sends|stops",
     ),
-    Mutation("D5", "local.device._client._clipped", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
+    Mutation("D5", "local.device._client._clip", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
     Mutation(
-        "D5", "local.device._client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
+        "D5", "local.device._client._clip", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
     ),
     Mutation("D12", "local.study._conversation.Partition.next", asked_again, by_audit("svsm"), "ask the same people"),
     Mutation(

@@ -12,7 +12,7 @@ import pytest
 
 from clients import asking, node
 from discreet.auditing._local_laws import law
-from discreet.local.device import ANSWERS, check, held
+from discreet.local.device import ANSWERS, check, find_values
 
 SEEDS = 5  # of a hash function, that the law goes through with the same chance each
 
@@ -36,7 +36,7 @@ def test_chances_are_those_of_the_law(many):
             form, (basket, given, after) = small(chance), asking.held(chance)
             check(form, 64, "0.01")
             own = after if form.get("pairs") == "after" else given
-            oracle, values = form["oracle"], held(form, basket, map(tuple, own))
+            oracle, values = form["oracle"], find_values(form, basket, map(tuple, own))
             found = law(lambda draws, oracle=oracle, values=values: ANSWERS[oracle["oracle"]](oracle, values, draws))
             if found.left:
                 continue

@@ -44,7 +44,7 @@ from discreet.collector._collector import Scrubbed
 from discreet.collector._service import application
 from discreet.collector._uploads import HEAD, MOST_BATCH, upload_of
 from discreet.errors import InputError
-from discreet.local.device import QUESTION, Participant, client, verified
+from discreet.local.device import QUESTION, Participant, client, is_signature
 from discreet.results import load
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -426,7 +426,7 @@ class TestOperators:
         assert {"question": told["questions"][1]["question"], "signature": told["questions"][1]["signature"]} in now
         for one in told["questions"]:
             message = QUESTION + one["question"].encode()
-            assert verified(bytes.fromhex(told["key"]), message, bytes.fromhex(one["signature"]))
+            assert is_signature(bytes.fromhex(told["key"]), message, bytes.fromhex(one["signature"]))
 
     def test_what_was_refused_is_for_those_who_watch(self, service):
         opened(service, name="refusing")

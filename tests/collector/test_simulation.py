@@ -26,7 +26,7 @@ from discreet.collector import (
 from discreet.collector._crowd import SimulatedDevices
 from discreet.collector._reasons import problem_fields
 from discreet.errors import InputError, MisuseError
-from discreet.local.device import client, study_of
+from discreet.local.device import client, parse_study
 from discreet.local.oracle_steps import flatten_report
 from discreet.local.study import SeededWords, SimulatedPeople, seed_of
 
@@ -90,8 +90,8 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
     numbers, collector = crowd.numbers(), collector_in(tmp_path)
     record = collector.open_study(plan)
     answer = {"study": record.text, "signature": record.signature, "key": record.key}
-    study = study_of(answer, "agrees", key=None, max_epsilon=4)
-    assert study.told["items"] == list(map(str, mapped.vocabulary))
+    study = parse_study(answer, "agrees", key=None, max_epsilon=4)
+    assert study.fields["items"] == list(map(str, mapped.vocabulary))
     tokens = [bytes.fromhex(one) for one in collector.tokens("agrees", len(baskets))]
     heard = {}
     while collector.questions("agrees").state != "released":
@@ -104,7 +104,7 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
             for one in people:
                 held = baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]].tolist()
                 take = SeededWords(stream, one).take
-                report = client(ask.form, study.becomes(held), max_epsilon=4, take=take)
+                report = client(ask.form, study.recode(held), max_epsilon=4, take=take)
                 words.append(flatten_report(json.loads(report)))
             mine = [tokens[one] for one in people]
             batch = ReportBatch.of(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
@@ -179,7 +179,7 @@ def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(crowd, "client", client)
     devices = crowd.SimulatedDevices("http://localhost:1", "one", tmp_path / "people.npz")
-    study, asked = SimpleNamespace(epsilon="1", delta="0", becomes=list), SimpleNamespace(question={})
+    study, asked = SimpleNamespace(epsilon="1", delta="0", recode=list), SimpleNamespace(question={})
     for person, baskets in ((0, {(0, 1), (2,)}), (1, {()})):
         answered.clear()
         for _ in range(200):

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from discreet.kernels import TABLE_TILE, leftover, meet, published_seeds, share_cells, sum_cells, tabulate
 from discreet.local import Answered
-from discreet.local.device import published
+from discreet.local.device import derive_seed
 from discreet.local.oracle_steps import oracles
 from naive import devices, tables
 
@@ -30,7 +30,7 @@ def edges(buckets):
 def test_seeds_are_the_device_s(numbers):
     firsts, seconds = np.empty(len(numbers), np.uint32), np.empty(len(numbers), np.uint32)
     published_seeds(codes(numbers), firsts, seconds)
-    assert list(zip(firsts.tolist(), seconds.tolist(), strict=True)) == [published(number) for number in numbers]
+    assert list(zip(firsts.tolist(), seconds.tolist(), strict=True)) == [derive_seed(number) for number in numbers]
 
 
 @pytest.mark.parametrize("name", ["olh", "blh", "wheel"])

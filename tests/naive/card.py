@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.local.device import mixed, published
+from discreet.local.device import derive_seed, hash_item
 from naive import devices
 
 THREADS, ITEMS = 256, 8
@@ -22,7 +22,7 @@ def _flat(words):
 
 
 def _hashes(items, first, second):
-    return np.array([mixed((int(first), int(second)), int(item)) for item in items], np.uint64)
+    return np.array([hash_item((int(first), int(second)), int(item)) for item in items], np.uint64)
 
 
 def _seen(words, kind, number):
@@ -80,7 +80,7 @@ def tabulate(grid, words, many, seeds, buckets, table, refused):
 
 
 def _bucket(number, item, buckets):
-    return mixed(published(number), int(item)) * int(buckets) >> 32
+    return hash_item(derive_seed(number), int(item)) * int(buckets) >> 32
 
 
 def weigh_rows(grid, start, rows, buckets, items, weights, many, begin, inside):
@@ -109,7 +109,7 @@ def sum_cells(grid, start, rows, slice_, step, buckets, cells, symbols, sums):
             for at in range(0, len(mine), int(step)):
                 tally = np.zeros(len(items), np.int32)
                 for row in mine[at : at + int(step)]:
-                    hashes = _hashes(items, *published(int(start) + row))
+                    hashes = _hashes(items, *derive_seed(int(start) + row))
                     tally += cells.reshape(-1)[
                         row * int(buckets) + (hashes * int(buckets) >> np.uint64(32)).astype(int)
                     ]

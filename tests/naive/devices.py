@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.local import EVERY_ANSWER
-from discreet.local.device import Draws, sampled
+from discreet.local.device import Draws, sample_symbol
 from discreet.local.study import SeededWords
 
 
@@ -20,7 +20,10 @@ def reports(form, rows, people, seed):
 
 
 def symbols(form, rows, people, seed):
-    return [sampled(form, row, Draws(SeededWords(seed, person).take)) for row, person in zip(rows, people, strict=True)]
+    return [
+        sample_symbol(form, row, Draws(SeededWords(seed, person).take))
+        for row, person in zip(rows, people, strict=True)
+    ]
 
 
 def cut(rows, people, seed, pad):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import product
 
 from discreet.local import EVERY_ANSWER
-from discreet.local.device import WIDE, WORD, Draws
+from discreet.local.device import WEIGHT_SCALE, WORD, Draws
 
 
 class _AskedError(Exception):
@@ -53,10 +53,10 @@ class Enumerating(Draws):
         return self._choose([(value, Fraction(1, bound)) for value in range(bound)])
 
     def place(self, weight, inside, outside):
-        rest = WIDE - weight * inside
-        options = [(place, Fraction(weight, WIDE)) for place in range(inside)]
+        rest = WEIGHT_SCALE - weight * inside
+        options = [(place, Fraction(weight, WEIGHT_SCALE)) for place in range(inside)]
         for place in range(outside):
-            options.append((inside + place, Fraction(rest // outside + (place < rest % outside), WIDE)))
+            options.append((inside + place, Fraction(rest // outside + (place < rest % outside), WEIGHT_SCALE)))
         return self._choose(options)
 
     def bits(self, count, threshold):

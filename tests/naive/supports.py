@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from discreet.local.device import mixed
+from discreet.local.device import hash_item
 
 
 def windows(firsts, seconds, lows, widths, items):
     reports = list(zip(firsts, seconds, lows, widths, strict=True))
-    return [sum((mixed((a, b), item) - low) % 2**32 < width for a, b, low, width in reports) for item in items]
+    return [sum((hash_item((a, b), item) - low) % 2**32 < width for a, b, low, width in reports) for item in items]
 
 
 def bits(rows, size):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.local.device import mixed, published
+from discreet.local.device import derive_seed, hash_item
 
 
 def bucket(number, item, buckets):
-    return mixed(published(number), item) * buckets >> 32
+    return hash_item(derive_seed(number), item) * buckets >> 32
 
 
 def tabulated(numbers, values, seeds, buckets):

@@ -31,7 +31,7 @@ from discreet.local.device import (
     Draws,
     chosen,
     client,
-    points,
+    count_space_points,
 )
 from discreet.local.device._answering import MOST_HELD, MOST_SYMBOLS_HELD
 from discreet.local.device._choosing import MOST_BASKETS
@@ -492,7 +492,7 @@ def edges() -> list[Case]:
         field, many, hit = (form["oracle"][name] for name in ("field", "coordinates", "hit"))
         for item in (0, 1, 2, field, field + 1, field + 2, size - 1):
             for word in (hit - 1, hit):
-                bound = points(field, many - 1) if word < hit else field ** (many - 1)
+                bound = count_space_points(field, many - 1) if word < hit else field ** (many - 1)
                 for drawn in sorted({0, 1, field, field + 1, bound // 2, bound - 1}):
                     if drawn < bound:
                         what = f"point {size} {epsilon} {item} {word} {drawn}"

@@ -31,17 +31,26 @@ from discreet.collector import (
     study_document,
     study_id,
 )
-from discreet.local.device import MOST_QUESTION, QUESTION, STUDY, WORD, Participant, becomes, questions_of, study_of
+from discreet.local.device import (
+    MOST_QUESTION,
+    QUESTION,
+    STUDY,
+    WORD,
+    Participant,
+    parse_questions,
+    parse_study,
+    recode_basket,
+)
 from discreet.local.device._ed25519 import (
     _BASE as BASE,
     _CURVE as CURVE,
     _EIGHTH as EIGHTH,
     _ORDER as ORDER,
     Point,
-    _combined as combined,
-    _sum as added,
+    _add as added,
+    _add_multiples as combined,
 )
-from discreet.local.device._sending import fate_of
+from discreet.local.device._sending import parse_fate
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH, Wheel
 from discreet.local.study import Ask, CandidateList, SeededWords, Which, Who, seed_of
@@ -92,7 +101,7 @@ def levels() -> list[Case]:
     """Return what baskets become."""
     table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
     baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
-    return [{"basket": one, "table": table, "becomes": becomes(one, table)} for one in baskets]
+    return [{"basket": one, "table": table, "becomes": recode_basket(one, table)} for one in baskets]
 
 
 def packed_oracles() -> list[Any]:
@@ -363,7 +372,7 @@ def answers() -> list[Case]:
         ("a service that is down", 502, "<html>Bad Gateway</html>"),
     ]
     cases = [{"what": what, "status": status, "body": body} for what, status, body in found]
-    return [{**case, "fate": fate_of(case["status"], case["body"].encode())[0]} for case in cases]
+    return [{**case, "fate": parse_fate(case["status"], case["body"].encode())[0]} for case in cases]
 
 
 # The secret keys and messages of the tests of RFC 8032, section 7.1, without the long one.
@@ -630,10 +639,10 @@ def decided(case: Case) -> Case:
     """Return a case with what a device makes of it."""
     limits = {"max_epsilon": case.get("max_epsilon", "1"), "max_delta": case.get("max_delta", "0")}
     try:
-        study = study_of(case["study"], case["name"], key=case.get("key"), **limits)
+        study = parse_study(case["study"], case["name"], key=case.get("key"), **limits)
         if "questions" not in case:
             return {**case, "id": study.id}
-        _, found = questions_of(case["questions"], study, [tuple(one) for one in case.get("seen", [])])
+        _, found = parse_questions(case["questions"], study, [tuple(one) for one in case.get("seen", [])])
         return {**case, "id": study.id, "rounds": [[one.round, one.start, one.stop, one.expires] for one in found]}
     except ValueError as error:
         return {**case, "refused": str(error)}

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..baskets import Baskets, Pairs, Sequences, Vocabulary, starts
-from ..local.device import OWN, held
+from ..local.device import OWN, find_values
 from ._local_laws import subsets
 
 Pair: TypeAlias = tuple[int, int]
@@ -50,7 +50,7 @@ class Holding:
 
     def values(self, form: Mapping[str, Any]) -> list[int]:
         """Return what a device with this answers a question with."""
-        return held(form, self.texts if "texts" in form else self.items, self.own(form))
+        return find_values(form, self.texts if "texts" in form else self.items, self.own(form))
 
     def shown(self, form: Mapping[str, Any]) -> str:
         """Return in words what of it a question is about."""

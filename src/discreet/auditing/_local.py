@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from ..errors import InputError, MisuseError
 from ..local import EVERY_ANSWER, EVERY_LOSS, MeanOracle, Oracle
-from ..local.device import Draws, check, grown_at_least
+from ..local.device import Draws, check, exp_lower_bound
 from ..local.study import Ask, SeededWords, seed_of
 from ._holdings import Holding, shown
 from ._local_laws import ChoicePath, ReportLoss, largest, law, subsets
@@ -128,7 +128,7 @@ def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> An
         baskets = (person.items, *person.others)
         sent = DEVICE.client(
             form,
-            baskets[CHOOSING.place(len(baskets), 1, draws)],
+            baskets[CHOOSING.draw_position(len(baskets), 1, draws)],
             max_epsilon=epsilon,
             texts=person.texts if "texts" in form else None,
             given=person.given,
@@ -298,7 +298,7 @@ def exact(cases: Sequence[DeviceCase]) -> tuple[Attempt, list[ReportLoss]]:
     over = [inf if case.refused else _share(loss, case) for loss, case in zip(losses, cases, strict=True)]
     worst = max(range(len(cases)), key=lambda place: over[place])
     loss, case = losses[worst], cases[worst]
-    kept = loss.ratio is not None and loss.ratio <= grown_at_least(case.epsilon)
+    kept = loss.ratio is not None and loss.ratio <= exp_lower_bound(case.epsilon)
     stands = kept and not case.refused
     report = loss.report if len(loss.report) <= _LONGEST else f"{loss.report[:_LONGEST]} …"
     why = (

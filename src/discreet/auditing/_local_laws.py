@@ -20,7 +20,7 @@ from math import inf, log, prod
 from typing import Any, TypeAlias
 
 from ..errors import MisuseError
-from ..local.device import WIDE, WORD, Draws
+from ..local.device import WEIGHT_SCALE, WORD, Draws
 
 # What one device does: a report made of the choices it is given, or nothing at all.
 Device: TypeAlias = Callable[[Draws], Any]
@@ -125,10 +125,10 @@ class _Chosen(Draws):
         made = self._given()
         if made is not None:
             return made
-        rest = WIDE - weight * inside
+        rest = WEIGHT_SCALE - weight * inside
         each, more = divmod(rest, outside)
         edges = [0, inside, inside + more, inside + outside]
-        likely = [Fraction(one, WIDE) for one in (weight, each + 1, each)]
+        likely = [Fraction(one, WEIGHT_SCALE) for one in (weight, each + 1, each)]
         if inside + outside > _PLACES:
             raise _Wide([*zip(edges, edges[1:], likely, strict=False)])
         raise _Fork([likely[step] for step in range(3) for _ in range(edges[step], edges[step + 1])])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..auditing import Attempt, Holding, Verdict, audit, crowd
-from ..local.device import QuestionText, Seen, StudyText, client, questions_of, ratio, study_of
+from ..local.device import QuestionText, SeenRound, StudyText, client, compute_ratio, parse_questions, parse_study
 from ..local.oracle_steps import flatten_report
 from ..local.study import SeededWords, seed_of
 from ..temporary import make_temporary_directory
@@ -101,16 +101,16 @@ class _Led:
         record = collector.open_study(plan)
         collector.store.enrol(plan.name, [hashed(_token(at)) for at in range(len(self.people))])
         answer = {"study": record.text, "signature": record.signature, "key": record.key}
-        study = study_of(answer, plan.name, key=None, max_epsilon=plan.epsilon, max_delta=plan.delta)
-        seen: list[Seen] = []
+        study = parse_study(answer, plan.name, key=None, max_epsilon=plan.epsilon, max_delta=plan.delta)
+        seen: list[SeenRound] = []
         while (told := collector.questions(plan.name)).state != "released" and len(self.texts) < _ROUNDS:
             listed = [{"question": text, "signature": signature} for text, signature in told.questions]
-            _, questions = questions_of({"state": told.state, "questions": listed}, study, seen)
+            _, questions = parse_questions({"state": told.state, "questions": listed}, study, seen)
             seen += [(one.round, one.start, one.stop, one.hash) for one in questions]
             for one, (text, _) in zip(questions, told.questions, strict=True):
                 # Keys differ from run to run, and with them the id of the study; what is asked must not.
                 self.texts.append(json.dumps([one.start, one.stop, json.loads(text)["question"]], sort_keys=True))
-                self.loss = max(self.loss, log(float(ratio(one.question["oracle"]))))
+                self.loss = max(self.loss, log(float(compute_ratio(one.question["oracle"]))))
                 self._answer(collector, study, one)
             collector.close(plan.name, few=True)  # a study that is tried has a handful of people
         promise = json.loads(collector.result(plan.name))["guarantee"] if told.state == "released" else {}
@@ -135,7 +135,7 @@ class _Led:
             own: dict[str, Any] = {"given": holds.given, "after": holds.after}
             if self.plan.led.unlisted:
                 own["texts"] = holds.texts
-            told = client(asked.question, study.becomes(holds.items), take=stream.take, **own, **limits)
+            told = client(asked.question, study.recode(holds.items), take=stream.take, **own, **limits)
             words.append(flatten_report(json.loads(told)))
         if not words:
             return

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..baskets import Baskets, take_rows
 from ..errors import InputError
 from ..exact import How, held_pairs
-from ..local.device import QuestionText, Seen, StudyText, chosen, client, questions_of, study_of
+from ..local.device import QuestionText, SeenRound, StudyText, chosen, client, parse_questions, parse_study
 from ..local.oracle_steps import flatten_report
 from ._reasons import OUTCOMES, REASONS, REFUSALS, Reason
 from ._uploads import ReportBatch
@@ -74,7 +74,7 @@ class SimulatedDevices:
         self.numbers = np.frombuffer(token_bytes(4 * self.many), "<u4")
         self.waiting = np.ones(self.many, np.bool_)
         self.study: StudyText | None = None
-        self.seen: list[Seen] = []
+        self.seen: list[SeenRound] = []
 
     def asked(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Send a request over the one connection, and return the answer."""
@@ -93,10 +93,10 @@ class SimulatedDevices:
         if self.study is None:
             told = json.loads(self.asked("GET", ""))
             promised = json.loads(told["study"])
-            self.study = study_of(
+            self.study = parse_study(
                 told, self.name, key=None, max_epsilon=promised["epsilon"], max_delta=promised["delta"]
             )
-        _, questions = questions_of(json.loads(self.asked("GET", "/questions")), self.study, self.seen)
+        _, questions = parse_questions(json.loads(self.asked("GET", "/questions")), self.study, self.seen)
         known = {one[0] for one in self.seen}
         self.seen += [(one.round, one.start, one.stop, one.hash) for one in questions if one.round not in known]
         outcomes: Counter[str] = Counter()
@@ -133,7 +133,7 @@ class SimulatedDevices:
         if "texts" in self.people:
             texts = self.people["texts"][basket].tolist()
             return flatten_report(json.loads(client(asked.question, (), texts=texts, **limits)))
-        report = client(asked.question, study.becomes(basket), given=pairs, after=pairs, **limits)
+        report = client(asked.question, study.recode(basket), given=pairs, after=pairs, **limits)
         return flatten_report(json.loads(report))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..local.device import MOST_NESTED, parsed
+from ..local.device import MOST_NESTED, parse_json
 from ..local.oracle_steps import Words
 from ..local.study import Ask
 from ._reasons import CODES, COUNTED, Reason, RefusedRequest
@@ -73,7 +73,7 @@ def one_report(body: bytes) -> tuple[int, str, str, Any]:
     if len(body) > MOST_ONE:
         raise RefusedRequest(Reason.TOO_LARGE)
     try:
-        told = parsed(body, most=MOST_ONE, depth=MOST_NESTED)
+        told = parse_json(body, most=MOST_ONE, depth=MOST_NESTED)
         number, token, key, report = told["round"], told["token"], told["key"], told["report"]
         if type(number) is not int or not 0 <= number < 1 << 32 or not (_hex(token) and _hex(key)):
             raise ValueError

@@ -97,7 +97,7 @@ def draw_place(state: U64, weight: np.uint64, likely_count: int, other_count: in
 
 @helper
 def hash_item(item: int, factor: np.uint32, summand: np.uint32) -> np.uint32:
-    """Return the 32-bit hash of an item, as `local.device.draws.mixed` defines it."""
+    """Return the 32-bit hash of an item, as `local.device.draws.hash_item` defines it."""
     value = np.uint32(np.uint32(item) * factor + summand)
     value = np.uint32((value ^ (value >> np.uint32(16))) * _HASH1)
     value = np.uint32((value ^ (value >> np.uint32(15))) * _HASH2)

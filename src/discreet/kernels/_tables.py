@@ -1,6 +1,6 @@
 """Tables of published seeds: the reports per seed and bucket, and the estimate of each symbol from a table.
 
-A table has a row per seed and a column per bucket. The seeds are the seeds of `local.device.draws.published`, by
+A table has a row per seed and a column per bucket. The seeds are the seeds of `local.device.draws.derive_seed`, by
 number: a block of rows is known by the number of its first row, and no list of seeds is kept.
 """
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import MisuseError
 from ._oracle import Answered, Counts, Report, ReportColumns, check_epsilon
-from .device import ANSWERS, Draws, ratio
+from .device import ANSWERS, Draws, compute_ratio
 from .oracle_steps import SHORT, Influence, Randomiser
 
 SPAN = 1 << 10
@@ -117,7 +117,7 @@ class MeanOracle(Randomiser):
     @cached_property
     def ratio(self) -> Fraction:
         """How much likelier some report can be for one number than for another: at most e to the epsilon."""
-        return ratio(self.form)
+        return compute_ratio(self.form)
 
     def randomise(self, value: int, take: Callable[[int], bytes] = token_bytes) -> Report:
         """Return the report of one device with this number."""

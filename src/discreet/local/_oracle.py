@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..errors import MisuseError
 from ..kernels import sample_sets, sample_symbols
 from ..privacy.sampling import intervals
-from .device import ANSWERS, LOSSES, MOST_REPORT, WIDE, WORD, Answer, Draws, Loss, failing, ratio
+from .device import ANSWERS, LOSSES, MOST_REPORT, WEIGHT_SCALE, WORD, Answer, Draws, Loss, compute_delta, compute_ratio
 from .oracle_steps import (
     SHORT,
     Answered as Answered,
@@ -61,8 +61,8 @@ def weighed(growth: Fraction, inside: int, outside: int) -> int:
     It is within a few units of the largest; with one place inside, those outside share the rest evenly, so that
     sampling hides exactly as much as it is counted on for.
     """
-    rest = ceil(WIDE / (growth * inside + outside))
-    return (WIDE - rest * outside) // inside
+    rest = ceil(WEIGHT_SCALE / (growth * inside + outside))
+    return (WEIGHT_SCALE - rest * outside) // inside
 
 
 def check_epsilon(epsilon: Fraction) -> None:
@@ -270,12 +270,12 @@ class Oracle(Randomiser):
     @cached_property
     def ratio(self) -> Fraction:
         """How much likelier some report can be for one basket than for another: at most e to the epsilon."""
-        return ratio(self.form, EVERY_LOSS)
+        return compute_ratio(self.form, EVERY_LOSS)
 
     @cached_property
     def delta(self) -> Fraction:
         """The probability with which that may fail: 0 for all but hashing that counts on sampling."""
-        return failing(self.form)
+        return compute_delta(self.form)
 
     def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
         """Return the report of one device that holds these candidates."""

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.auditing._local_laws import law as followed
 from discreet.baskets import _capping as capping
-from discreet.local.device import ANSWERS, Draws, _choosing as choosing, chosen, client, place
+from discreet.local.device import ANSWERS, Draws, _choosing as choosing, chosen, client, draw_position
 from discreet.local.oracle_steps import oracles
 from discreet.local.study import Ask, CandidateList, Which, Who
 from local.oracles.test_exact_privacy import EPSILONS, baskets, largest, ratio
@@ -46,7 +46,7 @@ def test_a_cap_that_is_none(wrong):
 def chances(many, most):
     """Return how likely each basket is to be drawn, and last of all an empty one: every way is followed."""
     found = Counter()
-    for report, share in followed(lambda draws: place(many, most, draws)).single.items():
+    for report, share in followed(lambda draws: draw_position(many, most, draws)).single.items():
         found[int(report)] += share
     return [found[at] for at in range(many + 1)]
 
@@ -84,7 +84,7 @@ def test_the_whole_device_is_followed():
     def device(held):
         def run(draws):
             answers = {"grr": lambda oracle, values, _: ANSWERS["grr"](oracle, values, draws)}
-            basket = held[at] if (at := place(len(held), 2, draws)) < len(held) else []
+            basket = held[at] if (at := draw_position(len(held), 2, draws)) < len(held) else []
             return client(ask.form, basket, max_epsilon=1, answers=answers).decode()
 
         return followed(run).single

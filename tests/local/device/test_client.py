@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import discreet.local
-from discreet.local.device import ANSWERS, WORD, Draws, _answering as answering, client, held
+from discreet.local.device import ANSWERS, WORD, Draws, _answering as answering, client, find_values
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.study import Ask, CandidateList, Which, Who
 from naive import wire
@@ -59,15 +59,15 @@ def test_every_basket_is_answered(name, basket, size, pad):
 
 def test_what_baskets_answer_with():
     which = {"ask": "which", "of": 5}
-    assert held(which, [7, 4, 0, 4, -1]) == [0, 4]
-    assert held(which, []) == []
+    assert find_values(which, [7, 4, 0, 4, -1]) == [0, 4]
+    assert find_values(which, []) == []
     some = {"ask": "which", "of": [3, [1, 2], [3, 9], 8]}
-    assert held(some, [1, 2, 3]) == [0, 1]
-    assert held({**some, "ask": "how-many", "bins": [0, 1, 3]}, [1, 2, 3]) == [1]
-    assert held({**which, "ask": "how-many", "bins": [0, 1, 3]}, range(9)) == [2]
-    assert held({**which, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
+    assert find_values(some, [1, 2, 3]) == [0, 1]
+    assert find_values({**some, "ask": "how-many", "bins": [0, 1, 3]}, [1, 2, 3]) == [1]
+    assert find_values({**which, "ask": "how-many", "bins": [0, 1, 3]}, range(9)) == [2]
+    assert find_values({**which, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
     prefix = {"ask": "prefix", "order": [4, 2, 7], "of": [[4, 2], [2, 7]], "length": 2}
-    assert [held(prefix, basket) for basket in ([7, 2, 4], [2, 7], [4, 7], [4], [])] == [[0], [1], [2], [2], [2]]
+    assert [find_values(prefix, basket) for basket in ([7, 2, 4], [2, 7], [4, 7], [4], [])] == [[0], [1], [2], [2], [2]]
 
 
 PAIRS = [[a, b] for a in range(12) for b in range(12) if a != b]
@@ -114,7 +114,7 @@ def steps(question, basket, pairs):
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        held(question, basket, pairs)
+        find_values(question, basket, pairs)
     finally:
         sys.settrace(before)
     return steps
@@ -151,7 +151,7 @@ def test_a_projection_is_that_of_the_page(how):
         basket = generator.sample(range(9), generator.randint(0, 9))
         pairs = [[generator.randrange(9), generator.randrange(9)] for _ in range(generator.randint(0, 40))]
         pairs = [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
-        assert held(question, basket, pairs) == wire.values_of(question, basket, pairs)
+        assert find_values(question, basket, pairs) == wire.values_of(question, basket, pairs)
 
 
 @pytest.mark.parametrize("oracle", ["grr", "olh", "subset", "privset", "wheel"])

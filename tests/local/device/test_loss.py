@@ -8,7 +8,7 @@ from math import e, log
 import pytest
 
 from discreet.local import EVERY_ANSWER, EVERY_LOSS
-from discreet.local.device import WIDE, WORD, both, check, client, failing, ratio
+from discreet.local.device import WEIGHT_SCALE, WORD, check, client, compute_delta, compute_ratio, symmetric_ratio
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
 from naive.enumerating import law
@@ -60,16 +60,16 @@ def test_a_smaller_epsilon_than_the_numbers_have_is_caught(name):
 def test_a_shared_dummy_is_caught(pad, loss):
     """A3: with one dummy for all of the padding, an empty basket loses all of the enlarged epsilon."""
     form = oracles()["grr"].make(Fraction(1), 40 - pad, pad=pad).form
-    assert log(ratio(form)) == pytest.approx(1, abs=1e-9)
+    assert log(compute_ratio(form)) == pytest.approx(1, abs=1e-9)
     # The same oracle domain of 40 symbols, of which one is the dummy.
     shared = {**form, "dummies": 1, "size": 39}
-    assert log(ratio(shared)) == pytest.approx(loss, abs=0.005)
+    assert log(compute_ratio(shared)) == pytest.approx(loss, abs=0.005)
     assert refused(asked(shared)) == MORE
     if pad == 2:
         small = {**oracles()["grr"].make(Fraction(1), 2, pad=2).form, "dummies": 1, "size": 3}
         exact = [law(small, basket) for basket in ((), (0, 1))]
         worst = max(exact[0][report] / exact[1][report] for report in exact[0])
-        assert worst == ratio(small)
+        assert worst == compute_ratio(small)
 
 
 def test_a_shared_dummy_of_privset_is_caught():
@@ -81,8 +81,8 @@ def test_a_shared_dummy_of_privset_is_caught():
 def test_too_many_buckets_with_a_fair_coin_are_caught(epsilon, loss):
     """A4: g = ceil(e^epsilon + 1) and p = 1/2 lose ln(ceil(e^epsilon))."""
     buckets = int(e ** float(epsilon)) + 2
-    form = {**oracles()["olh"].make(Fraction(epsilon), 50).form, "buckets": buckets, "inside": str(WIDE // 2)}
-    assert log(ratio(form)) == pytest.approx(loss, abs=1e-9)
+    form = {**oracles()["olh"].make(Fraction(epsilon), 50).form, "buckets": buckets, "inside": str(WEIGHT_SCALE // 2)}
+    assert log(compute_ratio(form)) == pytest.approx(loss, abs=1e-9)
     assert refused(asked(form, epsilon)) == MORE
 
 
@@ -99,7 +99,7 @@ def test_numbers_that_were_tampered_with_are_caught(name):
         raised = int(form[key]) + (WORD - form[key] if key != "inside" else int(form[key])) // 4
         assert refused(asked({**form, key: written(raised)})) == MORE
         assert refused(asked({**form, key: written(0)})) == NOT_PROBABILITIES
-        assert refused(asked({**form, key: written(WIDE)})) == NOT_PROBABILITIES
+        assert refused(asked({**form, key: written(WEIGHT_SCALE)})) == NOT_PROBABILITIES
         assert refused(asked({**form, key: float(form[key])})) == NOT_WHOLE
         assert refused(asked({**form, key: True})) == NOT_WHOLE
         assert refused(asked({**form, key: None})) == NOT_WHOLE
@@ -155,13 +155,13 @@ def test_tampered_mean_oracles_are_caught():
         {**duchi, "slope": WORD},
         {**pm, "window": 0},
         {**pm, "step": pm["step"] + 1},
-        {**pm, "inside": str(WIDE)},
+        {**pm, "inside": str(WEIGHT_SCALE)},
         {**hm, "pm": duchi},
         {**hm, "pm": {**pm, "inside": "0"}},
     ):
         with pytest.raises(ValueError, match="The question's numbers are not"):
-            ratio(form)
-    assert ratio({**hm, "duchi": {**duchi, "slope": duchi["slope"] * 2}}) > 2 * ratio(hm)
+            compute_ratio(form)
+    assert compute_ratio({**hm, "duchi": {**duchi, "slope": duchi["slope"] * 2}}) > 2 * compute_ratio(hm)
 
 
 def test_limits_of_the_device():
@@ -186,7 +186,7 @@ def test_a_probability_of_failing_is_stated_and_allowed_or_refused():
     """A14: hashing that counts on sampling is never pure."""
     oracle = OLH.sampled(Fraction(2), 60, pad=20, delta=Fraction(1, 1000))
     question = asked(oracle.form, "2", delta=str(oracle.delta))
-    assert 0 < failing(oracle.form) == oracle.delta <= Fraction(1, 1000)
+    assert 0 < compute_delta(oracle.form) == oracle.delta <= Fraction(1, 1000)
     assert refused(question).startswith("The question asks for delta 0.000")
     assert client(question, [1], max_epsilon=2, max_delta=0.001)
     assert refused(asked(oracle.form, "2"), max_delta=0.001) == MORE  # it hides the probability
@@ -347,4 +347,4 @@ def test_pairs_may_come_as_lists():
 
 
 def test_a_ratio_is_the_larger_of_the_two_ways_round():
-    assert both(Fraction(1, 3)) == both(Fraction(3)) == 3
+    assert symmetric_ratio(Fraction(1, 3)) == symmetric_ratio(Fraction(3)) == 3

@@ -18,8 +18,8 @@ from discreet.local.device import (
     chosen,
     client,
     over_http,
-    questions_of,
-    study_of,
+    parse_questions,
+    parse_study,
 )
 from discreet.local.device._answering import DeviceData
 from vectors.make_studies import PLAN, SIGNER, Signer, asked, study_document
@@ -444,7 +444,7 @@ class TestWhenItIsSent:
         """Whatever is asked: it has to take at least as long as any basket, so nothing of it is cut off."""
         question = asked_in(case)
         form = json.loads(question) if isinstance(question, bytes) else question
-        for own in rehearsal.fullest(form):
+        for own in rehearsal.build_largest_data(form):
             held = DeviceData.of(own.get("basket", ()), own.get("texts"), own.get("given", ()), own.get("after", ()))
             assert own.get("texts") == held.texts
             if held.texts is None:
@@ -548,12 +548,12 @@ class TestAllStudiesTogether:
     @staticmethod
     def told(tmp_path, study, most=None, **options):
         service = FakeService(asked(0, HALF, 0))
-        good = study_of(service.study, "breakfast", key=None, max_epsilon=1)
-        _, (question,) = questions_of({"state": "open", "questions": service.questions}, good)
+        good = parse_study(service.study, "breakfast", key=None, max_epsilon=1)
+        _, (question,) = parse_questions({"state": "open", "questions": service.questions}, good)
         one = device(tmp_path, service, max_total_epsilon=most, **options)
         # The same question under another name: what is signed has its own tests.
         one.name, one.memory = study, participant.Memory(tmp_path / "device", study)
-        one._study, one._asked = lambda known: good, lambda known, study: question
+        one._fetch_study, one._find_question = lambda known: good, lambda known, study: question
         return one
 
     def test_what_is_given_adds_up(self, tmp_path):
@@ -605,7 +605,7 @@ class TestAllStudiesTogether:
 def test_a_damaged_memory_answers_no_more(tmp_path):
     service = FakeService(asked(0, HALF, 0))
     one = device(tmp_path, service)
-    one.memory.place.write_bytes(b"\0\0\0")
+    one.memory.path.write_bytes(b"\0\0\0")
     with pytest.raises(ValueError, match="is damaged: it answers no more"):
         one.take_part([1])
     assert service.seen == []

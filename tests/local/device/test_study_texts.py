@@ -11,7 +11,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from discreet.local.device import MOST_QUESTION, questions_of, study_of, verified
+from discreet.local.device import MOST_QUESTION, is_signature, parse_questions, parse_study
 from discreet.local.device._documents import MOST_QUESTIONS
 from discreet.local.device._ed25519 import _ORDER
 from vectors import make_studies
@@ -80,27 +80,27 @@ def test_the_page_has_every_field():
 
 def test_what_was_seen_is_not_checked_again_but_compared(monkeypatch):
     case = next(case for case in cases("studies") if case["what"] == "questions")
-    study = study_of(case["study"], "breakfast", key=None, max_epsilon=1)
-    _, first = questions_of(case["questions"], study)
+    study = parse_study(case["study"], "breakfast", key=None, max_epsilon=1)
+    _, first = parse_questions(case["questions"], study)
     seen = [(one.round, one.start, one.stop, one.hash) for one in first]
-    monkeypatch.setattr("discreet.local.device._documents.verified", lambda *_: False)
-    assert questions_of(case["questions"], study, seen)[1] == first
+    monkeypatch.setattr("discreet.local.device._documents.is_signature", lambda *_: False)
+    assert parse_questions(case["questions"], study, seen)[1] == first
     with pytest.raises(ValueError, match="is not signed"):
-        questions_of(case["questions"], study, seen[:1])
+        parse_questions(case["questions"], study, seen[:1])
 
 
 def test_too_many_questions_are_not_looked_at():
     case = next(case for case in cases("studies") if case["what"] == "questions")
-    study = study_of(case["study"], "breakfast", key=None, max_epsilon=1)
+    study = parse_study(case["study"], "breakfast", key=None, max_epsilon=1)
     with pytest.raises(ValueError, match="The answer is not written as format 1 has it"):
-        questions_of({"state": "open", "questions": [{}] * (MOST_QUESTIONS + 1)}, study)
+        parse_questions({"state": "open", "questions": [{}] * (MOST_QUESTIONS + 1)}, study)
 
 
 class TestSignatures:
     @pytest.mark.parametrize("case", cases("signatures"), ids=lambda case: case["what"])
     def test_the_vectors(self, case):
         key, message, signature = (bytes.fromhex(case[name]) for name in ("key", "message", "signature"))
-        assert verified(key, message, signature) is case["holds"]
+        assert is_signature(key, message, signature) is case["holds"]
 
     @pytest.mark.parametrize(
         "case",
@@ -117,24 +117,24 @@ class TestSignatures:
             private = Ed25519PrivateKey.from_private_bytes(chance.randbytes(32))
             key, message = private.public_key().public_bytes_raw(), chance.randbytes(size)
             signature = private.sign(message)
-            assert verified(key, message, signature)
+            assert is_signature(key, message, signature)
             for place in chance.sample(range(64), 4):
                 broken = bytearray(signature)
                 broken[place] ^= 1 << chance.randrange(8)
-                assert verified(key, message, bytes(broken)) is accepted(key, message, bytes(broken))
-            assert not verified(key, message + b"x", signature)
+                assert is_signature(key, message, bytes(broken)) is accepted(key, message, bytes(broken))
+            assert not is_signature(key, message + b"x", signature)
 
     def test_a_scale_beyond_the_order_is_refused(self):
         private = Ed25519PrivateKey.from_private_bytes(bytes(32))
         key, signature = private.public_key().public_bytes_raw(), private.sign(b"once")
         scale = int.from_bytes(signature[32:], "little") + _ORDER
-        assert not verified(key, b"once", signature[:32] + scale.to_bytes(32, "little"))
+        assert not is_signature(key, b"once", signature[:32] + scale.to_bytes(32, "little"))
 
     @pytest.mark.parametrize(
         "key", [b"", bytes(31), bytes(33), b"\xff" * 32, b"\x02" + bytes(31), b"\1" + bytes(30) + b"\x80"]
     )
     def test_what_is_no_key_signs_nothing(self, key):
-        assert not verified(key, b"", bytes(64))
+        assert not is_signature(key, b"", bytes(64))
 
 
 def accepted(key: bytes, message: bytes, signature: bytes) -> bool:

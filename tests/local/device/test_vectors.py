@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.local import Answered
-from discreet.local.device import ANSWERS, LOSSES, Draws, client, held
+from discreet.local.device import ANSWERS, LOSSES, Draws, client, find_values
 from discreet.local.oracle_steps import means
 from discreet.local.oracles import OLH
 from discreet.local.study import seed_of
@@ -72,7 +72,7 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
         for basket in make.BASKETS:
             case = next(found)
             assert case["question"]["oracle"] == oracle.form
-            values = np.array(held(case["question"], basket), np.int32)
+            values = np.array(find_values(case["question"], basket), np.int32)
             answered = Answered(offsets=np.array([0, len(values)]), held=values, people=np.zeros(1, np.int64))
             columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
             report = oracle.codec.make_report(columns, 0)
@@ -130,7 +130,7 @@ def test_some_words_of_the_vectors_are_drawn_again():
     found = {}
     for case in cases("edges"):
         oracle, source, Counting.again = case["question"]["oracle"], Bytes(case["random"]), 0
-        values = held(case["question"], case["basket"], map(tuple, case.get("given", [])))
+        values = find_values(case["question"], case["basket"], map(tuple, case.get("given", [])))
         ANSWERS[oracle["oracle"]](oracle, values, Counting(source.take))
         found[oracle["oracle"]] = found.get(oracle["oracle"], 0) + Counting.again
     assert all(found[name] > 5 for name in ("grr", "olh", "subset", "privset", "wheel"))

@@ -10,7 +10,7 @@ from math import comb
 import pytest
 
 from discreet.local import EVERY_LOSS, grown
-from discreet.local.device import ANSWERS, WIDE, WORD, Draws, _loss as loss, grown_at_least, mixed
+from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD, Draws, _loss as loss, exp_lower_bound, hash_item
 from discreet.local.oracle_steps import means, oracles
 from naive.enumerating import law
 
@@ -20,7 +20,7 @@ SEEDS = [(1, 0), (2654435769, 12345), (77, 2**31)]
 
 def ratio(form):
     """Return what the numbers of an oracle say: one of the format, or one kept for comparison."""
-    return loss.ratio(form, EVERY_LOSS)
+    return loss.compute_ratio(form, EVERY_LOSS)
 
 
 def baskets(size, single):
@@ -44,9 +44,9 @@ def test_the_bound_of_the_exponential_is_below_it_and_near():
             term *= epsilon / count
             series += term
         # The series is below e^epsilon, and what is left out is less than twice the next term.
-        assert max(grown(epsilon), grown_at_least(epsilon)) <= series
+        assert max(grown(epsilon), exp_lower_bound(epsilon)) <= series
         assert series - grown(epsilon) < Fraction(1, 2**90)
-        assert series - grown_at_least(epsilon) < series / 2**96
+        assert series - exp_lower_bound(epsilon) < series / 2**96
 
 
 @pytest.mark.parametrize("name", sorted(oracles().keys() - {"wheel"}))
@@ -57,7 +57,7 @@ def test_no_report_is_likelier_than_promised(name, size, pad, single):
     for epsilon in EPSILONS:
         oracle = oracles()[name].make(epsilon, size, pad=pad, single=single)
         promised = ratio(oracle.form)
-        assert promised <= grown_at_least(epsilon)
+        assert promised <= exp_lower_bound(epsilon)
         for seed in SEEDS if name in ("olh", "blh") else SEEDS[:1]:
             found = largest([law(oracle.form, basket, seed) for basket in baskets(size, single)])
             assert found <= promised
@@ -73,7 +73,7 @@ def test_published_seeds_lose_what_fresh_ones_do(name, size, pad, single):
         plain = oracles()[name].make(epsilon, size, pad=pad, single=single)
         oracle = plain.numbered(4)
         form = oracle.form
-        assert ratio(form) <= grown_at_least(epsilon)
+        assert ratio(form) <= exp_lower_bound(epsilon)
         # A wheel has fewer points than with fresh seeds, whose weights are rounded otherwise.
         assert name == "wheel" or ratio(form) == ratio(plain.form)
         if oracle.places > 500:
@@ -100,7 +100,7 @@ def test_local_hashing_and_unary_codes_gain_nothing_from_sampling(name):
 def one_bucket_each(buckets, one, other):
     """Return a hash seed that puts each basket into one bucket, and the two into different ones."""
     for number in range(100_000):
-        places = [{mixed((number, 0), item) * buckets >> 32 for item in basket} for basket in (one, other)]
+        places = [{hash_item((number, 0), item) * buckets >> 32 for item in basket} for basket in (one, other)]
         if len(places[0]) == len(places[1]) == 1 and places[0] != places[1]:
             return number, 0
     raise AssertionError
@@ -109,12 +109,12 @@ def one_bucket_each(buckets, one, other):
 def densities(form, seed, values):
     """Return the weight of a point of the wheel for a basket of at most `pad` values, and where it may change."""
     arc, weight = form["arc"], int(form["inside"])
-    starts = sorted(mixed(seed, value) for value in values)
+    starts = sorted(hash_item(seed, value) for value in values)
     edges = sorted({0, WORD, *starts, *((start + arc) % WORD for start in starts)})
     stretches = list(pairwise(edges))
     covered = [any((a - start) % WORD < arc for start in starts) for a, _ in stretches]
     inside = sum(b - a for (a, b), over in zip(stretches, covered, strict=True) if over)
-    rest, outside = WIDE - weight * inside, WORD - inside
+    rest, outside = WEIGHT_SCALE - weight * inside, WORD - inside
 
     def place(point):
         """Return the place that stands for a point, counted by stretches."""
@@ -152,7 +152,7 @@ def test_no_point_of_the_wheel_is_likelier_than_promised(size, pad):
     for epsilon in EPSILONS:
         form = oracles()["wheel"].make(epsilon, size, pad=pad).form
         promised = ratio(form)
-        assert promised <= grown_at_least(epsilon)
+        assert promised <= exp_lower_bound(epsilon)
         for seed in SEEDS:
             # A basket that is too long is cut to one of these at random, so its chances lie between theirs.
             cut = [basket for basket in baskets(size, False) if len(basket) <= pad]
@@ -182,7 +182,7 @@ def test_overlapping_arcs_of_the_wheel():
 def test_no_number_is_told_more_than_promised(name):
     for epsilon in EPSILONS:
         oracle = means()[name].make(epsilon, 2)
-        assert oracle.ratio <= grown_at_least(epsilon)
+        assert oracle.ratio <= exp_lower_bound(epsilon)
         forms = [oracle.form] if name == "duchi" else [oracle.form["duchi"]]
         for form in forms:
             laws = [law(form, [value]) for value in (-5, -2, -1, 0, 1, 2, 7)]
@@ -193,7 +193,7 @@ def test_no_number_is_told_more_than_promised(name):
 
 def test_the_window_of_a_number_by_enumeration():
     """A small window has all that a large one has: the device's function, over every place."""
-    form = {"oracle": "pm", "span": 2, "step": 2, "window": 3, "points": 11, "inside": str(WIDE // 16)}
+    form = {"oracle": "pm", "span": 2, "step": 2, "window": 3, "points": 11, "inside": str(WEIGHT_SCALE // 16)}
     laws = [law(form, [value]) for value in (-9, -2, -1, 0, 1, 2, 9)]
     assert largest(laws) == ratio(form)
     means_ = [sum(json.loads(report)["point"] * share for report, share in one.items()) for one in laws[1:6]]
@@ -245,7 +245,11 @@ def test_choices_are_made_of_words_as_stated():
     # 2^32 = 3 × 1431655765 + 1: the last word is drawn again.
     assert [Fixed(word, 1).below(3) for word in (0, 1, 2, 3, WORD - 1)] == [0, 1, 2, 0, 1]
     assert Fixed().below(1) == 0
-    assert [Fixed(low, high).place(WIDE // 4, 2, 3) for low, high in ((0, 0), (0, 1 << 30), (1, 1 << 31))] == [0, 1, 3]
+    assert [Fixed(low, high).place(WEIGHT_SCALE // 4, 2, 3) for low, high in ((0, 0), (0, 1 << 30), (1, 1 << 31))] == [
+        0,
+        1,
+        3,
+    ]
     assert [Fixed(*words).some(2, [4, 5, 6]) for words in ((0, 0), (2, 1))] == [[4, 5], [6, 4]]
     assert Fixed().some(3, [4, 5, 6]) == [4, 5, 6]
 
@@ -274,4 +278,4 @@ def test_a_subset_is_as_likely_as_any_other_that_meets_as_much(name, many):
         assert len(laws[-1]) == everything
         if len(basket) <= pad:
             assert set(laws[-1].values()) == {hit / (everything - missing), (1 - hit) / missing}
-    assert largest(laws) == ratio(form) <= grown_at_least(Fraction(1))
+    assert largest(laws) == ratio(form) <= exp_lower_bound(Fraction(1))

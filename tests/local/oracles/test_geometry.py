@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from discreet.local import Answered, chance, grown
-from discreet.local.device import points
-from discreet.local.device._client import coordinates
+from discreet.local.device import count_space_points
+from discreet.local.device._client import find_coordinates
 from discreet.local.oracle_steps import _hyperplanes as hyperplanes, adaptive, coordinates_of, met, oracles
 from discreet.local.oracle_steps._hyperplanes import numbers_of
 from discreet.local.oracles import OLH
@@ -34,8 +34,8 @@ FAR = 5.0
 def test_every_point_is_reported_as_often_as_any_other_that_meets_as_much(field, many):
     """Two weights, for every symbol there is; also of numbers that are no field, as no device looks at that."""
     every, hit = geometry.points(field, many), Fraction(3, 8)
-    assert [tuple(coordinates(number, field, many)) for number in range(points(field, many))] == every
-    inside = points(field, many - 1)
+    assert [tuple(find_coordinates(number, field, many)) for number in range(count_space_points(field, many))] == every
+    inside = count_space_points(field, many - 1)
     form = {"oracle": "geometry", "size": len(every), "pad": 1, "dummies": 0, "field": field, "coordinates": many}
     form["hit"] = int(hit * (1 << 32))
     for symbol, own in enumerate(every):
@@ -51,21 +51,21 @@ def test_any_two_meet_the_same_number_of_points(field, many):
     every = geometry.points(field, many)
     meets = np.array([[geometry.meet(one, other, field) for other in every] for one in every]).astype(int)
     shared = meets @ meets.T
-    assert set(np.diag(shared)) == {points(field, many - 1)}
-    assert set(shared[~np.eye(len(every), dtype=bool)]) == {points(field, many - 2)}
+    assert set(np.diag(shared)) == {count_space_points(field, many - 1)}
+    assert set(shared[~np.eye(len(every), dtype=bool)]) == {count_space_points(field, many - 2)}
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(SPACES), st.integers(0, 1 << 32), st.data())
 def test_all_hyperplanes_at_once(space, seed, data):
     field, many = space
-    cells = np.random.default_rng(seed).integers(0, 1 << 40, points(field, many))
+    cells = np.random.default_rng(seed).integers(0, 1 << 40, count_space_points(field, many))
     wanted = data.draw(st.integers(1, len(cells)))
     assert met(cells, field, many, wanted).tolist() == geometry.met(cells.tolist(), field, many, wanted)
 
 
 def test_threads_share_a_hyperplane(monkeypatch):
-    cells = np.random.default_rng(1).integers(0, 100, points(3, 7))
+    cells = np.random.default_rng(1).integers(0, 100, count_space_points(3, 7))
     alone = met(cells, 3, 7, 900)
     monkeypatch.setattr(hyperplanes, "_MIN_PLACES", 5)
     monkeypatch.setenv("DISCREET_THREADS", "3")
@@ -122,7 +122,7 @@ def test_the_space_that_is_chosen_is_near_the_best(epsilon):
     subset = oracles()["subset"].make(Fraction(epsilon), 30, single=True)
     small = Geometry.make(Fraction(epsilon), 30, single=True)
     if small.points == 31:
-        subset = replace(subset, size=31, many=points(small.field, small.coordinates - 1), hit=small.hit)
+        subset = replace(subset, size=31, many=count_space_points(small.field, small.coordinates - 1), hit=small.hit)
         assert subset.p_other == small.p_other
 
 
@@ -139,7 +139,11 @@ def test_very_large_spaces_have_a_few_points_for_each_symbol(epsilon):
 @pytest.mark.parametrize(("field", "many"), [(2, 3), (3, 3), (5, 2), (5, 3)])
 def test_the_stated_variance_is_that_of_the_law_at_every_epsilon(field, many, epsilon):
     """The device's own functions over all of their choices: what a report supports, for values that are held or not."""
-    inside, growth, size = points(field, many - 1), grown(Fraction(epsilon)), points(field, many) - 1
+    inside, growth, size = (
+        count_space_points(field, many - 1),
+        grown(Fraction(epsilon)),
+        count_space_points(field, many) - 1,
+    )
     hit = chance(inside * growth / (inside * growth + field ** (many - 1)))
     every = geometry.points(field, many)
     for pad in (1, 2):
@@ -179,7 +183,7 @@ def test_the_page_says_how_much_worse_it_is_than_hashing():
 @pytest.mark.statistical
 def test_estimates_are_as_exact_as_stated_where_the_space_is_far_from_the_best():
     """Epsilon 7 and a field of 31, where 1,098 is best: by chance once in 10,000 seeds, as the test above."""
-    inside, growth = points(31, 2), grown(Fraction(7))
+    inside, growth = count_space_points(31, 2), grown(Fraction(7))
     hit = chance(inside * growth / (inside * growth + 31**2))
     oracle = replace(Geometry.make(Fraction(7), 900), field=31, coordinates=3, hit=hit)
     assert float(oracle.variance(0.0)) > 8 * float(OLH.make(Fraction(7), 900).variance(0.0))
@@ -217,7 +221,7 @@ def test_crafted_reports_are_seen_where_epsilon_is_large():
 @settings(max_examples=10)
 @given(data=st.data())
 def test_who_meets_two_is_told_by_the_points_that_were_counted(field, many, data):
-    size = points(field, many)
+    size = count_space_points(field, many)
     oracle = replace(Geometry.make(Fraction(1), 3), field=field, coordinates=many, size=size)
     drawn = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=40)), np.int64)
     values = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=9, unique=True)), np.int64)

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.kernels import count_windows
 from discreet.local import Answered
-from discreet.local.device import mixed
+from discreet.local.device import hash_item
 from discreet.local.oracle_steps import oracles
 
 PEOPLE = 200_000
@@ -79,7 +79,7 @@ def test_this_family_is_the_device_s():
     first, second, _ = drawn_seeds()
     for item in (0, 1, 77, 2**31 - 1):
         assert mixing(first[:50], second[:50], item).tolist() == [
-            mixed(seed, item) for seed in zip(first[:50].tolist(), second[:50].tolist(), strict=True)
+            hash_item(seed, item) for seed in zip(first[:50].tolist(), second[:50].tolist(), strict=True)
         ]
 
 

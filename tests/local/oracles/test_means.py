@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.local import Answered, grown
-from discreet.local.device import WIDE, WORD
+from discreet.local.device import WEIGHT_SCALE, WORD
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles.hm import HM
 
@@ -71,9 +71,9 @@ def test_a_point_is_unbiased_exactly(epsilon):
     """Sums over all points: those outside share what is left without a rest."""
     oracle = means()["pm"].make(Fraction(epsilon), 4)
     outside = oracle.points - oracle.window
-    rest = WIDE - oracle.inside * oracle.window
+    rest = WEIGHT_SCALE - oracle.inside * oracle.window
     assert rest % outside == 0
-    inner, outer = Fraction(oracle.inside, WIDE), Fraction(rest // outside, WIDE)
+    inner, outer = Fraction(oracle.inside, WEIGHT_SCALE), Fraction(rest // outside, WEIGHT_SCALE)
     assert 1 < inner / outer <= grown(Fraction(epsilon))
     middle = Fraction(oracle.points - 1, 2)
 

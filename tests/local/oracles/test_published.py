@@ -15,7 +15,7 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.local import Answered
-from discreet.local.device import published
+from discreet.local.device import derive_seed
 from discreet.local.oracle_steps import SeedTable, _published as reading, hashes, make, published_pairs
 from discreet.local.oracle_steps._collisions import LEAST_SEEDS, LOSS, WORTH, Collisions, seeds_for
 from discreet.local.oracles import OLH
@@ -280,7 +280,9 @@ def test_any_two_items_share_buckets_as_seldom_as_with_random_seeds():
     """Over 4,096 seeds and 4 buckets, two items meet in 1,024 ± 28; the squares of 45 pairs each have their law."""
     first, second = published_pairs(np.arange(4096, dtype=np.uint32))
     assert len(set(zip(first.tolist(), second.tolist(), strict=True))) == 4096
-    assert [(int(a), int(b)) for a, b in zip(first[:9], second[:9], strict=True)] == [published(at) for at in range(9)]
+    assert [(int(a), int(b)) for a, b in zip(first[:9], second[:9], strict=True)] == [
+        derive_seed(at) for at in range(9)
+    ]
     for items in (np.arange(10), np.arange(10) * 1000 + 7, 1 << np.arange(10, 20)):
         buckets = hashes(first, second, items) >> np.uint32(30)
         off = [

@@ -13,7 +13,7 @@ import discreet
 from discreet.baskets import Baskets, Pairs, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.local import Answered
-from discreet.local.device import held
+from discreet.local.device import find_values
 from discreet.local.oracle_steps import oracles
 from discreet.local.study import Items, Relations, Valued, Wanted, simulate
 from discreet.registry import protocol
@@ -51,7 +51,7 @@ def test_everyone_answers_as_their_device_does(own, order, many, how, absent, ra
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
         offsets, values = question.answers(baskets, people)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
-        assert answers == [held(question.form(), rows[person], pairs[person]) for person in people]
+        assert answers == [find_values(question.form(), rows[person], pairs[person]) for person in people]
         assert all(0 <= value < question.values for answer in answers for value in answer)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local import SPAN
-from discreet.local.device import held
+from discreet.local.device import find_values
 from discreet.local.study import Folded, HowManyRelations, Items, Projection, Relations, WhichRelations
 from discreet.local.study._pair_questions import on_grid
 from naive import relations as naive
@@ -69,7 +69,7 @@ def agree(question, how, world):
     for some in (np.arange(len(events)), np.arange(len(events))[::-2].copy()):
         offsets, values = question.answers(baskets, some)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
-        expected = [held(form, set(events[one]), own_pairs(how, events[one], beside[one])) for one in some]
+        expected = [find_values(form, set(events[one]), own_pairs(how, events[one], beside[one])) for one in some]
         assert answers == expected
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import strategies
 from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device import held
+from discreet.local.device import find_values
 from discreet.local.study import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
 
 KNOWN = 9  # items the data have; questions name up to 12
@@ -37,7 +37,7 @@ def agree(question: DeviceQuestion, rows: list[list[int]]) -> None:
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
         offsets, values = question.answers(baskets, people)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
-        assert answers == [held(question.form(), rows[person]) for person in people]
+        assert answers == [find_values(question.form(), rows[person]) for person in people]
         assert all(0 <= value < question.values for answer in answers for value in answer)
         if question.single:
             assert all(len(answer) == 1 for answer in answers)
@@ -71,8 +71,8 @@ def test_cells(order, many, rows):
 def test_items_beyond_the_list_are_ignored():
     """A device may hold what the question does not know, and the data may lack what it asks about."""
     for question in (Which(CandidateList(items=3)), HowMany.up_to(CandidateList(itemsets=((0,), (2, 11))), 2)):
-        inside = held(question.form(), [0, 2])
-        assert held(question.form(), [-4, 0, 2, 10, 99]) == inside
+        inside = find_values(question.form(), [0, 2])
+        assert find_values(question.form(), [-4, 0, 2, 10, 99]) == inside
         agree(question, [[0, 2, 8], [], [8]])
 
 
@@ -80,13 +80,13 @@ def test_the_empty_handed_have_an_answer_to_a_count():
     """A7: sizes begin at 0, and whoever holds nothing says so."""
     question = HowMany.up_to(CandidateList(items=6), 6)
     assert question.values == 7
-    assert held(question.form(), []) == [0]
+    assert find_values(question.form(), []) == [0]
     agree(question, [[], [0, 1, 2, 3, 4, 5]])
 
 
 def test_the_last_bin_takes_the_rest():
     question = HowMany(CandidateList(items=9), (0, 1, 4))
-    assert [held(question.form(), range(many)) for many in (0, 1, 3, 4, 9)] == [[0], [1], [1], [2], [2]]
+    assert [find_values(question.form(), range(many)) for many in (0, 1, 3, 4, 9)] == [[0], [1], [1], [2], [2]]
 
 
 def test_candidates_as_they_travel():

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.device import END, held
-from discreet.local.device._answering import numbered
+from discreet.local.device import END, find_values
+from discreet.local.device._answering import number_texts
 from discreet.local.study import CandidateList, HowMany, TextNumbers, Which, _texts as texts
 from discreet.local.study._texts import symbols_of
 from naive import wire
@@ -47,8 +47,10 @@ def test_everyone_answers_as_their_device_does(told, rows):
     ):
         offsets, values = question.answers(baskets, people)
         form = question.form()
-        assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [held(form, rows[person]) for person in people]
-        assert [held(form, row) for row in rows] == [wire.values_of(form, row) for row in rows]
+        assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [
+            find_values(form, rows[person]) for person in people
+        ]
+        assert [find_values(form, row) for row in rows] == [wire.values_of(form, row) for row in rows]
 
 
 @given(ROWS)
@@ -56,12 +58,12 @@ def test_itemsets_of_texts(rows):
     told = TextNumbers.whole(("a", "ab", "b"), ALPHABET, 6)
     question = Which(CandidateList(itemsets=((0,), (0, 2), (0, 1, 2)), texts=told))
     offsets, values = question.answers(baskets_of(rows), np.arange(len(rows)))
-    assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [held(question.form(), row) for row in rows]
+    assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [find_values(question.form(), row) for row in rows]
 
 
 @given(numbers(), TEXTS)
 def test_a_number_stands_for_what_texts_begin_with(told, text):
-    for number in numbered(told.form(), [text]):
+    for number in number_texts(told.form(), [text]):
         begun = told.text(number)
         assert begun is not None
         assert f"{text}{END}".startswith(begun)
@@ -74,7 +76,7 @@ def test_what_follows_an_end_stands_for_nothing():
 
 def test_whole_texts_have_the_number_of_their_place():
     told = TextNumbers.whole(("ab", "b"), "ab", 5)
-    assert numbered(told.form(), ["b", "ab", "a", "abb"]) == [0, 1]
+    assert number_texts(told.form(), ["b", "ab", "a", "abb"]) == [0, 1]
     assert len(told) == 2
     assert told.text(1) == "b\n"
 
@@ -102,7 +104,7 @@ def test_many_texts_in_blocks(monkeypatch):
     monkeypatch.setattr(texts, "_BLOCK", 7)
     assert told.numbers(Vocabulary(labels)).tolist() == whole
     form = told.form()
-    assert whole == [next(iter(numbered(form, [label])), -1) for label in labels]
+    assert whole == [next(iter(number_texts(form, [label])), -1) for label in labels]
 
 
 @pytest.mark.parametrize(

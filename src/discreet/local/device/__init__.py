@@ -1,10 +1,10 @@
-"""What runs on a device, from a question to the bytes it sends. Standard library only, and a test watches that.
+"""The side of a device, from a question to the bytes of its report. Standard library only, which a test holds.
 
-`client` is the one function: it takes a question and what the device holds. `trust` refuses questions that are
-malformed, too large (`limits`) or that would give away more than the device allows; the privacy loss is computed anew,
-exactly, on the device (`loss`). `answering` turns what is held into an answer, and `draws` randomises it. `choosing`
-draws the basket that answers, where there are several. Other languages port these files; `docs/wire.md` says the same
-in words, and golden vectors hold both to it.
+`client` takes a question and the data of the device, and returns the report. `trust` refuses questions that are
+malformed, too large (`limits`) or beyond the allowed privacy loss, which the device computes exactly from the numbers
+of the question (`loss`). `answering` turns the data into values, and `draws` randomises them. `choosing` draws a basket
+on a device with several. Ports to other languages follow these files; `docs/wire.md` says the same in words, and golden
+vectors bind all of them.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from __future__ import annotations
 from ._answering import (
     END as END,
     OWN as OWN,
-    held as held,
+    find_values as find_values,
 )
 from ._becoming import (
-    becomes as becomes,
+    recode_basket as recode_basket,
 )
 from ._choosing import (
     chosen as chosen,
-    place as place,
+    draw_position as draw_position,
 )
 from ._client import (
     ANSWERS as ANSWERS,
     Answer as Answer,
     client as client,
-    sampled as sampled,
+    sample_symbol as sample_symbol,
 )
 from ._documents import (
     MOST_NESTED as MOST_NESTED,
     QUESTION as QUESTION,
     STUDY as STUDY,
     QuestionText as QuestionText,
-    Seen as Seen,
+    SeenRound as SeenRound,
     StudyText as StudyText,
-    questions_of as questions_of,
-    study_of as study_of,
+    parse_questions as parse_questions,
+    parse_study as parse_study,
 )
 from ._draws import (
     Draws as Draws,
-    mixed as mixed,
-    published as published,
+    derive_seed as derive_seed,
+    hash_item as hash_item,
 )
-from ._ed25519 import verified as verified
+from ._ed25519 import is_signature as is_signature
 from ._limits import (
     MOST_CELLS as MOST_CELLS,
     MOST_NUMBERS as MOST_NUMBERS,
@@ -53,15 +53,15 @@ from ._limits import (
 )
 from ._loss import (
     LOSSES as LOSSES,
-    WIDE as WIDE,
+    WEIGHT_SCALE as WEIGHT_SCALE,
     WORD as WORD,
     Loss as Loss,
-    both as both,
-    failing as failing,
-    grown_at_least as grown_at_least,
+    compute_delta as compute_delta,
+    compute_ratio as compute_ratio,
+    count_space_points as count_space_points,
+    exp_lower_bound as exp_lower_bound,
     odds as odds,
-    points as points,
-    ratio as ratio,
+    symmetric_ratio as symmetric_ratio,
 )
 from ._participant import Participant as Participant
 from ._sending import (
@@ -70,5 +70,5 @@ from ._sending import (
 )
 from ._trust import (
     check as check,
-    parsed as parsed,
+    parse_json as parse_json,
 )

@@ -1,9 +1,9 @@
-"""How a basket answers a question: the few values it becomes before anything is randomised. Standard library only.
+"""The values that a basket answers a question with, before any randomisation. Standard library only.
 
-How long that takes could be seen from outside, so the loops go over the question, and look at all of it whatever is
-held. Only making sets of what is held, adding up the pairs of a projection, and questions about all items below a
-number take longer for more of it: by how much there is, and not by what it is. The work is linear in the length of the
-question and in what is held.
+The time of an answer can be observed from outside. The loops therefore run over the question, and look at every entry
+of it for every basket. Three steps alone take longer for more items: building sets of the held items, adding up the
+pairs of a projection, and questions about all items below a number. Their time depends on the number of held items
+and not on the items. The work is linear in the length of the question and in the number of held items.
 """
 
 from __future__ import annotations
@@ -15,21 +15,25 @@ from operator import index
 from typing import Any, NamedTuple
 
 MOST_HELD = 1 << 15
-"""Items that a device answers for, and pairs of either kind: what comes after the first of them is ignored.
+"""The largest number of items, and of pairs of either kind, that a device answers for: later entries are ignored.
 
-So the work of an answer has a bound that is known before anything is held. No limit of what is asked, and so not in
-`limits`: a device that holds more is not refused, which would show.
+It bounds the work of an answer by a public number. A device with more items answers all the same, because a refusal
+would reveal the number of its items; so the limit is not one of the limits of questions in `limits`. Larger: answers
+take longer on every device, which waits for the longest answer; smaller: long baskets lose more items.
 """
 
 MOST_SYMBOLS_HELD = 1 << 18
-"""Symbols of the texts that a device answers for, with the end of each counted: texts after the first are ignored."""
+"""The largest number of symbols in the texts of an answer, each text with its end: later texts are ignored.
+
+It trades time for completeness as `MOST_HELD` does; eight symbols per item.
+"""
 
 OWN = ("after", "given")  # kinds of pairs that a device has beside its items
-END = "\n"  # what every text ends with, and none has inside
+END = "\n"  # the end of every text, and a symbol within none
 
 
 def whole_numbers(items: Iterable[Any]) -> list[int]:
-    """Return items as plain whole numbers, whatever kind of whole numbers they are; true and false are none."""
+    """Return items as plain integers, from integers of any type; booleans are refused."""
     held_items = list(items)
     try:
         if any(isinstance(item, bool) for item in held_items):
@@ -42,7 +46,7 @@ def whole_numbers(items: Iterable[Any]) -> list[int]:
 
 
 def plain_texts(texts: Iterable[Any]) -> list[str]:
-    """Return texts as a list, after all of them were looked at: what is no text is refused."""
+    """Return texts as a list; every entry is looked at before an entry of another type is refused."""
     held_texts = list(texts)
     if sum([not isinstance(text, str) for text in held_texts]):
         raise ValueError("A study without a list of items asks for texts: this device holds other things.")
@@ -50,7 +54,7 @@ def plain_texts(texts: Iterable[Any]) -> list[str]:
 
 
 def whole_pairs(pairs: Iterable[Iterable[Any]]) -> list[tuple[int, int]]:
-    """Return relations as pairs of plain whole numbers: as many as a device answers for."""
+    """Return the first `MOST_HELD` relations as pairs of plain integers."""
     held_pairs = [whole_numbers(pair) for pair in islice(pairs, MOST_HELD)]
     if any(len(pair) != 2 for pair in held_pairs):
         raise ValueError("A relation is a pair of two items: this device has others.")
@@ -58,18 +62,18 @@ def whole_pairs(pairs: Iterable[Iterable[Any]]) -> list[tuple[int, int]]:
 
 
 def first_texts(texts: Iterable[Any]) -> list[str]:
-    """Return the texts that a device answers for: those at the front that are not too long together."""
-    symbols_left, first = MOST_SYMBOLS_HELD, []
+    """Return the first texts, up to `MOST_SYMBOLS_HELD` symbols together."""
+    symbols_left, answered_texts = MOST_SYMBOLS_HELD, []
     for text in texts:
         symbols_left -= len(text) + 1 if isinstance(text, str) else 1
         if symbols_left < 0:
             break
-        first.append(text)
-    return plain_texts(first)
+        answered_texts.append(text)
+    return plain_texts(answered_texts)
 
 
 class DeviceData(NamedTuple):
-    """What a device holds, checked, and cut to what it answers for."""
+    """The data of a device, checked, and cut to the part that it answers for."""
 
     items: list[int]
     texts: list[str] | None
@@ -84,108 +88,124 @@ class DeviceData(NamedTuple):
         given: Iterable[Iterable[Any]] = (),
         after: Iterable[Iterable[Any]] = (),
     ) -> DeviceData:
-        """Return what is held, or raise a `ValueError`: whatever is asked, and before anything is asked for."""
+        """Return the data of a device, or raise a `ValueError`, which must not depend on the question."""
         items = whole_numbers(islice(basket, MOST_HELD))
         return cls(items, None if texts is None else first_texts(texts), whole_pairs(given), whole_pairs(after))
 
 
-def numbered(told: Mapping[str, Any], texts: Iterable[str]) -> list[int]:
-    """Return the items that texts are by what a question tells of them.
+def number_texts(coding: Mapping[str, Any], texts: Iterable[str]) -> list[int]:
+    """Return the numbers of texts by the coding of a question, ascending.
 
-    A text that begins with one of `begin` is the number of that one and of the `step` symbols that follow: a digit
-    each, 0 for the end and for what would follow it. Texts that are longer, empty or of other symbols are no items.
+    A text with the beginning b has the number of b on the list `begin`, followed by a digit for each of the next
+    `step` symbols: 0 for the end and beyond. A text that is too long, empty or of other symbols has no number.
     """
-    places = {one: at for at, one in enumerate(told["begin"])}
-    digits = {symbol: at for at, symbol in enumerate(told["alphabet"], start=1)}
-    lengths, base, step = sorted({len(one) for one in places}), len(digits) + 1, told["step"]
-    found = set()
+    begin_numbers = {begin: number for number, begin in enumerate(coding["begin"])}
+    digits = {symbol: digit for digit, symbol in enumerate(coding["alphabet"], start=1)}
+    lengths, base, step = sorted({len(begin) for begin in begin_numbers}), len(digits) + 1, coding["step"]
+    numbers = set()
     for text in texts:
-        if not 0 < len(text) <= told["length"] or sum([symbol not in digits for symbol in text]):
+        if not 0 < len(text) <= coding["length"] or sum([symbol not in digits for symbol in text]):
             continue
-        whole = text + END
+        ended_text = text + END
         for length in lengths:
-            at, follows = places.get(whole[:length]), whole[length : length + step]
-            if at is not None:
-                for symbol in follows:
-                    at = at * base + digits.get(symbol, 0)
-                found.add(at * base ** (step - len(follows)))
-    return sorted(found)
+            number, following = begin_numbers.get(ended_text[:length]), ended_text[length : length + step]
+            if number is not None:
+                for symbol in following:
+                    number = number * base + digits.get(symbol, 0)
+                numbers.add(number * base ** (step - len(following)))
+    return sorted(numbers)
 
 
-def held(question: Mapping[str, Any], basket: Iterable[Any], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:
-    """Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for.
+def find_values(question: Mapping[str, Any], basket: Iterable[Any], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:
+    """Return the values that a basket answers a question with, ascending.
 
-    The basket is of texts where the question tells how those become items.
+    Parameters
+    ----------
+    question
+        The question, checked.
+    basket
+        The numbers of the held items, or the held texts for a question about texts.
+    pairs
+        The pairs of the device, of the kind that the question is about.
     """
-    items, of = set(numbered(question["texts"], basket) if "texts" in question else basket), question["of"]
-    if question["ask"] == "prefix":
-        mine = [item for item in question["order"] if item in items][: question["length"]]
-        places = {tuple(one): len(of) - back for back, one in enumerate(reversed(of), start=1)}
-        return [places.get(tuple(mine), len(of))]
-    if question["ask"] == "cells":
-        return [sum(1 << at for at, item in enumerate(of) if item in items)]
-    if question["ask"] == "projection":
-        return [_on_grid(question, _projected(question, items, pairs))]
-    if isinstance(of, int):
-        found = sorted(item for item in items if 0 <= item < of)
+    items = set(number_texts(question["texts"], basket) if "texts" in question else basket)
+    kind, candidates = question["ask"], question["of"]
+    if kind == "prefix":
+        prefix = [item for item in question["order"] if item in items][: question["length"]]
+        # The first of equal candidates counts: the dictionary is filled from the back.
+        positions = {tuple(candidate): position for position, candidate in reversed([*enumerate(candidates)])}
+        return [positions.get(tuple(prefix), len(candidates))]
+    if kind == "cells":
+        return [sum(1 << bit for bit, item in enumerate(candidates) if item in items)]
+    if kind == "projection":
+        return [_clip_to_grid(question, _project(question, items, pairs))]
+    if isinstance(candidates, int):
+        values = sorted(item for item in items if 0 <= item < candidates)
     else:
-        has = _has(question, items, set(map(tuple, pairs)))
-        if question["ask"] == "valued":
-            apart = [question["absent"] and one[0] in items for one in of]
-            return [2 * at + own for at, own in enumerate(has) if own or apart[at]]
-        found = [at for at, own in enumerate(has) if own]
-    if question["ask"] == "how-many":
-        return [bisect_right(question["bins"], len(found)) - 1]
-    return found
+        held_flags = _find_held_candidates(question, items, set(map(tuple, pairs)))
+        if kind == "valued":
+            # Value 2c + 1 is a held relation, 2c its first item without the relation.
+            key_flags = [question["absent"] and candidate[0] in items for candidate in candidates]
+            return [2 * code + held for code, held in enumerate(held_flags) if held or key_flags[code]]
+        values = [code for code, held in enumerate(held_flags) if held]
+    if kind == "how-many":
+        return [bisect_right(question["bins"], len(values)) - 1]
+    return values
 
 
-def _has(question: Mapping[str, Any], items: set[int], related: set[tuple[int, ...]]) -> list[bool]:
-    """Return whether each entry of a list is held: one item, or several as items or by pairs from each to the next."""
+def _as_chain(candidate: Any) -> list[Any]:
+    """Return a candidate as a list of items: a single item is a chain of one."""
+    return candidate if isinstance(candidate, list) else [candidate]
+
+
+def _find_held_candidates(question: Mapping[str, Any], items: set[int], pairs: set[tuple[int, ...]]) -> list[bool]:
+    """Return for each candidate whether the device holds it: all its items, or the pairs from each to the next."""
+    candidates = question["of"]
     if question.get("pairs") in OWN:
-        chains = [one if isinstance(one, list) else [one] for one in question["of"]]
-        return [_all(pairwise(chain), related) if len(chain) > 1 else chain[0] in items for chain in chains]
-    return [_all(one, items) if isinstance(one, list) else one in items for one in question["of"]]
+        chains = map(_as_chain, candidates)
+        return [_has_all(pairwise(chain), pairs) if len(chain) > 1 else chain[0] in items for chain in chains]
+    return [_has_all(entry, items) if isinstance(entry, list) else entry in items for entry in candidates]
 
 
-def _all(some: Iterable[Any], among: Collection[Any]) -> bool:
-    """Return whether all of these are there; unlike `all`, it looks for every one."""
-    return sum([one not in among for one in some]) == 0
+def _has_all(entries: Iterable[Any], collection: Collection[Any]) -> bool:
+    """Return whether a collection has all entries; unlike `all`, it looks every entry up, so its time is equal."""
+    return sum([entry not in collection for entry in entries]) == 0
 
 
-def _projected(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple[int, int]]) -> int:
-    """Return the sum of left × right over what is held, with itself and in pairs of different ones.
+def _project(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple[int, int]]) -> int:
+    """Return the sum of left × right over all pairs of held entries, an entry with itself among them.
 
-    What is held are items, and bonds: pairs that the question names beside its items. The bond (a, b) is paired with
-    every c but a that b is paired with.
+    Entries are items and bonds, which are pairs that the question lists beside its items. The bond (a, b) is paired
+    with every item c other than a that b is paired with.
     """
-    of, left, right = question["of"], question["left"], question["right"]
+    entries, left, right = question["of"], question["left"], question["right"]
     if question["pairs"] == "folded":
         side = len(left)
-        return int(sum(left[item // side] * right[item % side] for item in items if 0 <= item < of))
-    related = set(map(tuple, pairs))
-    has = _has(question, items, related)
+        return int(sum(left[item // side] * right[item % side] for item in items if 0 <= item < entries))
+    held_pairs = set(map(tuple, pairs))
+    held_flags = _find_held_candidates(question, items, held_pairs)
     if question["pairs"] == "together":
-        return int(sum(own * one for own, one in zip(has, left, strict=True))) * int(
-            sum(own * other for own, other in zip(has, right, strict=True))
-        )
-    chains = [one if isinstance(one, list) else [one] for one in of]
-    alone = {chain[0]: right[at] for at, chain in enumerate(chains) if len(chain) == 1}
-    # What each item is paired with weighs, and of that, for each entry, what is not the entry's own. Every pair held
-    # is added, whether or not the question is about it.
-    weights = dict.fromkeys((first for first, _ in related), 0)
-    for first, second in related:
-        weights[first] += alone.get(second, 0)
+        left_sum = sum(held * weight for held, weight in zip(held_flags, left, strict=True))
+        return int(left_sum) * int(sum(held * weight for held, weight in zip(held_flags, right, strict=True)))
+    chains = [_as_chain(entry) for entry in entries]
+    item_weights = {chain[0]: right[code] for code, chain in enumerate(chains) if len(chain) == 1}
+    # The right weights of the partners of each item. Every held pair is added, whether or not the question lists it,
+    # and for each entry the partners that are items of the entry are subtracted.
+    partner_weights = dict.fromkeys((first for first, _ in held_pairs), 0)
+    for first, second in held_pairs:
+        partner_weights[first] += item_weights.get(second, 0)
     total = 0
-    for at, chain in enumerate(chains):
-        inner = sum([((chain[-1], other) in related) * alone.get(other, 0) for other in set(chain)])
-        leads = has[at] or len(chain) == 1  # an item is one side of a pair whether or not it is in the basket
-        total += left[at] * (has[at] * right[at] + leads * (weights.get(chain[-1], 0) - inner))
+    for code, chain in enumerate(chains):
+        inner = sum([((chain[-1], item) in held_pairs) * item_weights.get(item, 0) for item in set(chain)])
+        leads = held_flags[code] or len(chain) == 1  # an item leads a pair even if it is not in the basket
+        own_weight = held_flags[code] * right[code]
+        total += left[code] * (own_weight + leads * (partner_weights.get(chain[-1], 0) - inner))
     return int(total)
 
 
-def _on_grid(question: Mapping[str, Any], total: int) -> int:
-    """Bring a number from the question's range to the nearest point of the oracle's grid; what is beyond is clipped."""
+def _clip_to_grid(question: Mapping[str, Any], number: int) -> int:
+    """Return the point of the oracle's grid that is nearest to a number, after clipping to the question's range."""
     low, high, span = question["low"], question["high"], question["oracle"]["span"]
     if low == high:
         return 0
-    return int((4 * span * (min(max(total, low), high) - low) + high - low) // (2 * (high - low)) - span)
+    return int((4 * span * (min(max(number, low), high) - low) + high - low) // (2 * (high - low)) - span)

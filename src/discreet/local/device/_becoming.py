@@ -1,8 +1,8 @@
-"""What a basket becomes in a study with a hierarchy: the device adds what stands above. Standard library only.
+"""The items of a basket in a study with a hierarchy. Standard library only.
 
-The study says, signed, what each item that a device may hold becomes: itself and what stands above it, or what it is on
-one level. That is public, and what a basket becomes depends on it and on that basket alone, so a report about it is as
-private as one about any other basket.
+The study signs a table of all items that a device may hold: for each its numbers on the list of the study, which are
+the item itself and the items above it, or its item on one level. The table is public, and the recoded basket depends
+on it and on the basket alone. A report about it is therefore as private as a report about any basket.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from ._answering import whole_numbers
 
 
-def becomes(basket: Iterable[int], table: Sequence[Sequence[int]]) -> list[int]:
-    """Return what the items of a basket become, ascending; numbers that the table does not have become nothing."""
-    every = [item for item in whole_numbers(basket) if 0 <= item < len(table)]
-    return sorted({above for item in every for above in table[item]})
+def recode_basket(basket: Iterable[int], item_table: Sequence[Sequence[int]]) -> list[int]:
+    """Return the numbers of a basket's items on the list of the study, ascending; items outside the table have none."""
+    items = [item for item in whole_numbers(basket) if 0 <= item < len(item_table)]
+    return sorted({code for item in items for code in item_table[item]})

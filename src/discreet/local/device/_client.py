@@ -1,12 +1,13 @@
-"""What runs on a device: one question, one basket, one randomised report. Standard library only.
+"""The answer of a device: one question, one basket, one randomised report. Standard library only.
 
-With `answering`, `draws`, `trust`, `loss` and `limits` beside it, this file is the specification that other languages
-follow, so it is short and plain, and every random choice is made from bytes in a stated order: the same question,
-basket and bytes give the same report. Probabilities are integers over a power of two that come with the question; a
-device computes no exponentials to answer, and it refuses a question whose numbers lose more than they claim, or that
-would keep it busy. Items are numbers: places in the study's public list. What a basket holds beyond that list is
-ignored. In a study without a list a device holds texts, and the question tells how they become numbers. A device with
-nothing to say answers too, and cannot be told apart by it (errata A7, X3).
+With `answering`, `draws`, `trust`, `loss` and `limits` beside it, this file is the specification that ports to other
+languages follow. Every random choice is made from bytes in a stated order: equal question, basket and bytes give the
+equal report. Probabilities are integers over a power of two that come with the question. A device computes no
+exponentials to answer, and it refuses a question with a larger loss than stated, or one that would keep it busy.
+
+Items are numbers: positions on the study's public list; items beyond that list are ignored. In a study without a list
+a device holds texts, and the question has the coding from texts to numbers. A device without a value answers too: its
+report follows the same law as all reports, within the epsilon (errata A7, X3).
 """
 
 from __future__ import annotations
@@ -16,69 +17,73 @@ from collections.abc import Callable, Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeAlias
 
-from ._answering import DeviceData, held
-from ._draws import Draws, mixed, published
-from ._loss import LOSSES, WORD, Loss, points
-from ._trust import Limit, check, parsed
+from ._answering import DeviceData, find_values
+from ._draws import Draws, derive_seed, hash_item
+from ._loss import LOSSES, WORD, Loss, count_space_points
+from ._trust import Limit, check, parse_json
 
 Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]
 
 
-def sampled(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
-    """Pad to the given length with dummies, and sample one (PS of Wang, Li, Jha 2018). Dummies follow the values."""
+def sample_symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
+    """Draw one of the values, padded to the length `pad` with dummies that follow the values (PS of Wang et al. 2018).
+
+    Dummies are the symbols from `size` on; a value is a candidate below it.
+    """
     drawn = draws.below(max(len(values), oracle["pad"]))
     return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
 
 
-def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol = sampled(oracle, values, draws)
+def _answer_value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol = sample_symbol(oracle, values, draws)
     drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
+    # Place 0 is the own symbol; the places after it are the other symbols in order.
     return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
 
 
-def _seed(oracle: Mapping[str, Any], draws: Draws) -> tuple[int | list[int], tuple[int, int]]:
-    """Return what is told of a seed, and the seed: a published one by its number, or a fresh one.
+def _draw_seed(oracle: Mapping[str, Any], draws: Draws) -> tuple[int | list[int], tuple[int, int]]:
+    """Draw a seed, and return its form in the report and the seed: a published seed travels as its number.
 
-    It is drawn without looking at what is held either way.
+    The draw does not depend on the values.
     """
     if "seeds" in oracle:
         number = draws.published(oracle["seeds"])
-        return number, published(number)
+        return number, derive_seed(number)
     seed = draws.seed()
     return list(seed), seed
 
 
-def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol = sampled(oracle, values, draws)
-    told, seed = _seed(oracle, draws)
-    bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
+def _answer_hash(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol = sample_symbol(oracle, values, draws)
+    seed_form, seed = _draw_seed(oracle, draws)
+    bucket = hash_item(seed, symbol) * oracle["buckets"] >> 32
     drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
-    return {"seed": told, "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
+    return {"seed": seed_form, "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
 
 
-def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    many, size = oracle["many"], oracle["size"] + oracle["dummies"]
+def _answer_subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    subset_size, symbols = oracle["many"], oracle["size"] + oracle["dummies"]
     if oracle["oracle"] == "subset":
-        own = [sampled(oracle, values, draws)]
+        own = [sample_symbol(oracle, values, draws)]
     else:
         own = draws.some(oracle["pad"], values)
         own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
-    mine = set(own)
+    own_set = set(own)
 
     def attempt() -> set[int] | None:
-        # One held value and any others; kept once in as many times as it was met, so that every set is as likely.
-        chosen = draws.filled({own[draws.below(len(own))]}, many, size)
-        return chosen if draws.below(len(chosen & mine)) == 0 else None
+        # A subset with m own symbols is proposed in m ways, and kept with the probability 1 / m: all are as likely.
+        subset = draws.filled({own[draws.below(len(own))]}, subset_size, symbols)
+        return subset if draws.below(len(subset & own_set)) == 0 else None
 
     hit = draws.chance(oracle["hit"])
-    return {"values": sorted(draws.until(attempt) if hit else draws.filled(set(), many, size, mine))}
+    return {"values": sorted(draws.until(attempt) if hit else draws.filled(set(), subset_size, symbols, own_set))}
 
 
-def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+def _answer_wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     own, arc, points = draws.some(oracle["pad"], values), oracle["arc"], oracle.get("points", WORD)
-    told, seed = _seed(oracle, draws)
-    starts = sorted(mixed(seed, value) * points >> 32 for value in own)
-    # The union of the arcs that begin at each start, as stretches in order; what passes the end begins the circle.
+    seed_form, seed = _draw_seed(oracle, draws)
+    starts = sorted(hash_item(seed, value) * points >> 32 for value in own)
+    # The union of the arcs as disjoint stretches in order; the part of an arc past the last point begins the circle.
     end = max(starts[-1] + arc - points, 0) if starts else 0
     stretches = [(0, end)]
     for start in starts:
@@ -86,82 +91,84 @@ def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
         stretches.append((begin, end))
     inside = sum(end - begin for begin, end in stretches)
     point = draws.place(int(oracle["inside"]), inside, points - inside)
-    missed = point - inside
+    # The k-th point inside is found by the lengths of the stretches, and the k-th outside by their gaps.
+    outside_point = point - inside
     for begin, end in stretches:
-        if missed >= begin:
-            missed += end - begin
+        if outside_point >= begin:
+            outside_point += end - begin
         if 0 <= point < end - begin:
-            return {"seed": told, "point": begin + point}
+            return {"seed": seed_form, "point": begin + point}
         point -= end - begin
-    return {"seed": told, "point": missed}
+    return {"seed": seed_form, "point": outside_point}
 
 
-def coordinates(number: int, field: int, many: int) -> list[int]:
-    """Return the coordinates of the point of a number: the first that is not 0 is a 1, the last counts single."""
-    found: list[int] = []
+def find_coordinates(number: int, field: int, dimension: int) -> list[int]:
+    """Return the coordinates of the point with a number: the first other than 0 is a 1, the last is the units digit."""
+    digits: list[int] = []
     while number > 0:
-        number, last = divmod(number - 1, field)
-        found.insert(0, last)
-    return [0] * (many - 1 - len(found)) + [1] + found
+        number, digit = divmod(number - 1, field)
+        digits.insert(0, digit)
+    return [0] * (dimension - 1 - len(digits)) + [1] + digits
 
 
-def _point(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    field, many = oracle["field"], oracle["coordinates"]
-    own = coordinates(sampled(oracle, values, draws), field, many)
+def _answer_geometry(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    field, dimension = oracle["field"], oracle["coordinates"]
+    own = find_coordinates(sample_symbol(oracle, values, draws), field, dimension)
     lead = own.index(1)
-    # All coordinates are free but one, which says whether the point meets the own one. Those before it lead.
-    free, more = many - 1 - lead, 0
+    # All coordinates are free but one, which decides whether the inner product with the own point is 0 (a hit). The
+    # free coordinates before it have the higher digits.
+    free, product = dimension - 1 - lead, 0
     if draws.chance(oracle["hit"]):
-        told = coordinates(draws.below(points(field, many - 1)), field, many - 1)
+        vector = find_coordinates(draws.below(count_space_points(field, dimension - 1)), field, dimension - 1)
     else:
-        front, rest = divmod(draws.below(field ** (many - 1)), field**lead)
-        behind = [rest // field**at % field for at in range(lead - 1, -1, -1)]
-        number, more = divmod(front - 1, field - 1) if front else (0, 0)
-        told, more = (coordinates(number, field, free) if front else [0] * free) + behind, more + 1
-    met = sum(own[many - 1 - at] * told[at] for at in range(free))
+        front, rest = divmod(draws.below(field ** (dimension - 1)), field**lead)
+        behind = [rest // field**power % field for power in range(lead - 1, -1, -1)]
+        number, product = divmod(front - 1, field - 1) if front else (0, 0)
+        vector, product = (find_coordinates(number, field, free) if front else [0] * free) + behind, product + 1
+    partial = sum(own[dimension - 1 - position] * vector[position] for position in range(free))
     point = 0
-    told.insert(free, (more - met) % field)
-    for one in told[told.index(1) + 1 :]:
-        point = field * point + 1 + one
+    vector.insert(free, (product - partial) % field)
+    for digit in vector[vector.index(1) + 1 :]:
+        point = field * point + 1 + digit
     return {"point": point}
 
 
-def _sign(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    return {"sign": int(draws.chance(WORD // 2 + oracle["slope"] * _clipped(oracle, values)))}
+def _answer_duchi(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    return {"sign": int(draws.chance(WORD // 2 + oracle["slope"] * _clip(oracle, values)))}
 
 
-def _piece(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    start, window = (_clipped(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
+def _answer_piecewise(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    start, window = (_clip(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
     drawn = draws.place(int(oracle["inside"]), window, oracle["points"] - window)
     return {"point": start + drawn if drawn < window else drawn - window + window * (drawn - window >= start)}
 
 
-def _either(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+def _answer_hybrid(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     kind = "pm" if draws.chance(oracle["choose"]) else "duchi"
     return {kind: ANSWERS[kind](oracle[kind], values, draws)}
 
 
-def _clipped(oracle: Mapping[str, Any], values: list[int]) -> int:
+def _clip(oracle: Mapping[str, Any], values: list[int]) -> int:
     span: int = oracle["span"]
-    return min(max(values[0], -span), span)  # D5: whatever was computed, it is within the range
+    return min(max(values[0], -span), span)  # D5: the number is within the range for every computed value
 
 
 ANSWERS: dict[str, Answer] = {
-    "grr": _value,
-    "olh": _hashed,
-    "subset": _subset,
-    "privset": _subset,
-    "wheel": _wheel,
-    "geometry": _point,
-    "duchi": _sign,
-    "pm": _piece,
-    "hm": _either,
+    "grr": _answer_value,
+    "olh": _answer_hash,
+    "subset": _answer_subset,
+    "privset": _answer_subset,
+    "wheel": _answer_wheel,
+    "geometry": _answer_geometry,
+    "duchi": _answer_duchi,
+    "pm": _answer_piecewise,
+    "hm": _answer_hybrid,
 }
 
 
-def check_kind(asked: Mapping[str, Any], texts: Iterable[str] | None) -> None:
-    """Refuse a question about texts where the device holds items, and the other way round."""
-    if ("texts" in asked) is (texts is None):
+def check_kind(question: Mapping[str, Any], texts: Iterable[str] | None) -> None:
+    """Refuse a question about texts if the device holds items, and a question about items if it holds texts."""
+    if ("texts" in question) is (texts is None):
         raise ValueError("The question is about texts, and this device holds items; or the other way round.")
 
 
@@ -178,37 +185,37 @@ def client(
     answers: Mapping[str, Answer] = ANSWERS,
     losses: Mapping[str, Loss] = LOSSES,
 ) -> bytes:
-    """Return this device's one report to a question, as the bytes to send. A `ValueError` says why there is none.
+    """Return this device's one report to a question, as the bytes to send. A `ValueError` is the reason of a refusal.
 
     Parameters
     ----------
     question
-        What the collector asks: the bytes that came, or what was read from them.
+        The question of the collector: its bytes, its text, or the object read from them.
     basket
-        The numbers of the items held, whole ones of any kind; anything else among them is refused. Those the question
-        does not know are ignored, and so is what comes after the first 32,768, here and among relations.
+        The numbers of the held items, integers of any type; any other entry is refused. Items that the question does
+        not list are ignored, and so is everything after the first 32,768 items, and after as many relations.
     max_epsilon
-        The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
-        is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
+        The largest epsilon that this device gives away, a finite number over 0: a question with a larger epsilon is
+        refused. The owner of the device sets it, and not the collector, so there is no default.
     max_delta
-        The largest probability (delta) of giving away more than that; by default only questions without one are
-        answered.
+        The largest delta, from 0 to below 1: the probability of giving away more than epsilon. By default only
+        questions without a delta are answered.
     texts
-        The texts held, where the study has no list of items: then there is no basket of numbers.
+        The held texts, in a study without a list of items: then the basket is empty.
     given, after
-        The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
-        a. The question says which of them it is about.
+        The held relations, as pairs of items: the pairs that the device was given, and the pairs (a, b) with b later
+        than a. The question says which kind it is about.
     take
-        Where random bytes come from: the system's secure source. Anything else is for tests.
+        The source of random bytes: the system's secure source, except in tests.
     answers, losses
-        The oracles it answers for: those of the format. Others are for simulations.
+        The oracles that the device answers for, by name: those of the format, except in simulations.
     """
-    asked = parsed(question)
+    asked = parse_json(question)
     check(asked, max_epsilon, max_delta, losses)
     check_kind(asked, texts)
-    # Looked at whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+    # Checked whatever the question: a report that depended on the type of an entry, or a refusal, would reveal it.
     own = DeviceData.of(basket, texts, given, after)
-    mine = own.items if own.texts is None else own.texts
-    values = held(asked, mine, own.after if asked.get("pairs") == "after" else own.given)
+    held_entries = own.items if own.texts is None else own.texts
+    values = find_values(asked, held_entries, own.after if asked.get("pairs") == "after" else own.given)
     report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

@@ -8,25 +8,25 @@ from secrets import token_bytes
 from ._loss import WORD
 
 MASK = WORD - 1
-_FAMILY = (1, 0x9E3779B9)  # the seed that published seeds are hashed from
+_FAMILY = (1, 0x9E3779B9)  # the seed that published seeds are hashed from; 2^32 divided by the golden ratio
 
 
 class Draws:
-    """Random choices made from bytes: words of four, the least significant byte first."""
+    """Random choices made from bytes: words of four bytes, the least significant byte first."""
 
     def __init__(self, take: Callable[[int], bytes] = token_bytes) -> None:
         self.take = take
 
     def word(self) -> int:
-        """Return 32 fair bits."""
+        """Draw 32 fair bits."""
         return int.from_bytes(self.take(4), "little")
 
     def seed(self) -> tuple[int, int]:
-        """Return a seed of the hash family: an odd number and any number."""
+        """Draw a seed of the hash family: an odd number and any number, both below 2^32."""
         return self.word() | 1, self.word()
 
     def published(self, seeds: int) -> int:
-        """Return the number of one of so many published seeds, a power of two of them."""
+        """Draw the number of a published seed, from 0 to before `seeds`, a power of two."""
         return self.below(seeds)
 
     def chance(self, threshold: int) -> bool:
@@ -34,24 +34,25 @@ class Draws:
         return self.word() < threshold
 
     def below(self, bound: int) -> int:
-        """Return a number from 0 to before `bound`, each as likely; nothing is drawn where there is no choice."""
+        """Draw a number from 0 to before `bound`, each as likely; a bound of 0 or 1 takes no bytes."""
         while bound > 1:
             word = self.word()
+            # Words beyond the last multiple of the bound are drawn again, so that no remainder is likelier.
             if word < WORD - WORD % bound:
                 return word % bound
         return 0
 
     def place(self, weight: int, inside: int, outside: int) -> int:
-        """Return a place: the first `inside` have `weight` / 2^64 each, the `outside` after them share the rest."""
+        """Draw a place: each of the first `inside` with `weight` / 2^64, the `outside` after them share the rest."""
         drawn = self.word() + WORD * self.word()
         if drawn < weight * inside:
             return drawn // weight
         return inside + (drawn - weight * inside) % outside
 
     def bits(self, count: int, threshold: int) -> int:
-        """Return `count` bits, each 1 with probability `threshold` / 2^32: the threshold's bits choose or / and.
+        """Draw `count` bits, each 1 with probability `threshold` / 2^32: the threshold's bits choose or / and.
 
-        No oracle of format 1 draws so; those kept for comparison do.
+        Oracles kept for comparison use it, and no oracle of format 1.
         """
         drawn, width = 0, (count + 31) // 32 * 4
         for level in range((threshold & -threshold).bit_length() - 1, 32):
@@ -60,33 +61,34 @@ class Draws:
         return drawn & ((1 << count) - 1)
 
     def some(self, many: int, values: Collection[int]) -> list[int]:
-        """Return `many` of the values, every such set as likely, or all where there are no more."""
-        left = list(values)
-        if len(left) > many:
-            for place in range(many):
-                other = place + self.below(len(left) - place)
-                left[place], left[other] = left[other], left[place]
-        return left[:many]
+        """Draw `many` of the values, every subset of that size as likely, or all if there are no more."""
+        values = list(values)
+        if len(values) > many:
+            # The first steps of the Fisher-Yates shuffle.
+            for position in range(many):
+                swapped = position + self.below(len(values) - position)
+                values[position], values[swapped] = values[swapped], values[position]
+        return values[:many]
 
     def filled(self, chosen: set[int], many: int, bound: int, without: Collection[int] = ()) -> set[int]:
-        """Return `many` numbers below `bound`: the chosen and others not among `without`, every such set as likely."""
+        """Draw a set of `many` numbers below `bound`: the chosen and others outside `without`, each set as likely."""
         while len(chosen) < many:
-            other = self.below(bound)
-            if other not in without:
-                chosen.add(other)
+            number = self.below(bound)
+            if number not in without:
+                chosen.add(number)
         return chosen
 
     def until(self, attempt: Callable[[], set[int] | None]) -> set[int]:
-        """Return what the first attempt that succeeds gives; no attempt may know of those before it."""
-        while (found := attempt()) is None:
+        """Return the set of the first successful attempt; an attempt must not depend on those before it."""
+        while (result := attempt()) is None:
             pass
-        return found
+        return result
 
 
-def mixed(seed: tuple[int, int], item: int) -> int:
+def hash_item(seed: tuple[int, int], item: int) -> int:
     """Return the 32-bit hash of an item: multiply and add by the seed, then mix (constants: Wellons, hash-prospector).
 
-    Privacy asks nothing of it, since the seed is drawn without looking at the basket.
+    Privacy asks nothing of the hash, since the seed is drawn without looking at the basket.
     """
     value = item * seed[0] + seed[1] & MASK
     value = (value ^ value >> 16) * 0x21F0AAAD & MASK
@@ -94,6 +96,6 @@ def mixed(seed: tuple[int, int], item: int) -> int:
     return value ^ value >> 15
 
 
-def published(number: int) -> tuple[int, int]:
+def derive_seed(number: int) -> tuple[int, int]:
     """Return the published seed of a number below 2^31: two hashes of it, the lowest bit of the first set."""
-    return mixed(_FAMILY, 2 * number) | 1, mixed(_FAMILY, 2 * number + 1)
+    return hash_item(_FAMILY, 2 * number) | 1, hash_item(_FAMILY, 2 * number + 1)

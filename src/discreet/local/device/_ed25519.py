@@ -1,7 +1,7 @@
-"""Checking an Ed25519 signature (RFC 8032) in plain Python, for devices: the standard library has none.
+"""The check of an Ed25519 signature (RFC 8032) in plain Python, for devices: the standard library has none.
 
-It checks and does nothing else: there is no secret here, so how long it takes tells nothing. Libraries differ about
-points of small order; no honest signer makes one, so they are refused. Standard library only.
+The module checks signatures and makes none, so it has no secret, and its time reveals nothing. Libraries differ about
+points of small order, which no honest signer makes: they are refused. Standard library only.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from typing import TypeAlias
 
 Point: TypeAlias = tuple[int, int, int, int]  # x and y over z, and their product: extended coordinates
 
+# The numbers of RFC 8032, section 5.1.
 _FIELD = 2**255 - 19
 _ORDER = 2**252 + 27742317777372353535851937790883648493
 _CURVE = -121665 * pow(121666, -1, _FIELD) % _FIELD
 _ZERO: Point = (0, 1, 1, 0)
-_ROOT = pow(2, (_FIELD - 1) // 4, _FIELD)  # of minus one
+_ROOT = pow(2, (_FIELD - 1) // 4, _FIELD)  # a square root of -1
 _EIGHTH = 2707385501144840649318225287225658788936804267575313519463743609750303402022
-_SMALL = (0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH)  # y of the points that eight times are nothing
+_SMALL = (0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH)  # y of the points P with 8 P = 0
 
 
-def verified(key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return whether this is the signature of a message under a public key; nothing is raised, whatever is given.
+def is_signature(key: bytes, message: bytes, signature: bytes) -> bool:
+    """Return whether 64 bytes are the signature of a message under a public key of 32 bytes; no input raises an error.
 
     Examples
     --------
@@ -30,22 +31,23 @@ def verified(key: bytes, message: bytes, signature: bytes) -> bool:
     ...     "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
     ...     "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
     ... )
-    >>> verified(key, b"", signature), verified(key, b"x", signature)
+    >>> is_signature(key, b"", signature), is_signature(key, b"x", signature)
     (True, False)
     """
     if len(key) != 32 or len(signature) != 64:
         return False
-    public, first = _point(key), _point(signature[:32])
+    public_point, nonce_point = _decode_point(key), _decode_point(signature[:32])
     scale = int.from_bytes(signature[32:], "little")
-    if public is None or first is None or scale >= _ORDER:
+    if public_point is None or nonce_point is None or scale >= _ORDER:
         return False
     challenge = int.from_bytes(sha512(signature[:32] + key + message).digest(), "little") % _ORDER
-    opposite = (-public[0] % _FIELD, public[1], 1, -public[3] % _FIELD)
-    return _same(_combined(scale, _BASE, challenge, opposite), first)
+    # The equation scale * base = nonce + challenge * public, with the last term on the left.
+    opposite = (-public_point[0] % _FIELD, public_point[1], 1, -public_point[3] % _FIELD)
+    return _is_equal(_add_multiples(scale, _BASE, challenge, opposite), nonce_point)
 
 
-def _point(text: bytes) -> Point | None:
-    """Return the point that 32 bytes stand for, or None; those of small order are none."""
+def _decode_point(text: bytes) -> Point | None:
+    """Return the point encoded in 32 bytes, or None for other bytes and for points of small order."""
     number = int.from_bytes(text, "little")
     sign, y = number >> 255, number & (2**255 - 1)
     if y >= _FIELD or y in _SMALL:
@@ -60,29 +62,30 @@ def _point(text: bytes) -> Point | None:
     return x, y, 1, x * y % _FIELD
 
 
-def _sum(one: Point, other: Point) -> Point:
-    low = (one[1] - one[0]) * (other[1] - other[0]) % _FIELD
-    high = (one[1] + one[0]) * (other[1] + other[0]) % _FIELD
-    turned, scaled = 2 * one[3] * other[3] * _CURVE % _FIELD, 2 * one[2] * other[2] % _FIELD
+def _add(p: Point, q: Point) -> Point:
+    # RFC 8032, section 5.1.4: the complete addition in extended coordinates.
+    low = (p[1] - p[0]) * (q[1] - q[0]) % _FIELD
+    high = (p[1] + p[0]) * (q[1] + q[0]) % _FIELD
+    turned, scaled = 2 * p[3] * q[3] * _CURVE % _FIELD, 2 * p[2] * q[2] % _FIELD
     e, f, g, h = high - low, scaled - turned, scaled + turned, high + low
     return e * f % _FIELD, g * h % _FIELD, f * g % _FIELD, e * h % _FIELD
 
 
-def _combined(scale: int, point: Point, other_scale: int, other: Point) -> Point:
-    """Return scale × point + other scale × other point, from the highest bits down."""
-    total, both = _ZERO, _sum(point, other)
-    for bit in range(max(scale, other_scale).bit_length() - 1, -1, -1):
-        total = _sum(total, total)
-        chosen = (scale >> bit & 1) | (other_scale >> bit & 1) << 1
-        if chosen:
-            total = _sum(total, (point, other, both)[chosen - 1])
+def _add_multiples(a: int, p: Point, b: int, q: Point) -> Point:
+    """Return a * p + b * q, doubling from the highest bits down."""
+    total, addends = _ZERO, (_ZERO, p, q, _add(p, q))
+    for bit in range(max(a, b).bit_length() - 1, -1, -1):
+        total = _add(total, total)
+        choice = (a >> bit & 1) | (b >> bit & 1) << 1
+        if choice:
+            total = _add(total, addends[choice])
     return total
 
 
-def _same(one: Point, other: Point) -> bool:
-    return (one[0] * other[2] - other[0] * one[2]) % _FIELD == 0 == (one[1] * other[2] - other[1] * one[2]) % _FIELD
+def _is_equal(p: Point, q: Point) -> bool:
+    return (p[0] * q[2] - q[0] * p[2]) % _FIELD == 0 == (p[1] * q[2] - q[1] * p[2]) % _FIELD
 
 
-_base = _point((4 * pow(5, -1, _FIELD) % _FIELD).to_bytes(32, "little"))
+_base = _decode_point((4 * pow(5, -1, _FIELD) % _FIELD).to_bytes(32, "little"))
 assert _base is not None  # noqa: S101
 _BASE: Point = _base

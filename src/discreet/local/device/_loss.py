@@ -1,8 +1,8 @@
-"""What an oracle gives away, computed exactly from its numbers: what a device checks before it answers.
+"""The privacy loss of an oracle, computed exactly from its numbers: the check of a device before it answers.
 
-Every oracle's probabilities are integers over a power of two, so the largest ratio between the chances of one report
-under two baskets is a fraction. The proof page of each oracle says why the ratio here bounds it. Standard library
-only, and no floating point.
+The probabilities of an oracle are integers over a power of two, so that the largest ratio between the probabilities of
+a report for two baskets is a fraction. The proof page of each oracle says why the ratio here bounds it. Standard
+library only, and no floating point.
 """
 
 from __future__ import annotations
@@ -16,205 +16,216 @@ from typing import Any
 
 from ._limits import MOST_MET, MOST_POINTS, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS
 
-WORD = 1 << 32  # chances are out of this many
-WIDE = 1 << 64  # weights of places are out of this many
+WORD = 1 << 32  # the denominator of thresholds: the number of values of a random word
+WEIGHT_SCALE = 1 << 64  # the denominator of the weights of places: two words
 
 BEYOND = "The question is about more than a device looks at."
-_TERMS = 160  # of the series of e^x: they leave out less than 2^-96 of it up to x = 20
+NOT_WHOLE = "The question's numbers are not whole."
+NO_PROBABILITIES = "The question's numbers are not probabilities."
+UNWRITTEN = "The question is not written as format 1 has it."
+# Terms of the series of e^x. Those left out are below 2^-96 of it up to x = 20, the largest epsilon of an oracle.
+_TERMS = 160
 
 
-def _weight(oracle: Mapping[str, Any]) -> int:
-    """Return the weight of a place inside; it travels as digits, as some languages read no number so long exactly."""
+def _parse_weight(oracle: Mapping[str, Any]) -> int:
+    """Return the weight of a place inside; it travels as digits, since some languages read no longer number exactly."""
     digits = oracle["inside"]
     if not isinstance(digits, str) or not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
-        raise ValueError("The question's numbers are not whole.")
+        raise ValueError(NOT_WHOLE)
     return int(digits)
 
 
-def whole(value: Any) -> bool:
-    """Return whether this is a whole number, and not one that passes for it."""
+def is_whole(value: Any) -> bool:
+    """Return whether a value is an integer; a boolean is none."""
     return type(value) is int
 
 
 @lru_cache(maxsize=64)
-def grown_at_least(epsilon: Fraction) -> Fraction:
-    """Return a number that is at most e to the power of epsilon, by less than 2^-96 of it up to 20."""
+def exp_lower_bound(epsilon: Fraction) -> Fraction:
+    """Return a lower bound of e^epsilon; up to epsilon 20 it is within 2^-96 of it, relatively."""
     term = total = Fraction(1)
     for count in range(1, _TERMS):
-        # Terms are cut, which keeps the sum below, to numbers that stay short.
+        # Each term is rounded down to 128 bits: the sum stays a lower bound, and its numbers stay short.
         term = Fraction(int(term * epsilon / count * (1 << 128)), 1 << 128)
         total += term
     return total
 
 
-def _placed(weight: int, inside: int, outside: int, sampled: Fraction = Fraction(1)) -> Fraction:
-    """Return the largest ratio of the chances of two places, whatever part of `inside` is there.
+def _place_ratio(weight: int, inside: int, outside: int, sampled: Fraction = Fraction(1)) -> Fraction:
+    """Return the largest ratio of the probabilities of two places, for a basket with any part of the places inside.
 
-    Where only `sampled` of the chances go by what the basket holds, the others are those of a place outside.
+    Parameters
+    ----------
+    weight
+        The probability of a place inside, times 2^64.
+    inside, outside
+        The numbers of places, with all values of a basket at different places.
+    sampled
+        The part of the probability that depends on one value of the basket, from 0 to 1; the rest is at least that of
+        a place outside.
     """
-    rest, places = WIDE - weight * inside, inside + outside
+    rest, places = WEIGHT_SCALE - weight * inside, inside + outside
     if min(weight, inside, outside) < 1 or rest < outside:
-        raise ValueError("The question's numbers are not probabilities.")
-    # With nothing inside all places are alike; the weight outside lies between that and what is left when all is.
-    # What does not divide evenly makes some places outside one unit heavier than others.
-    heavy = max(-(-rest // outside), -(-WIDE // places) if inside > 1 else 0)
-    least = min(weight, rest // outside, WIDE // places if inside > 1 else weight)
+        raise ValueError(NO_PROBABILITIES)
+    # With no place inside all places are alike; the weight outside lies between that weight and the weight with all
+    # places inside. If the rest does not divide evenly, some places outside are one unit heavier.
+    heavy = max(-(-rest // outside), -(-WEIGHT_SCALE // places) if inside > 1 else 0)
+    least = min(weight, rest // outside, WEIGHT_SCALE // places if inside > 1 else weight)
     return (sampled * max(weight, heavy) + (1 - sampled) * heavy) / least
 
 
 def odds(threshold: int) -> Fraction:
-    """Return how likely a threshold out of 2^32 makes something, against its opposite."""
+    """Return the odds of an event with the probability `threshold` / 2^32: that probability over its complement."""
     if not 0 < threshold < WORD:
-        raise ValueError("The question's numbers are not probabilities.")
+        raise ValueError(NO_PROBABILITIES)
     return Fraction(threshold, WORD - threshold)
 
 
-def ratio(oracle: Mapping[str, Any], losses: Mapping[str, Loss] | None = None) -> Fraction:
-    """Return how much likelier some report can be for one basket than for another, exactly, from the numbers alone.
+def compute_ratio(oracle: Mapping[str, Any], losses: Mapping[str, Loss] | None = None) -> Fraction:
+    """Return the largest ratio of the probabilities of a report for two baskets, exactly: e^epsilon.
 
     Parameters
     ----------
     oracle
         The oracle as it travels.
     losses
-        The oracles that are known, by name: those of the format where nothing is given.
+        The loss of each oracle by name; None for the oracles of format 1.
     """
-    name, known = oracle["oracle"], LOSSES if losses is None else losses
-    if name not in known:
+    name, known_losses = oracle["oracle"], LOSSES if losses is None else losses
+    if name not in known_losses:
         raise ValueError(f"This device does not know the oracle {name!r:.40}: it is no part of format 1.")
-    return _ratio(json.dumps(oracle), known[name])
+    return _compute_ratio(json.dumps(oracle), known_losses[name])
 
 
 @lru_cache(maxsize=64)
-def _ratio(text: str, loss: Loss) -> Fraction:
-    oracle = json.loads(text)
+def _compute_ratio(oracle_text: str, loss: Loss) -> Fraction:
+    oracle = json.loads(oracle_text)
     numbers = {key: value for key, value in oracle.items() if key not in ("oracle", "inside", "pm", "duchi")}
+    size, pad = oracle.get("size", 1), oracle.get("pad", 1)
     if not loss.needs <= oracle.keys() <= loss.needs | loss.may | {"oracle"}:
-        raise ValueError("The question is not written as format 1 has it.")
-    if not all(map(whole, numbers.values())):
-        raise ValueError("The question's numbers are not whole.")
-    if (
-        not all(0 <= value <= WORD for value in numbers.values())
-        or min(oracle.get("size", 1), oracle.get("pad", 1)) < 1
-    ):
-        raise ValueError("The question's numbers are not probabilities.")
-    if (
-        oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest
-        or oracle.get("pad", 1) > loss.largest
-        or oracle.get("share", 0) > MOST_SHARE
-    ):
+        raise ValueError(UNWRITTEN)
+    if not all(map(is_whole, numbers.values())):
+        raise ValueError(NOT_WHOLE)
+    if not all(0 <= value <= WORD for value in numbers.values()) or min(size, pad) < 1:
+        raise ValueError(NO_PROBABILITIES)
+    symbols = size + oracle.get("dummies", 0)
+    if symbols > loss.largest or pad > loss.largest or oracle.get("share", 0) > MOST_SHARE:
         raise ValueError(BEYOND)
     if loss.longest is not None and loss.longest(oracle) > MOST_REPORT:
         raise ValueError(f"An answer to the question would be longer than the {MOST_REPORT:,} bytes a device sends.")
     return loss.of(oracle)
 
 
-def failing(oracle: Mapping[str, Any]) -> Fraction:
-    """Return the probability with which the ratio may not hold: 0 but for hashing that counts on sampling."""
+def compute_delta(oracle: Mapping[str, Any]) -> Fraction:
+    """Return the probability that the ratio does not hold: 0, except for hashing that counts on sampling.
+
+    It bounds the probability that `share` + 1 of the `pad` values meet in one bucket.
+    """
     if "share" not in oracle:
         return Fraction(0)
     return min(Fraction(1), Fraction(comb(oracle["pad"], oracle["share"] + 1), oracle["buckets"] ** oracle["share"]))
 
 
-def _value(oracle: Mapping[str, Any]) -> Fraction:
+def _value_ratio(oracle: Mapping[str, Any]) -> Fraction:
     pad, dummies = oracle["pad"], oracle["dummies"]
-    # One symbol in `pad` is sampled: the sampling hides the rest (Theorem 1), if all dummies differ (A3).
+    # One symbol in `pad` is sampled: the sampling hides the other symbols (Theorem 1), if all dummies differ (A3).
     sampled = Fraction(1, pad) if dummies >= pad else Fraction(1)
-    return _placed(_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
+    return _place_ratio(_parse_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
 
 
-def _published(oracle: Mapping[str, Any], fits: bool) -> None:
-    """Refuse published seeds that are no power of two, or that do not fit the other numbers."""
+def _check_published_seeds(oracle: Mapping[str, Any], fits: bool) -> None:
+    """Refuse numbers of published seeds that are no power of two, or that do not fit the other numbers."""
     seeds = oracle.get("seeds", 2)
     if not 2 <= seeds < WORD or seeds & (seeds - 1) or not fits:
         raise ValueError("The question's numbers are not those of published seeds.")
 
 
-def _hashed(oracle: Mapping[str, Any]) -> Fraction:
+def _hash_ratio(oracle: Mapping[str, Any]) -> Fraction:
     pad = oracle["pad"]
-    # The share is about seeds that behave as random ones: of a few that somebody chose, none need.
-    _published(oracle, "seeds" not in oracle or "share" not in oracle)
+    # The share assumes seeds that behave as random ones; a collector could choose published seeds that do not.
+    _check_published_seeds(oracle, "seeds" not in oracle or "share" not in oracle)
     # With a share of the padding that rarely meets in one bucket (Theorem 5), if all dummies differ: never pure,
-    # see `failing` (A14).
+    # see `compute_delta` (A14).
     sampled = Fraction(min(oracle.get("share", pad), pad), pad) if oracle["dummies"] >= pad else Fraction(1)
-    return _placed(_weight(oracle), 1, oracle["buckets"] - 1, sampled)
+    return _place_ratio(_parse_weight(oracle), 1, oracle["buckets"] - 1, sampled)
 
 
-def _subset(oracle: Mapping[str, Any]) -> Fraction:
+def _subset_ratio(oracle: Mapping[str, Any]) -> Fraction:
     own = oracle["pad"] if oracle["oracle"] == "privset" else 1
-    size, many, few = oracle["size"] + oracle["dummies"], oracle["many"], oracle["dummies"] < own
-    if many < 1 or size - own < many or (few and own != 1):
+    symbols, subset_size = oracle["size"] + oracle["dummies"], oracle["many"]
+    if subset_size < 1 or symbols - own < subset_size or (oracle["dummies"] < own and own != 1):
         raise ValueError("The question's numbers are not those of a subset.")
-    if many * own > MOST_MET * size:
+    if subset_size * own > MOST_MET * symbols:
         raise ValueError(BEYOND)
-    missing = comb(size - own, many)
-    return both(odds(oracle["hit"]) * Fraction(missing, comb(size, many) - missing))
+    missing = comb(symbols - own, subset_size)  # subsets without an own symbol
+    return symmetric_ratio(odds(oracle["hit"]) * Fraction(missing, comb(symbols, subset_size) - missing))
 
 
-def _wheel(oracle: Mapping[str, Any]) -> Fraction:
-    # Few points are for published seeds, whose reports are added up point by point.
-    _published(oracle, ("seeds" in oracle) == ("points" in oracle))
+def _wheel_ratio(oracle: Mapping[str, Any]) -> Fraction:
+    # A small number of points belongs to published seeds, whose reports are added up point by point.
+    _check_published_seeds(oracle, ("seeds" in oracle) == ("points" in oracle))
     arcs, points = oracle["pad"] * oracle["arc"], oracle.get("points", WORD)
-    return _placed(_weight(oracle), arcs, points - arcs)
+    return _place_ratio(_parse_weight(oracle), arcs, points - arcs)
 
 
-def points(field: int, coordinates: int) -> int:
-    """Return how many points a projective space has: vectors whose first coordinate that is not 0 is a 1."""
+def count_space_points(field: int, coordinates: int) -> int:
+    """Return the number of points of a projective space: vectors with a 1 as the first coordinate other than 0."""
     return (int(field**coordinates) - 1) // (field - 1)
 
 
-def _point(oracle: Mapping[str, Any]) -> Fraction:
-    field, many = oracle["field"], oracle["coordinates"]
-    # With two or more values of a coordinate, more coordinates make more points than that.
-    if many >= MOST_POINTS.bit_length() or (field > 1 and points(field, many) > MOST_POINTS):
+def _geometry_ratio(oracle: Mapping[str, Any]) -> Fraction:
+    field, coordinates = oracle["field"], oracle["coordinates"]
+    # A space over two or more values has at least 2^(coordinates - 1) points: the power is not computed beyond that.
+    if coordinates >= MOST_POINTS.bit_length() or (field > 1 and count_space_points(field, coordinates) > MOST_POINTS):
         raise ValueError(BEYOND)
-    if min(field, many) < 2 or oracle["size"] + oracle["dummies"] > points(field, many):
+    if min(field, coordinates) < 2 or oracle["size"] + oracle["dummies"] > count_space_points(field, coordinates):
         raise ValueError("The question's numbers are not those of a space.")
-    return both(odds(oracle["hit"]) * Fraction(field ** (many - 1), points(field, many - 1)))
+    misses, hits = field ** (coordinates - 1), count_space_points(field, coordinates - 1)
+    return symmetric_ratio(odds(oracle["hit"]) * Fraction(misses, hits))
 
 
-def _sign(oracle: Mapping[str, Any]) -> Fraction:
-    return both(odds(WORD // 2 + oracle["slope"] * oracle["span"]))
+def _duchi_ratio(oracle: Mapping[str, Any]) -> Fraction:
+    return symmetric_ratio(odds(WORD // 2 + oracle["slope"] * oracle["span"]))
 
 
-def _piece(oracle: Mapping[str, Any]) -> Fraction:
+def _piecewise_ratio(oracle: Mapping[str, Any]) -> Fraction:
     # The window of every value from -span to span lies within the points.
     if oracle["points"] - oracle["window"] != 2 * oracle["span"] * oracle["step"]:
         raise ValueError("The question's numbers are not those of a window.")
-    return _placed(_weight(oracle), oracle["window"], oracle["points"] - oracle["window"])
+    return _place_ratio(_parse_weight(oracle), oracle["window"], oracle["points"] - oracle["window"])
 
 
-def _either(oracle: Mapping[str, Any]) -> Fraction:
+def _hybrid_ratio(oracle: Mapping[str, Any]) -> Fraction:
     pm, duchi = oracle["pm"], oracle["duchi"]
     if (pm["oracle"], duchi["oracle"]) != ("pm", "duchi") or not oracle["span"] == pm["span"] == duchi["span"]:
         raise ValueError("The question's numbers are not those of a choice.")
-    return max(ratio(pm), ratio(duchi))
+    return max(compute_ratio(pm), compute_ratio(duchi))
 
 
-def both(one: Fraction) -> Fraction:
-    """Return a ratio the way round in which it is 1 or more."""
-    return max(one, 1 / one)
+def symmetric_ratio(ratio: Fraction) -> Fraction:
+    """Return a ratio or its inverse, whichever is at least 1."""
+    return max(ratio, 1 / ratio)
 
 
-def _many(oracle: Mapping[str, Any]) -> int:
+def _longest_subset_report(oracle: Mapping[str, Any]) -> int:
     """Return the bytes of the longest report of a subset: its symbols, as long as the last one, and commas."""
-    many: int = oracle["many"]
-    return 12 + many * (len(str(oracle["size"] + oracle["dummies"] - 1)) + 1)
+    subset_size: int = oracle["many"]
+    return 12 + subset_size * (len(str(oracle["size"] + oracle["dummies"] - 1)) + 1)
 
 
 class Loss:
-    """What a device knows of an oracle before it answers.
+    """The facts about an oracle that a device needs before it answers.
 
     Parameters
     ----------
     of
-        What it gives away, computed from its numbers.
+        The function from the oracle as it travels to its largest ratio of probabilities.
     needs, may
-        The names of the numbers that it has, and may have.
+        The names of the numbers that the oracle has, and may have, separated by spaces.
     largest
-        How many candidates and dummies it is for, and how long a padding.
+        The largest number of candidates and dummies together, and the largest padding.
     longest
-        The bytes of its longest report, computed from its numbers; None where all reports are short.
+        The function from the oracle to the bytes of its longest report; None if all reports are short.
     """
 
     def __init__(
@@ -231,14 +242,15 @@ class Loss:
 
 
 _SETS = "size pad dummies "
+_SUBSET = Loss(_subset_ratio, _SETS + "many hit", largest=MOST_SUBSET, longest=_longest_subset_report)
 LOSSES: dict[str, Loss] = {
-    "grr": Loss(_value, _SETS + "inside"),
-    "olh": Loss(_hashed, _SETS + "buckets inside", may="share seeds"),
-    "subset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
-    "privset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
-    "wheel": Loss(_wheel, _SETS + "arc inside", may="points seeds"),
-    "geometry": Loss(_point, _SETS + "field coordinates hit"),
-    "duchi": Loss(_sign, "span slope"),
-    "pm": Loss(_piece, "span step window points inside"),
-    "hm": Loss(_either, "span choose pm duchi"),
+    "grr": Loss(_value_ratio, _SETS + "inside"),
+    "olh": Loss(_hash_ratio, _SETS + "buckets inside", may="share seeds"),
+    "subset": _SUBSET,
+    "privset": _SUBSET,
+    "wheel": Loss(_wheel_ratio, _SETS + "arc inside", may="points seeds"),
+    "geometry": Loss(_geometry_ratio, _SETS + "field coordinates hit"),
+    "duchi": Loss(_duchi_ratio, "span slope"),
+    "pm": Loss(_piecewise_ratio, "span step window points inside"),
+    "hm": Loss(_hybrid_ratio, "span choose pm duchi"),
 }

@@ -1,7 +1,7 @@
-"""What a device remembers of a study: one small file, written whole or not at all, before anything is sent.
+"""The memory of a device: one small file per study, written whole or not at all, before anything is sent.
 
-A write goes to a file beside it, is forced to the disk, and takes the place of what was there; then the folder is
-forced too. So after a crash at any moment there is either what was remembered before or what is remembered now. Two
+A write goes to a file beside the old one, is forced to the disk, and replaces the old one; then the directory is
+forced to the disk too. After a crash at any moment there is therefore either the old memory or the new one. Two
 programs of one device take turns. Standard library only.
 """
 
@@ -15,58 +15,58 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ._trust import Limit, number_of, within_total
+from ._trust import Limit, check_total, parse_budget
 
 try:
     import fcntl
-except ImportError:  # where there is no such lock, one program at a time is for the owner to see to
+except ImportError:  # without this kind of lock, the owner has to run one program at a time
     fcntl = None  # type: ignore[assignment]
 
 
-SPENT = "_spent"  # the record of all studies together; no study has such a name
+SPENT = "_spent"  # the record of all studies together; the name of a study has no underscore
 
 
 class Memory:
-    """The memory of one device for one study, in a folder of the device's own."""
+    """The memory of one device for one study, in a directory of the device's own."""
 
     def __init__(self, folder: Path | str, name: str) -> None:
-        self.folder = whole_path(folder)
-        self.place = self.folder / f"{name}.json"
+        self.folder = expand_directory(folder)
+        self.path = self.folder / f"{name}.json"
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[dict[str, Any]]:
-        """Lock the memory, and yield what is in it: nothing, for a study that is new."""
-        with open(self.place.with_suffix(".lock"), "w") as lock:  # noqa: PTH123
+    def lock(self) -> Iterator[dict[str, Any]]:
+        """Lock the memory, and yield its fields: none for a new study."""
+        with open(self.path.with_suffix(".lock"), "w") as lock:  # noqa: PTH123
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield self.read()
 
     def read(self) -> dict[str, Any]:
-        """Return what is remembered; a file that is damaged is refused, as answering again would tell more."""
+        """Return the fields; a damaged file is refused, since a second report would lose more privacy."""
         try:
-            known = json.loads(self.place.read_bytes())
+            fields = json.loads(self.path.read_bytes())
         except FileNotFoundError:
             return {}
         except ValueError:
-            known = None
-        if not isinstance(known, dict):
-            raise self.damaged()
-        return known
+            fields = None
+        if not isinstance(fields, dict):
+            raise self.build_damage_error()
+        return fields
 
-    def damaged(self) -> ValueError:
-        """Return what is raised where the file is not as it was written."""
-        return ValueError(f"What this device remembers in {self.place} is damaged: it answers no more.")
+    def build_damage_error(self) -> ValueError:
+        """Return the error about a file with a content that no device writes."""
+        return ValueError(f"What this device remembers in {self.path} is damaged: it answers no more.")
 
-    def write(self, known: dict[str, Any]) -> None:
-        """Remember this, for good."""
-        part = self.place.with_suffix(".part")
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123
-            # As the client in TypeScript writes it, to the byte.
-            stream.write(json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode())
+    def write(self, fields: dict[str, Any]) -> None:
+        """Write the fields for good."""
+        part_path = self.path.with_suffix(".part")
+        with open(os.open(part_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123
+            # Equal to the bytes of the client in TypeScript, so that either client reads the memory.
+            stream.write(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode())
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(self.place)
+        part_path.replace(self.path)
         if hasattr(os, "O_DIRECTORY"):
             descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -76,45 +76,48 @@ class Memory:
 
 
 class Spending:
-    """What a device gives away in all studies of one folder: the epsilon of each that it answers in."""
+    """The account of a device: the epsilon of each study that it answered in, for all studies of one directory."""
 
     def __init__(self, folder: Path | str) -> None:
         self.memory = Memory(folder, SPENT)
 
-    def check(self, study: str, epsilon: str, most: Limit | None) -> None:
-        """Refuse an answer that would be too much in all. Whoever enrols and then refuses shows what it gave before."""
-        with self.memory.held() as known:
-            self._check(self._spent(known), study, epsilon, most)
+    def check(self, study: str, epsilon: str, limit: Limit | None) -> None:
+        """Check the total before the device enrols: enrolling and then refusing would reveal earlier spending."""
+        with self.memory.lock() as fields:
+            self._read_other_spends(fields, study, epsilon, limit)
 
-    def charge(self, study: str, epsilon: str, most: Limit | None) -> None:
-        """Write down what an answer gives away, before it is made; refuse it where that would be too much in all."""
-        with self.memory.held() as known:
-            spent = self._spent(known)
-            self._check(spent, study, epsilon, most)
-            known["spent"] = [[name, text] for name, text, _ in spent if name != study] + [[study, epsilon]]
-            self.memory.write(known)
+    def charge(self, study: str, epsilon: str, limit: Limit | None) -> None:
+        """Write the epsilon of an answer down before it is made, or refuse it if the total would exceed the limit."""
+        with self.memory.lock() as fields:
+            fields["spent"] = [*self._read_other_spends(fields, study, epsilon, limit), [study, epsilon]]
+            self.memory.write(fields)
 
-    def _check(self, spent: list[tuple[str, str, Fraction]], study: str, epsilon: str, most: Limit | None) -> None:
-        others = sum((number for name, _, number in spent if name != study), Fraction(0))
-        if most is not None:
-            within_total(number_of({"epsilon": epsilon}, "epsilon"), others, most)
-
-    def _spent(self, known: dict[str, Any]) -> list[tuple[str, str, Fraction]]:
+    def _read_other_spends(
+        self, fields: dict[str, Any], study: str, epsilon: str, limit: Limit | None
+    ) -> list[list[str]]:
+        """Return the spends of other studies, after a check of their sum with epsilon; no limit where it is None."""
         try:
-            return [(str(name), text, number_of({"epsilon": text}, "epsilon")) for name, text in known.get("spent", [])]
+            spends = [
+                (str(name), text, parse_budget({"epsilon": text}, "epsilon")) for name, text in fields.get("spent", [])
+            ]
         except (ValueError, TypeError):
-            raise self.memory.damaged() from None
+            raise self.memory.build_damage_error() from None
+        other_spends = [spend for spend in spends if spend[0] != study]
+        if limit is not None:
+            spent = sum((number for _, _, number in other_spends), Fraction(0))
+            check_total(parse_budget({"epsilon": epsilon}, "epsilon"), spent, limit)
+        return [[name, text] for name, text, _ in other_spends]
 
 
-def whole_path(folder: Path | str) -> Path:
-    """Return where a folder is: a relative one would be another, and empty, for a program that begins elsewhere."""
+def expand_directory(folder: Path | str) -> Path:
+    """Return an absolute path: a relative one would be another directory in a program started elsewhere."""
     try:
-        place = Path(folder).expanduser()
-    except RuntimeError:  # nobody's home
-        place = Path(folder)
-    if not place.is_absolute():
+        path = Path(folder).expanduser()
+    except RuntimeError:  # a user without a home directory
+        path = Path(folder)
+    if not path.is_absolute():
         raise ValueError(
             "The folder in which a device remembers is given by its whole path, such as /home/me/.breakfast or "
             f"~/.breakfast; {str(folder)!r:.80} was given."
         )
-    return place
+    return path

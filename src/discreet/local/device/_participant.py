@@ -1,9 +1,9 @@
-"""One device in one study, over the network: it joins, asks what is asked, and answers once. Standard library only.
+"""One device in one study, over the network: it joins, reads the questions, and answers once. Standard library only.
 
-The order of things is the point. What the device holds it checks first of all. It draws its number before it reads a
-question. It refuses what does not fit (`documents`) whatever it holds, and it has a token before it answers: without
-one its answer would be of no use. It writes its report down before it sends it, and whatever happens then, it sends
-these bytes and no others. `docs/wire.md` says the same in words.
+The order of the steps is the point. A device first of all checks its data. It draws its number before it reads a
+question. It refuses a question that does not fit (`documents`) whatever its data are, and it has a token before it
+answers: without a token its report would be useless. It writes its report down before it sends it, and sends these
+bytes and no others from then on. `docs/wire.md` says the same in words.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from urllib.parse import urlsplit
 
 from ._answering import OWN, DeviceData
 from ._client import check_kind, client
-from ._documents import QuestionText, StudyText, checked_name, questions_of, study_of
+from ._documents import QuestionText, StudyText, check_name, parse_questions, parse_study
 from ._memory import Memory, Spending
 from ._rehearsal import MARGIN, rehearse
-from ._sending import ANOTHER_TOKEN, Send, fate_of, over_http, problem_of, told_in
+from ._sending import ANOTHER_TOKEN, Send, over_http, parse_answer, parse_fate, parse_problem
 from ._trust import Limit, check
 
 Standing: TypeAlias = Literal["counted", "already-counted", "waiting", "not-asked", "refused"]
 
 _TOKEN = re.compile("[0-9a-f]{32}")
-_OVER = frozenset({"released", "scrubbed"})
+_OVER = frozenset({"released", "scrubbed"})  # the states of a study without further questions
 
 
 class Participant:
@@ -38,24 +38,24 @@ class Participant:
     Parameters
     ----------
     address
-        The service, as in ``https://studies.example.org``.
+        The address of the service, as in ``https://studies.example.org``.
     study
         The name of the study there.
     folder
-        Where the device remembers: the whole path of a folder of its own, which lasts; ``~`` stands for one's home.
+        The directory of the device's memory: an absolute path of its own, which lasts; ``~`` is the home directory.
     max_epsilon, max_delta
-        What the owner of the device gives away at most in one study, as for `client`.
+        The largest epsilon and delta that the owner of the device gives away in one study, as for `client`.
     max_total_epsilon
-        What the owner gives away at most in all studies of the folder together; None for no such limit.
+        The largest epsilon that the owner gives away in all studies of the directory together; None for no limit.
     token
-        The token that it was given; None to ask for one, where anyone may take part.
+        The token of the device, 32 hexadecimal digits; None to ask the service for one, if anyone may take part.
     key
-        The key of the service, as hexadecimal digits. None to keep the first that comes, and no other after it.
+        The key of the service, as hexadecimal digits. None to trust the first key that comes, and no later one.
     pause
-        Seconds from when the answer is begun to when it is sent, at least. It is more where the question asks for more
-        work: four times what the longest answer takes, which the device tries first. So the time it took tells nothing.
+        The least seconds from the beginning of the answer to its sending. It is longer for a question with more work:
+        four times the longest answer, which the device tries first. So the time does not depend on the data.
     send, now, take
-        How a request is sent, the time, and random bytes; others are for tests.
+        The sender of requests, the clock in seconds since 1970, and the source of random bytes; others are for tests.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Participant:
     ) -> None:
         if urlsplit(address).scheme not in ("http", "https"):
             raise ValueError(f"The address of a service begins with https:// or http://; {address!r:.80} was given.")
-        self.name = checked_name(study)
+        self.name = check_name(study)
         self.address = f"{address.rstrip('/')}/v1/studies/{study}"
         self.limits: dict[str, Any] = {"max_epsilon": max_epsilon, "max_delta": max_delta}
         self.max_total_epsilon, self.pause = max_total_epsilon, pause
@@ -91,138 +91,146 @@ class Participant:
         given: Iterable[tuple[int, int]] = (),
         after: Iterable[tuple[int, int]] = (),
     ) -> Standing:
-        """Do the next thing there is to do, and return how this device stands; call it again while it waits.
+        """Take the next step of the study, and return the standing of this device; call it again while it waits.
 
-        ``"counted"`` and ``"already-counted"``: its one report was taken, now or before. ``"waiting"``: the study goes
-        on, and this device has not been asked yet. ``"not-asked"``: the study is over, and nobody asked. ``"refused"``:
-        its one report was not taken, and no other will be made; :attr:`reason` says why.
+        ``"counted"`` and ``"already-counted"``: the service took the one report, now or before. ``"waiting"``: the
+        study goes on, and no question has asked this device yet. ``"not-asked"``: the study ended without a question to
+        this device. ``"refused"``: the service did not take the one report, and no other will be made; :attr:`reason`
+        says why.
 
-        In a study without a list of items, what is held are `texts`, and the basket is empty.
+        In a study without a list of items the data are `texts`, and the basket is empty.
 
-        A `ValueError` says why the device does not answer what is asked, or that the service does not know its token:
-        then the same report goes with another. An `OSError` says that the service was not reached, or that what
-        answered is none; the same bytes are sent again with the next call.
+        A `ValueError` is the reason why the device does not answer the question, or says that the service does not know
+        the token: then the same report is sent with another token. An `OSError` says that the service was not reached,
+        or that the answer is not one of a service of studies; the next call sends the same bytes again.
         """
-        with self.memory.held() as known:
-            if "report" not in known:
-                # Before anything is asked for: who has enrolled and then is silent could be told apart.
+        with self.memory.lock() as memory:
+            if "report" not in memory:
+                # Before any request: a device that enrolled and then sent no report would reveal the refusal.
                 own = DeviceData.of(basket, texts, given, after)
-            if "number" not in known:
-                # Before anything is read that could be made for some numbers alone.
-                known["number"] = int.from_bytes(self.take(4), "little")
-                self.memory.write(known)
-            if "report" not in known:
-                study = self._study(known)
-                asked = self._asked(known, study)
+            if "number" not in memory:
+                # Before any question is read: a question could be made for the devices of some numbers.
+                memory["number"] = int.from_bytes(self.take(4), "little")
+                self.memory.write(memory)
+            if "report" not in memory:
+                study = self._fetch_study(memory)
+                asked = self._find_question(memory, study)
                 if not isinstance(asked, QuestionText):
                     return asked
-                # Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
+                # Before the token and the charge: a refused question costs neither token nor epsilon.
                 check(asked.question, **self.limits)
                 check_kind(asked.question, own.texts)
                 self.spending.check(self.name, asked.question["epsilon"], self.max_total_epsilon)
-                token = self._token(known)
+                token = self._find_token(memory)
                 self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
                 wait = max(self.pause, MARGIN * rehearse(asked.question, study, self.limits))
                 ready = monotonic() + wait
-                basket = study.becomes(own.items)
-                beside: dict[str, Any] = {"texts": own.texts}
+                extra_data: dict[str, Any] = {"texts": own.texts}
                 if (kind := asked.question.get("pairs")) in OWN:
-                    beside[kind] = own.given if kind == "given" else own.after
-                report = client(asked.question, basket, take=self.take, **beside, **self.limits)
+                    extra_data[kind] = own.given if kind == "given" else own.after
+                report = client(asked.question, study.recode(own.items), take=self.take, **extra_data, **self.limits)
                 body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
-                # The body as it travels, so that what is sent again is what was sent before.
-                known |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
-                self.memory.write(known)
+                # The body as it travels, so that a later call sends equal bytes.
+                memory |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
+                self.memory.write(memory)
                 sleep_until(ready, wait)
-            return self._sent(known)
+            return self._send_report(memory)
 
     @property
     def reason(self) -> str:
-        """Why the report was not taken, as the service says it."""
+        """The reason of the service for not taking the report."""
         return str(self.memory.read().get("reason", ""))
 
-    def _asked(self, known: dict[str, Any], study: StudyText) -> QuestionText | Standing:
-        """Return the question to this device; everything it has seen is remembered before it answers."""
-        seen = [(one, start, stop, digest) for one, start, stop, digest in known.setdefault("seen", [])]
-        state, questions = questions_of(self._got("/questions"), study, seen)
-        before = {one for one, _, _, _ in seen}
-        fresh = {one.round: one for one in questions if one.round not in before}
-        if fresh:
-            known["seen"] += [[one.round, one.start, one.stop, one.hash] for one in fresh.values()]
-            self.memory.write(known)
-        for one in questions:
-            if one.start <= known["number"] < one.stop:
-                if one.expires is not None and one.expires <= self.now():
+    def _find_question(self, memory: dict[str, Any], study: StudyText) -> QuestionText | Standing:
+        """Return the question to this device; all rounds of the answer are remembered before the device answers."""
+        seen = [(number, start, stop, digest) for number, start, stop, digest in memory.setdefault("seen", [])]
+        state, questions = parse_questions(self._fetch("/questions"), study, seen)
+        seen_rounds = {number for number, _, _, _ in seen}
+        new_questions = {question.round: question for question in questions if question.round not in seen_rounds}
+        if new_questions:
+            memory["seen"] += [[new.round, new.start, new.stop, new.hash] for new in new_questions.values()]
+            self.memory.write(memory)
+        for question in questions:
+            if question.start <= memory["number"] < question.stop:
+                if question.expires is not None and question.expires <= self.now():
                     raise ValueError("The question has expired.")
-                return one
+                return question
         return "not-asked" if state in _OVER else "waiting"
 
-    def _study(self, known: dict[str, Any]) -> StudyText:
-        pinned = known.get("key", self.key)
-        if self.key is not None and pinned != self.key:
+    def _fetch_study(self, memory: dict[str, Any]) -> StudyText:
+        """Return the study, checked; its text and key are remembered from the first time on."""
+        pinned_key = memory.get("key", self.key)
+        if self.key is not None and pinned_key != self.key:
             raise ValueError("This device knows the study under another key than it was given now.")
-        study = study_of(self._got(""), self.name, key=pinned, known=known.get("study"), **self.limits)
-        if "study" not in known:
-            known |= {"study": study.text, "key": study.key}
-            self.memory.write(known)
+        study = parse_study(self._fetch(""), self.name, key=pinned_key, known=memory.get("study"), **self.limits)
+        if "study" not in memory:
+            memory |= {"study": study.text, "key": study.key}
+            self.memory.write(memory)
         return study
 
-    def _token(self, known: dict[str, Any]) -> str:
-        """Return the token: the one that is remembered, the one that was given, or one that the service gives."""
-        if "token" not in known:
-            known["token"] = self._checked(
-                str(self._got("/enrol", b"{}").get("token", "")) if self.token is None else self.token
-            )
-            self.memory.write(known)
-        return str(known["token"])
+    def _find_token(self, memory: dict[str, Any]) -> str:
+        """Return the token of the memory, else that of the owner, else a new one from the service."""
+        if "token" not in memory:
+            token = str(self._fetch("/enrol", b"{}").get("token", "")) if self.token is None else self.token
+            memory["token"] = self._check_token(token)
+            self.memory.write(memory)
+        return str(memory["token"])
 
-    def _checked(self, token: str) -> str:
+    def _check_token(self, token: str) -> str:
         if not _TOKEN.fullmatch(token):
-            whose = "The service gave" if self.token is None else "The device was given"
-            raise ValueError(f"{whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.")
+            source = "The service gave" if self.token is None else "The device was given"
+            raise ValueError(f"{source} no token of a participant: it has 32 digits from 0 to 9 and a to f.")
         return token
 
-    def _sent(self, known: dict[str, Any]) -> Standing:
-        """Send the report that is remembered, unless the service has it already."""
-        if "outcome" in known:
-            return "refused" if known["outcome"] == "refused" else "already-counted"
-        if known.get("reason") == ANOTHER_TOKEN and self.token not in (None, known["token"]):
-            self._with_token(known, self._checked(str(self.token)))
-        fate, why = fate_of(*self.send("POST", f"{self.address}/reports", known["report"].encode()))
+    def _send_report(self, memory: dict[str, Any]) -> Standing:
+        """Send the report of the memory, unless the service has it already."""
+        if "outcome" in memory:
+            return "refused" if memory["outcome"] == "refused" else "already-counted"
+        if memory.get("reason") == ANOTHER_TOKEN and self.token not in (None, memory["token"]):
+            self._change_token(memory, self._check_token(str(self.token)))
+        fate, reason = parse_fate(*self.send("POST", f"{self.address}/reports", memory["report"].encode()))
         if fate == "again":
-            raise OSError(f"The service cannot take the report now ({why}).")
-        known.pop("reason", None)
-        known |= {"outcome": fate} if fate != "another-token" else {}
-        known |= {"reason": why} if why else {}
-        self.memory.write(known)
+            raise OSError(f"The service cannot take the report now ({reason}).")
+        memory.pop("reason", None)
+        memory |= {"outcome": fate} if fate != "another-token" else {}
+        memory |= {"reason": reason} if reason else {}
+        self.memory.write(memory)
         if fate == "another-token":
             raise ValueError(
                 "The service does not know the token: give the right one, and the same report goes with it."
             )
         return fate
 
-    def _with_token(self, known: dict[str, Any], token: str) -> None:
-        """Put another token to the report. The service said that it does not know the first: nothing was counted."""
-        body = json.loads(known["report"])
-        known |= {"token": token, "report": json.dumps({**body, "token": token}, separators=(",", ":"))}
-        del known["reason"]
-        self.memory.write(known)
+    def _change_token(self, memory: dict[str, Any], token: str) -> None:
+        """Put another token to the report. The service refused the first as unknown, so it counted no report."""
+        body = json.loads(memory["report"])
+        memory |= {"token": token, "report": json.dumps({**body, "token": token}, separators=(",", ":"))}
+        del memory["reason"]
+        self.memory.write(memory)
 
-    def _got(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+    def _fetch(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """Return the JSON object that the service answers a request with."""
         status, answer = self.send("GET" if body is None else "POST", self.address + path, body)
-        told = told_in(answer)
-        if status == 200 and told is not None:
-            return told
-        problem = problem_of(status, told)
+        fields = parse_answer(answer)
+        if status == 200 and fields is not None:
+            return fields
+        problem = parse_problem(status, fields)
         if problem is None or status >= 500 or status in (408, 429):
             raise OSError(f"The service cannot answer now (status {status}).")
         raise ValueError(f"The service does not answer: {problem.title}.")
 
 
 def sleep_until(ready: float, wait: float) -> None:
-    """Sleep until a moment; where that has passed, until the next one that is whole waits after it.
+    """Sleep until a moment, or if it has passed until the next moment a multiple of `wait` seconds later.
 
-    A device that was held up for longer than any answer takes tells by how many waits, and no more.
+    A device that was suspended for longer than any answer takes thus reveals a number of waits, and no more.
+
+    Parameters
+    ----------
+    ready
+        The moment, in seconds of the monotonic clock.
+    wait
+        The seconds from the beginning of the answer to the moment.
     """
     late = monotonic() - ready
     sleep(max(0.0, ceil(late / wait) * wait - late if late > 0 and wait > 0 else -late))

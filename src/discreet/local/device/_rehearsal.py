@@ -1,9 +1,9 @@
-"""How long the longest answer to a question takes on this device. Standard library only.
+"""The time of the longest answer to a question on this device. Standard library only.
 
-The moment at which a report is sent must not depend on what is held, so it is chosen beforehand, and later than any
-answer could be. How fast a device is nobody can say for it. So it answers the question once for as much as a device
-may hold, all of it what the question names, and throws that report away. The time depends on the question and on the
-device, and on nothing that is held.
+The moment of sending must not depend on the data of the device. It is therefore chosen beforehand, and later than the
+end of any answer. The speed of a device is unknown, so the device answers the question once for the largest data that
+it answers for, all of them items of the question, and discards that report. The measured time depends on the question
+and on the device, and not on its data.
 """
 
 from __future__ import annotations
@@ -18,44 +18,48 @@ from ._client import client
 from ._documents import StudyText
 
 MARGIN = 4
-"""How many times as long as the rehearsal took passes before a report is sent: a device may be busier by then."""
+"""The factor from the time of the rehearsal to the moment of sending.
+
+Larger: people wait longer. Smaller: a device that is busier than during the rehearsal misses the moment, and the late
+report reveals a multiple of the wait.
+"""
 
 
 def rehearse(question: Mapping[str, Any], study: StudyText, limits: Mapping[str, Any]) -> float:
-    """Return the seconds that the answer takes for as much as a device may hold."""
-    begun = monotonic()
-    if study.told["format"] == 2:
-        table = study.told["become"]
-        study.becomes(sorted(range(len(table)), key=lambda held: len(table[held]), reverse=True)[:MOST_HELD])
-    for own in fullest(question):
-        client(question, **own, **limits)
-    return monotonic() - begun
+    """Return the seconds that the answer takes for the largest data of a device."""
+    start = monotonic()
+    if study.fields["format"] == 2:
+        table = study.fields["become"]
+        study.recode(sorted(range(len(table)), key=lambda item: len(table[item]), reverse=True)[:MOST_HELD])
+    for data in build_largest_data(question):
+        client(question, **data, **limits)
+    return monotonic() - start
 
 
-def fullest(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the largest that may be held: what the question names first, and then numbers that it may not know."""
+def build_largest_data(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the largest data of a device: the items of the question first, then further numbers up to the limit."""
     if "texts" in question:
-        # Many short texts, and few long ones: which takes longer depends on the question.
+        # Many short texts, and a small number of long ones: which takes longer depends on the question.
         for symbols in (1, question["texts"]["length"]):
-            yield {"basket": (), "texts": list(_texts(question["texts"], symbols))}
+            yield {"basket": (), "texts": list(_build_texts(question["texts"], symbols))}
         return
-    listed = chain.from_iterable(question[name] for name in ("of", "order") if isinstance(question.get(name), list))
-    entries = [one if isinstance(one, list) else [one] for one in listed]
-    items: Iterable[int] = chain(chain.from_iterable(entries), range(MOST_HELD))
+    entries = chain.from_iterable(question[name] for name in ("of", "order") if isinstance(question.get(name), list))
+    chains = [entry if isinstance(entry, list) else [entry] for entry in entries]
+    items: Iterable[int] = chain(chain.from_iterable(chains), range(MOST_HELD))
     basket = list(islice(items, MOST_HELD))
-    if (kind := question.get("pairs")) not in OWN:  # a participant answers without pairs, whichever it holds
+    if (kind := question.get("pairs")) not in OWN:  # then a device answers without its pairs
         yield {"basket": basket}
         return
-    pairs = list(islice(chain(chain.from_iterable(map(pairwise, entries)), pairwise(range(MOST_HELD + 1))), MOST_HELD))
+    pairs = list(islice(chain(chain.from_iterable(map(pairwise, chains)), pairwise(range(MOST_HELD + 1))), MOST_HELD))
     yield {"basket": basket, kind: pairs}
 
 
-def _texts(told: Mapping[str, Any], symbols: int) -> Iterator[str]:
-    """Yield texts of about so many symbols that begin as the question says, as many as a device answers for."""
+def _build_texts(coding: Mapping[str, Any], length: int) -> Iterator[str]:
+    """Yield texts of about `length` symbols with beginnings of the question, as many as a device answers for."""
     symbols_left = MOST_SYMBOLS_HELD
-    for begin in cycle(told["begin"]):
-        start = begin.removesuffix(END)
-        text = start + told["alphabet"][0] * max(symbols - len(start), 1 - len(start))
+    for begin in cycle(coding["begin"]):
+        stem = begin.removesuffix(END)
+        text = stem + coding["alphabet"][0] * max(length - len(stem), 1 - len(stem))
         symbols_left -= len(text) + 1
         if symbols_left < 0:
             return

@@ -1,8 +1,8 @@
-"""How a device asks a service over HTTP, and what it makes of the answer. Standard library only.
+"""The requests of a device to a service over HTTP, and the reading of the answers. Standard library only.
 
-Not everything that answers is the service: proxies do, and networks that want a login first. So a report is given up
-for a problem document of a service of studies alone, with a reason that stays what it is. Whatever else comes, the same
-bytes are sent again. `docs/wire.md` has the reasons, and golden vectors try every one on both clients.
+Proxies answer too, and networks with a login page. A device therefore gives up a report only after a problem document
+of a service of studies, with a final reason. After any other answer it sends the same bytes again. `docs/wire.md` has
+the reasons, and golden vectors try each on both clients.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ._documents import MOST_STUDY
 
-# Sends a request (method, address, body) and returns status and body; an OSError where nobody answers.
+# Sends a request (method, address, body) and returns status and body; an OSError if no answer comes.
 Send: TypeAlias = Callable[[str, str, bytes | None], tuple[int, bytes]]
 Fate: TypeAlias = Literal["counted", "already-counted", "refused", "another-token", "again"]
 
 FINAL = frozenset({"round-closed", "token-spent", "report-impossible"})
-"""Reasons for which a report is given up: the same bytes would be refused for ever."""
+"""Reasons after which a report is given up: the service would refuse the same bytes every time."""
 
 ANOTHER_TOKEN = "token-unknown"  # noqa: S105
-"""The reason for which the same report may go with another token."""
+"""The reason after which the same report may be sent with another token."""
 
-_MOST_ANSWER = 4 * MOST_STUDY
-_MOST_PROBLEM = 1 << 16
+_MOST_ANSWER = 4 * MOST_STUDY  # bytes: the longest study, with room for the escapes of its JSON text
+_MOST_PROBLEM = 1 << 16  # bytes: a reason and a title are far shorter
 
 
 class ProblemDetails(NamedTuple):
-    """What a service of studies refuses: its reason, and that in words."""
+    """The refusal of a service of studies: the reason as a code, and its title in words."""
 
     reason: str
     title: str
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows nobody elsewhere: who is asked was chosen by whoever gave the address."""
+    """Refuses redirects: the owner of the device chose the address, and no service may change it."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Leave the answer as it is."""
+        """Leave the answer unchanged."""
 
 
 opener = build_opener(_NoRedirects)
 
 
 def over_http(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
-    """Send one request and return what is answered, also where that is an error."""
+    """Send one request and return the status and body of the answer, of an error too."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
     try:
         try:
@@ -60,34 +60,34 @@ def over_http(method: str, address: str, body: bytes | None) -> tuple[int, bytes
             with error:
                 return error.code, error.read(_MOST_PROBLEM)
     except HTTPException as error:
-        # Half an answer, or what is no HTTP at all, is for the caller what no answer is.
+        # A broken answer, or one in another protocol, is for the caller the same as no answer.
         raise ConnectionError(f"The service was not reached: {type(error).__name__}.") from error
 
 
-def told_in(body: bytes) -> dict[str, Any] | None:
-    """Return the object that an answer is, or None where it is something else."""
+def parse_answer(body: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of an answer, or None if the body is anything else."""
     try:
-        told = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return fields if isinstance(fields, dict) else None
 
 
-def problem_of(status: int, told: Mapping[str, Any] | None) -> ProblemDetails | None:
-    """Return what a service of studies refuses; None for whatever else was answered."""
-    reason = None if told is None else told.get("reason")
-    if told is None or not isinstance(reason, str) or told.get("type") != f"urn:discreet:{reason}":
+def parse_problem(status: int, fields: Mapping[str, Any] | None) -> ProblemDetails | None:
+    """Return the refusal of a service of studies, or None if the answer is anything else."""
+    reason = None if fields is None else fields.get("reason")
+    if fields is None or not isinstance(reason, str) or fields.get("type") != f"urn:discreet:{reason}":
         return None
-    return ProblemDetails(reason, f"{told.get('title', reason)!s:.80}") if 400 <= status < 600 else None
+    return ProblemDetails(reason, f"{fields.get('title', reason)!s:.80}") if 400 <= status < 600 else None
 
 
-def fate_of(status: int, body: bytes) -> tuple[Fate, str]:
-    """Return what becomes of a report that was answered so, and why."""
-    told = told_in(body)
-    outcome = None if told is None else told.get("outcome")
+def parse_fate(status: int, body: bytes) -> tuple[Fate, str]:
+    """Return the fate of a report by the answer to it, and the reason."""
+    fields = parse_answer(body)
+    outcome = None if fields is None else fields.get("outcome")
     if status == 200 and outcome in ("counted", "already-counted"):
         return ("counted" if outcome == "counted" else "already-counted"), ""
-    problem = problem_of(status, told)
+    problem = parse_problem(status, fields)
     if problem is None:
         return "again", f"status {status}"
     if problem.reason == ANOTHER_TOKEN:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import along_root, back_from_root, grow_root
-from ..device import mixed
+from ..device import hash_item
 
 Matrix: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
@@ -79,7 +79,7 @@ def public_signs(width: int, number: int) -> Matrix:
         2 * number + 1,
         0x9E3779B9,
     )  # odd multipliers permute 32-bit words; 0x9E3779B9 is 2^32 over the golden ratio
-    return np.array([1.0 - 2.0 * (mixed(seed, place) & 1) for place in range(width)])
+    return np.array([1.0 - 2.0 * (hash_item(seed, place) & 1) for place in range(width)])
 
 
 def reach(direction: Whole, max_items: int) -> tuple[int, int]:

@@ -62,7 +62,7 @@ def windows_met(
 
 
 def hashes(first: NDArray[np.uint32], second: NDArray[np.uint32], values: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Return the hash of each value by each hash function, a row per function: `local.device.draws.mixed`."""
+    """Return the hash of each value by each hash function, a row per function: `local.device.draws.hash_item`."""
     mixed = values.astype(np.uint32) * first[:, None]
     mixed += second[:, None]
     shifted = np.empty_like(mixed)  # one buffer for all shifts

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import fold, in_threads, threads
-from ..device import points
+from ..device import count_space_points
 from ._adding import Counts
 
 _MIN_PLACES = 1 << 12  # places of one thread, of field times field cells each: fewer do not pay for a thread
@@ -29,9 +29,9 @@ def met(cells: Counts, field: int, coordinates: int, point_count: int) -> Counts
     report_counts, reports_before = np.zeros(needed_counts.pop(), np.int64), int(cells[0])
     for length in range(2, coordinates + 1):
         # A group of reports has its leading 1 at one position; groups come from the last position to the first.
-        group = cells[points(field, length - 1) : points(field, length)]
+        group = cells[count_space_points(field, length - 1) : count_space_points(field, length)]
         report_counts = _add_coordinate(report_counts, group, field, needed_counts.pop(), reports_before)
-        reports_before += int(cells[points(field, length - 1) : points(field, length)].sum())
+        reports_before += int(cells[count_space_points(field, length - 1) : count_space_points(field, length)].sum())
     return report_counts
 
 
@@ -69,7 +69,7 @@ def met_together(cells: Counts, field: int, coordinates: int, values: NDArray[np
     report meets exactly one. So the reports of all points of the line add up to all reports, plus `field` times the
     reports that meet both.
     """
-    report_counts = met(cells, field, coordinates, points(field, coordinates))
+    report_counts = met(cells, field, coordinates, count_space_points(field, coordinates))
     places = coordinates_of(values, field, coordinates)
     rows, columns = np.triu_indices(len(values), 1)
     sums = report_counts[values[columns]] - int(cells.sum())
@@ -93,7 +93,7 @@ def _add_coordinate(shorter: Counts, group: Counts, field: int, point_count: int
         group = group.reshape(-1, field).sum(1)
     for digits, level in enumerate(reversed(levels)):
         # Points with `digits` coordinates after the leading 1: those of `shorter`, and one coordinate more.
-        start = points(field, digits)
+        start = count_space_points(field, digits)
         shorter_count = min(len(shorter) - start, field**digits)
         if shorter_count <= 0:
             break

@@ -39,7 +39,7 @@ _MAX_SUM = 1 << 30  # of cells, so that a sum fits into 32 bits with a sign
 
 
 def published_pairs(numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the seed of each number: `local.device.draws.published`."""
+    """Return the seed of each number: `local.device.draws.derive_seed`."""
     multipliers, increments = np.empty(len(numbers), np.uint32), np.empty(len(numbers), np.uint32)
     published_seeds(numbers, multipliers, increments)
     return multipliers, increments

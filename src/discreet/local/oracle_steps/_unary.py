@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...kernels import count_bits, report_bits
 from .. import Answered, Counts, OneValue, Report, ReportColumns
-from ..device import WORD, Draws, Loss, both, odds, sampled
+from ..device import WORD, Draws, Loss, odds, sample_symbol, symmetric_ratio
 from ._codec import BitsField, Field
 from ._honest import HonestLaw, independent_pair_laws, independent_tail
 
@@ -25,7 +25,7 @@ _DIGITS = re.compile("[0-9a-f]*")
 
 def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
     """Return one bit per candidate: 1 with the probability `keep` for the own symbol, and `lie` for any other."""
-    size, symbol = oracle["size"], sampled(oracle, values, draws)
+    size, symbol = oracle["size"], sample_symbol(oracle, values, draws)
     bits = draws.bits(size, oracle["lie"])
     if symbol < size:
         bits = bits & ~(1 << symbol) | draws.chance(oracle["keep"]) << symbol
@@ -34,7 +34,7 @@ def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report
 
 def _loss(oracle: Mapping[str, Any]) -> Fraction:
     # Two symbols change two bits, one each, and each bit changes the probability by at most this ratio.
-    return both(odds(oracle["keep"]) / odds(oracle["lie"]))
+    return symmetric_ratio(odds(oracle["keep"]) / odds(oracle["lie"]))
 
 
 LOSS = Loss(_loss, "size pad dummies keep lie", longest=lambda oracle: 11 + (oracle["size"] + 7) // 8 * 2)

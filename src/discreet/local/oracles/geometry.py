@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...kernels import count_points, report_meeting
 from .. import Answered, Counts, OneValue, ReportColumns, chance, check_ranges, grown
-from ..device import WORD, points
+from ..device import WORD, count_space_points
 from ..oracle_steps import (
     Adder,
     AggregateReading,
@@ -69,7 +69,7 @@ class Geometry(OneValue):
     @property
     def points(self) -> int:
         """The number of points of the space."""
-        return points(self.field, self.coordinates)
+        return count_space_points(self.field, self.coordinates)
 
     @property
     def p_own(self) -> Fraction:
@@ -84,7 +84,7 @@ class Geometry(OneValue):
     @property
     def at_once(self) -> int:
         """The largest number of symbols that meet one point: the points of a hyperplane."""
-        return min(self.size, points(self.field, self.coordinates - 1))
+        return min(self.size, count_space_points(self.field, self.coordinates - 1))
 
     @property
     def honest(self) -> HonestLaw:
@@ -94,7 +94,8 @@ class Geometry(OneValue):
         """
         field, coordinates, own, p_other = self.field, self.coordinates, self.p_own, self.p_other
         # Points of a hyperplane, and points in the intersection of two.
-        plane_points, common_points = points(field, coordinates - 1), points(field, coordinates - 2)
+        plane_points = count_space_points(field, coordinates - 1)
+        common_points = count_space_points(field, coordinates - 2)
         both = own * Fraction(common_points, plane_points)
         pair_laws = [
             PairLaw(both=both, first_value=own, second_value=p_other),
@@ -102,7 +103,7 @@ class Geometry(OneValue):
         ]
         if coordinates > 2:
             # Two symbols that are not on a line with the own symbol.
-            triple_points = points(field, coordinates - 3)
+            triple_points = count_space_points(field, coordinates - 3)
             outside_points = field ** (coordinates - 1)
             independent = own * Fraction(triple_points, plane_points)
             independent += (1 - own) * Fraction(common_points - triple_points, outside_points)
@@ -188,7 +189,7 @@ def _unsampled_chance(field: int, coordinates: int, own: Fraction) -> Fraction:
 
     Any two symbols have the same hyperplane sizes: `common_points` of the own hyperplane's points meet the symbol.
     """
-    plane_points, common_points = points(field, coordinates - 1), points(field, coordinates - 2)
+    plane_points, common_points = count_space_points(field, coordinates - 1), count_space_points(field, coordinates - 2)
     outside_points = field ** (coordinates - 1)
     return own * Fraction(common_points, plane_points) + (1 - own) * Fraction(
         plane_points - common_points, outside_points
@@ -201,13 +202,13 @@ def _select_space(growth: Fraction, symbols: int) -> tuple[int, int, int]:
     spaces = []
     for field, coordinates in _list_spaces(symbols, int(growth) + 1, max(ROOM, _POINTS_PER_SYMBOL * symbols)):
         # Each of the points inside is `growth` times as likely as each of the points outside.
-        inside = points(field, coordinates - 1) * growth
+        inside = count_space_points(field, coordinates - 1) * growth
         hit = chance(inside / (inside + field ** (coordinates - 1)))
         own = Fraction(hit, WORD)
         p_other = _unsampled_chance(field, coordinates, own)
         if 0 < hit < WORD:
             variance = p_other * (1 - p_other) / (own - p_other) ** 2
-            spaces.append((variance, points(field, coordinates), field, coordinates, hit))
+            spaces.append((variance, count_space_points(field, coordinates), field, coordinates, hit))
     return min(spaces)[2:]
 
 
@@ -219,7 +220,7 @@ def _list_spaces(symbols: int, best_field: int, room: int) -> Iterator[tuple[int
         # The two primes around the best field, the least with a point for each symbol, and the largest within the room.
         above, below = _next_prime(max(best_field, low), 1), _next_prime(max(best_field, 2), -1)
         for field in {above, below, _next_prime(max(high - 1, 2), -1)}:
-            if field >= low and points(field, coordinates) <= room:
+            if field >= low and count_space_points(field, coordinates) <= room:
                 yield field, coordinates
         if low == 2:
             return
@@ -228,7 +229,7 @@ def _list_spaces(symbols: int, best_field: int, room: int) -> Iterator[tuple[int
 
 def _least_field(bound: int, coordinates: int) -> int:
     """Return the least size of a field, prime or not, with at least `bound` points of the given coordinates."""
-    return 2 + bisect_left(range(2, bound + 2), bound, key=lambda field: points(field, coordinates))
+    return 2 + bisect_left(range(2, bound + 2), bound, key=lambda field: count_space_points(field, coordinates))
 
 
 def _next_prime(number: int, step: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...kernels import report_values
 from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
-from ..device import WIDE
+from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, HonestLaw, PairLaw, WholeField, tail_without_replacement
 
 
@@ -42,12 +42,12 @@ class GRR(OneValue):
     @property
     def p_own(self) -> Fraction:
         """The probability of the sampled symbol."""
-        return Fraction(self.inside, WIDE)
+        return Fraction(self.inside, WEIGHT_SCALE)
 
     @property
     def p_other(self) -> Fraction:
         """The probability of any other symbol: an equal share of the remaining probability."""
-        return Fraction(WIDE - self.inside, WIDE * (self.symbols_in_all - 1))
+        return Fraction(WEIGHT_SCALE - self.inside, WEIGHT_SCALE * (self.symbols_in_all - 1))
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one symbol for each person."""

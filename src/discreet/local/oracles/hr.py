@@ -14,19 +14,19 @@ import numpy as np
 
 from ...kernels import apply_hadamard, report_rows
 from .. import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
-from ..device import WORD, Draws, Loss, both, odds, sampled
+from ..device import WORD, Draws, Loss, odds, sample_symbol, symmetric_ratio
 from ..oracle_steps import Field, HonestLaw, WholeField, independent_pair_laws
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
-    symbol = sampled(oracle, values, draws)
+    symbol = sample_symbol(oracle, values, draws)
     row = draws.below(oracle["rows"])
     sign = (row & symbol + 1).bit_count() & 1
     return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
 
 
 def _loss(oracle: Mapping[str, Any]) -> Fraction:
-    return both(odds(oracle["keep"]))
+    return symmetric_ratio(odds(oracle["keep"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MisuseError
 from ...kernels import report_hashed, report_numbered
 from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
-from ..device import WIDE
+from ..device import WEIGHT_SCALE
 from ..oracle_steps import HashedOracle, HonestLaw, independent_pair_laws, independent_tail
 
 _MAX_CELLS = 1 << 12  # the largest number of buckets that are counted one by one
@@ -104,7 +104,7 @@ class OLH(HashedOracle, OneValue):
     @property
     def p_own(self) -> Fraction:
         """The probability of the own bucket."""
-        return Fraction(self.inside, WIDE)
+        return Fraction(self.inside, WEIGHT_SCALE)
 
     @property
     def p_other(self) -> Fraction:

@@ -17,12 +17,12 @@ import numpy as np
 
 from ...kernels import count_bits, report_signed
 from .. import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
-from ..device import WORD, Draws, Loss, sampled
+from ..device import WORD, Draws, Loss, sample_symbol
 from ..oracle_steps import BitsField, Codec, Field, HonestLaw, independent_pair_laws
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
-    keys, symbol = (oracle["size"] + 1) // 2, sampled(oracle, values, draws)
+    keys, symbol = (oracle["size"] + 1) // 2, sample_symbol(oracle, values, draws)
     key = 1 << symbol // 2
     named_keys = draws.bits(keys, oracle["lie"])
     signs = draws.bits(keys, WORD // 2)

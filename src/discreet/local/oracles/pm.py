@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...kernels import report_pieces
 from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, grown, weighed
-from ..device import WIDE
+from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, WholeField
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that the remaining weight is
@@ -55,8 +55,8 @@ class PM(MeanOracle):
     @property
     def _excess(self) -> tuple[Fraction, Fraction]:
         """The probability of a point outside, and the excess of the probability of a point inside."""
-        outside = Fraction(WIDE - self.inside * self.window, WIDE * _OUTSIDE)
-        return outside, Fraction(self.inside, WIDE) - outside
+        outside = Fraction(WEIGHT_SCALE - self.inside * self.window, WEIGHT_SCALE * _OUTSIDE)
+        return outside, Fraction(self.inside, WEIGHT_SCALE) - outside
 
     @property
     def _unit(self) -> Fraction:

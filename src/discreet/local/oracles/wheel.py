@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import MisuseError
 from ...kernels import report_points, report_spots
 from .. import Answered, Counts, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..device import WIDE, WORD
+from ..device import WEIGHT_SCALE, WORD
 from ..oracle_steps import HashedOracle, HonestLaw, Pair, PairLaw, independent_tail
 
 
@@ -96,7 +96,7 @@ class Wheel(HashedOracle, SetValued):
     @property
     def p_held(self) -> Fraction:
         """The probability of the arc of an own value, for any overlaps with further arcs."""
-        return Fraction(self.arc * self.inside, WIDE)
+        return Fraction(self.arc * self.inside, WEIGHT_SCALE)
 
     @property
     def p_other(self) -> Fraction:
@@ -131,7 +131,7 @@ class Wheel(HashedOracle, SetValued):
         ]
         if self.pad > 1:
             pair_laws.append(PairLaw(both=own * p_other, first_value=own, second_value=own))
-        ratio = Fraction(self.inside * WORD, WIDE)
+        ratio = Fraction(self.inside * WORD, WEIGHT_SCALE)
         return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=independent_tail(p_other))
 
     def count_fresh_cells(self, columns: ReportColumns) -> Counts:

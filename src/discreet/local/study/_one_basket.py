@@ -19,7 +19,7 @@ from ...errors import LimitError
 from ...exact import Supports, engine_of, mine
 from ...kernels import draw_tickets
 from ...results import Itemsets, Patterns
-from ..device import WORD, Draws, place
+from ..device import WORD, Draws, draw_position
 from ._seeded_words import SeededWords, seed_of
 
 TrueCounts: TypeAlias = dict[frozenset[Item], float]
@@ -42,7 +42,7 @@ def drawn(baskets: Baskets, seed: int, max_baskets: int = 1) -> Baskets:
     draw_tickets(np.uint64(stream), words)
     places = np.minimum(words % bounds, many)
     for person in np.flatnonzero(words >= WORD - WORD % bounds).tolist():  # words that are drawn again: hardly ever
-        places[person] = place(int(many[person]), max_baskets, Draws(SeededWords(stream, person).take))
+        places[person] = draw_position(int(many[person]), max_baskets, Draws(SeededWords(stream, person).take))
     rows = np.where(places < many, baskets.owners[:-1] + places, len(baskets))
     offsets, codes = take_rows(np.append(baskets.offsets, baskets.offsets[-1]), rows, baskets.codes)
     segments = None if baskets.segments is None else baskets.segments.take(baskets.owners[:-1])

@@ -1,7 +1,7 @@
 """What a device can be asked, and how baskets answer: each basket becomes a few of the question's values.
 
-A question is a small frozen value; its JSON form is what travels. `local.device.client.held` says how one basket
-answers; `answers` says it for many, and a test holds the two together.
+A question is a small frozen value; its JSON form is what travels. `local.device.answering.find_values` says how one
+basket answers; `answers` says it for many, and a test holds the two together.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class DeviceQuestion(ABC):
 
     @abstractmethod
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return what these people answer with: values row by row, as `local.device.client.held` has it."""
+        """Return what these people answer with: values row by row, as `local.device.answering.find_values` has it."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Items that no list has: how texts become numbers, for one question, and back.
 
 A question about texts has some that they may begin with, and tells a device how many of the symbols that follow count.
-So it is about very many candidates and stays short. `local.device.answering.numbered` says what one text becomes;
+So it is about very many candidates and stays short. `local.device.answering.number_texts` says what one text becomes;
 `TextNumbers.answers` says it for all texts of a vocabulary at once, and a test holds the two together.
 """
 
