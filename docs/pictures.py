@@ -436,11 +436,11 @@ def compared() -> str:
 
 def report() -> str:
     """A report in short, for the first page: its bars and its graph."""
-    from discreet.report import GraphPicture, chart, graph, mounted
+    from discreet.report import GraphPicture, chart, draw_graph, mount_drawings
 
     patterns = _shop().patterns
-    return mounted(
-        [chart(patterns, 6), graph(GraphPicture.of(patterns))],
+    return mount_drawings(
+        [chart(patterns, 6), draw_graph(GraphPicture.of(patterns))],
         heading="What people of a made-up shop buy together",
         notes=["The first 6 of 40 patterns, and what goes together. Seeded noise, epsilon = 1.", SIMULATED],
     ).svg

@@ -12,8 +12,8 @@ import pytest
 import discreet
 from discreet.errors import MisuseError
 from discreet.planning._known import Known
-from discreet.report._lines import DrawnLine, lines
-from discreet.report._slopes import apart
+from discreet.report._lines import DrawnLine, draw_lines
+from discreet.report._slopes import spread_labels
 from running import run
 
 SHOP = {"people": 6_000, "items": 60, "sizes": 3, "top": 8}
@@ -189,9 +189,10 @@ def test_from_the_command_line(tmp_path):
 
 def test_lines_say_what_they_show():
     rows = [DrawnLine("auto", (0.25, float("nan"), 1.0), strong=True), DrawnLine("<b>", (0.5, 0.5, 0.5))]
-    drawn = lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
+    drawn = draw_lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
     assert (
-        drawn.said.replace("\u202f", " ") == "auto: 25 % at 0.5, 100 % at 2; <b>: 50 % at 0.5, 50 % at 0.51, 50 % at 2"
+        drawn.description.replace("\u202f", " ")
+        == "auto: 25 % at 0.5, 100 % at 2; <b>: 50 % at 0.5, 50 % at 0.51, 50 % at 2"
     )
     assert "<b>" not in drawn.inside
     # The number of a place that is too near to the one before it is not drawn.
@@ -200,15 +201,15 @@ def test_lines_say_what_they_show():
 
 
 def test_lines_of_which_nothing_is_finite_are_left_out():
-    drawn = lines([DrawnLine("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
-    assert drawn.said == ""
+    drawn = draw_lines([DrawnLine("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
+    assert drawn.description == ""
 
 
 def test_labels_stay_inside_and_apart():
     generator = np.random.default_rng(0)
     for many in range(1, 11):
         for _ in range(50):
-            places = apart(generator.uniform(0, 220, many).tolist(), 18, 180)
+            places = spread_labels(generator.uniform(0, 220, many).tolist(), 18, 180)
             assert min(places) >= 18
             assert max(places) <= 180
             assert np.diff(sorted(places)).min(initial=18) >= 18 - 1e-9

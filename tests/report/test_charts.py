@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from discreet.report import ticks
-from discreet.report._charts import Bar, bars, share
-from discreet.report._text import wide_of
+from discreet.report._charts import Bar, draw_bars, share
+from discreet.report._text import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
@@ -17,7 +17,7 @@ ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
 
 def test_bars_as_they_are_drawn():
     halo = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
-    assert bars(ROWS, title="Supports").inline("a") == (
+    assert draw_bars(ROWS, title="Supports").inline("a") == (
         '<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="80" role="img" aria-labelledby="a-title a-said" '
         "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\" "
         'font-size="12" fill="#1a1a1a"><title id="a-title">Supports</title>'
@@ -57,7 +57,8 @@ def test_share_as_it_is_drawn():
 
 def test_charts_side_by_side_share_a_scale():
     whole, rest = (
-        bars([row], title="", most=2.0, marked=marked).inline("a") for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
+        draw_bars([row], title="", scale_end=2.0, with_scale=marked).inline("a")
+        for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
     )
     assert 'width="25.00%"' in whole
     assert 'width="1.00%"' in rest
@@ -66,7 +67,7 @@ def test_charts_side_by_side_share_a_scale():
 
 
 def test_counts_have_whole_marks():
-    chart = bars([Bar("a", 3)], title="", unit="count").inline("a")
+    chart = draw_bars([Bar("a", 3)], title="", unit="count").inline("a")
     assert [node.text for node in ElementTree.fromstring(chart).findall(f"{SVG}text")] == ["0", "1", "2", "3"]
     assert '<desc id="a-said">Horizontal bars, from 0 to 3. a: 3</desc>' in chart
 
@@ -77,8 +78,8 @@ rows_of = st.lists(st.builds(Bar, st.text(max_size=8).filter(str.isprintable), n
 
 @given(rows_of, st.sampled_from(["share", "count"]))
 def test_any_bars_are_sound_and_stay_inside(rows, unit):
-    chart = bars(rows, title="t", unit=unit).inline("a")
-    assert chart == bars(rows, title="t", unit=unit).inline("a")
+    chart = draw_bars(rows, title="t", unit=unit).inline("a")
+    assert chart == draw_bars(rows, title="t", unit=unit).inline("a")
     tree = ElementTree.fromstring(chart)
     for node in tree.iter():
         for key in ("x", "x1", "x2", "width"):
@@ -118,22 +119,22 @@ def test_ticks_reach_and_are_few(most):
 
 def test_numbers_stand_in_a_column_and_not_at_a_place_of_the_scale():
     rows = [Bar("tea", value, value / 2, min(1.0, 1.6 * value)) for value in (0.12, 0.5, 1.0)]
-    drawn = bars(rows, title="", most=1.0).inside.split("<g><title>")[1:]
+    drawn = draw_bars(rows, title="", scale_end=1.0).inside.split("<g><title>")[1:]
     assert all('<text x="100%"' in row and row.count("text-anchor") == 1 for row in drawn)
 
 
 def test_a_number_that_was_cut_is_the_least_that_it_may_be():
-    drawn = bars([Bar("tea", 1.0, 0.8727, 1.0, cut=True)], title="")
+    drawn = draw_bars([Bar("tea", 1.0, 0.8727, 1.0, is_cut=True)], title="")
     assert "≥ 87.2\u202f%</text>" in drawn.inside
-    assert "tea: ≥ 87.2\u202f% (from" in drawn.said
+    assert "tea: ≥ 87.2\u202f% (from" in drawn.description
 
 
 def test_a_label_that_has_no_room_is_cut_with_a_sign():
     label = "PACK OF 72 RETROSPOT CAKE CASES, SET OF 3 CAKE TINS PANTRY DESIGN"
-    drawn = {least: bars([Bar(label, 0.5)], title="", least=least).inside for least in (328, 2_000)}
+    drawn = {least: draw_bars([Bar(label, 0.5)], title="", min_width=least).inside for least in (328, 2_000)}
     texts = {least: re.findall(r'<text y="14"[^>]*>([^<]*)</text>', one)[0] for least, one in drawn.items()}
     assert texts[2_000] == label
     assert texts[328].endswith("…")
     assert label.startswith(texts[328].removesuffix("…"))
-    assert wide_of(texts[328]) <= 0.84 * 328
+    assert text_width(texts[328]) <= 0.84 * 328
     assert f"<title>{label}: 50.0" in drawn[328]  # the whole of it is told

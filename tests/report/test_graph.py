@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from discreet.report import NARROW, GraphPicture, graph as drawing_of
-from discreet.report._graph import WIDE
-from discreet.report._layout import settle, spaced
+from discreet.report import PHONE_WIDTH, GraphPicture, draw_graph as drawing_of
+from discreet.report._charts import PAGE_WIDTH
+from discreet.report._layout import separate_boxes, settle_nodes
 from naive.rules import make_patterns
 
 few = settings(max_examples=30)
@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 INSIDE = (50.0, 30.0, 650.0, 430.0)
 
 
-def graph(picture, wide=WIDE):
+def draw_graph(picture, wide=PAGE_WIDTH):
     return drawing_of(picture, wide).inline("graph")
 
 
@@ -40,7 +40,7 @@ def bare(text):
 def test_only_what_was_released_is_drawn():
     patterns = make_patterns(sets({"a": 50, "b": 40, "ab": 30, "bcd": 20, "abcd": 5, "e": 60}), 100)
     picture = GraphPicture.of(patterns)
-    drawn = graph(picture)
+    drawn = draw_graph(picture)
     assert [bare(told) for told in titles(drawn, "line")] == ["a, b: 30 (30.0\u202f%), lift 1.50"]
     assert [bare(told) for told in titles(drawn, "polygon")] == ["b, c, d: 20 (20.0\u202f%)"]
     assert titles(drawn, "circle") == [
@@ -54,7 +54,7 @@ def test_only_what_was_released_is_drawn():
 
 
 def test_the_colour_is_not_the_only_sign_of_a_lift_under_one():
-    drawn = graph(GraphPicture.of(make_patterns(sets({"a": 50, "b": 50, "ab": 10, "c": 10, "ac": 9}), 100)))
+    drawn = draw_graph(GraphPicture.of(make_patterns(sets({"a": 50, "b": 50, "ab": 10, "c": 10, "ac": 9}), 100)))
     lines = ElementTree.fromstring(drawn).findall(f"{SVG}line")
     assert [line.get("stroke-dasharray") for line in lines] == ["6 4", None]
     assert "lift under 1" in drawn
@@ -64,10 +64,12 @@ def test_the_colour_is_not_the_only_sign_of_a_lift_under_one():
 
 def test_without_counts_or_people_no_number_is_drawn():
     names = sets({"a": 0, "ab": 0, "abc": 0})
-    drawn = graph(GraphPicture.of(make_patterns(names, 100, counted=False)))
+    drawn = draw_graph(GraphPicture.of(make_patterns(names, 100, counted=False)))
     assert not any(letter.isdigit() for told in titles(drawn, "line") + titles(drawn, "polygon") for letter in told)
     assert "lift" not in drawn
-    assert titles(graph(GraphPicture.of(make_patterns(sets({"a": 5, "b": 5, "ab": 5}), 0))), "line")[0].endswith(": 5")
+    assert titles(draw_graph(GraphPicture.of(make_patterns(sets({"a": 5, "b": 5, "ab": 5}), 0))), "line")[0].endswith(
+        ": 5"
+    )
 
 
 def test_nothing_to_draw():
@@ -85,19 +87,21 @@ def test_what_does_not_fit_is_counted():
 
 def test_the_same_patterns_give_the_same_picture():
     counts = sets({"a": 9, "b": 8, "ab": 7, "bc": 6, "cd": 5, "ad": 4, "abc": 3, "ef": 2})
-    assert graph(GraphPicture.of(make_patterns(counts, 10))) == graph(GraphPicture.of(make_patterns(counts, 10)))
+    assert draw_graph(GraphPicture.of(make_patterns(counts, 10))) == draw_graph(
+        GraphPicture.of(make_patterns(counts, 10))
+    )
 
 
 def test_noise_may_turn_counts_over():
     counts = sets({"a": -3, "b": 0, "ab": 12, "bc": -7, "abc": -2})
-    drawn = graph(GraphPicture.of(make_patterns(counts, 10)))
+    drawn = draw_graph(GraphPicture.of(make_patterns(counts, 10)))
     widths = [float(line.get("stroke-width")) for line in ElementTree.fromstring(drawn).findall(f"{SVG}line")]
     assert widths == [7.2, 1.2]
 
 
 def test_names_are_escaped_and_short():
     names = sets({("<script>", 'a"b'): 5, ("x" * 400, "<script>"): 4})
-    drawn = graph(GraphPicture.of(make_patterns(names, 10)))
+    drawn = draw_graph(GraphPicture.of(make_patterns(names, 10)))
     assert "<script>" not in drawn
     assert "x" * 121 not in drawn
     ElementTree.fromstring(drawn)
@@ -111,11 +115,11 @@ links_of = st.integers(2, 12).flatmap(
 
 
 @few
-@given(links_of, st.sampled_from([WIDE, NARROW]), st.integers(10, 175))
+@given(links_of, st.sampled_from([PAGE_WIDTH, PHONE_WIDTH]), st.integers(10, 175))
 def test_no_two_boxes_touch_and_all_lie_inside(given, wide, half):
     nodes, links = given
     boxes = np.column_stack([np.full(nodes, float(half)), np.full(nodes, 9.0), np.full(nodes, 24.0)])
-    at, high = spaced(settle(nodes, links, (0.0, 0.0, float(wide), 90.0)), boxes, wide)
+    at, high = separate_boxes(settle_nodes(nodes, links, (0.0, 0.0, float(wide), 90.0)), boxes, wide)
     assert (at[:, 0] >= half - 1e-9).all()
     assert (at[:, 0] <= wide - half + 1e-9).all()
     assert (at[:, 1] >= 9 - 1e-9).all()
@@ -125,16 +129,16 @@ def test_no_two_boxes_touch_and_all_lie_inside(given, wide, half):
         assert aside >= 2 * half - 1e-6 or below >= 33 - 1e-6
 
 
-@pytest.mark.parametrize("wide", [WIDE, NARROW])
+@pytest.mark.parametrize("wide", [PAGE_WIDTH, PHONE_WIDTH])
 def test_what_has_one_place_is_taken_apart(wide):
     boxes = np.array([[50.0, 10.0, 20.0]] * 9)
-    at, high = spaced(np.zeros((9, 2)), boxes, wide)
+    at, high = separate_boxes(np.zeros((9, 2)), boxes, wide)
     assert len({tuple(place) for place in at.round(2).tolist()}) == 9
     assert high >= 30 * 9 / (wide // 100)
 
 
 def test_linked_nodes_come_closer_than_others():
     links = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
-    at = settle(6, links, INSIDE)
+    at = settle_nodes(6, links, INSIDE)
     apart = {pair: np.hypot(*(at[pair[0]] - at[pair[1]])) for pair in combinations(range(6), 2)}
     assert max(apart[link] for link in links) < min(apart[pair] for pair in apart if pair not in links)

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from math import cos, radians, sin
 
 import discreet
-from discreet.report import confidences
-from discreet.report._matrix import pairs
-from discreet.report._text import wide_of
+from discreet.report import draw_confidences
+from discreet.report._matrix import draw_pairs
+from discreet.report._text import text_width
 
 PEOPLE = [{"tea", "milk"}] * 6 + [{"tea"}] * 2 + [{"<b>jam</b>", "tea"}] * 2
 
@@ -25,7 +25,7 @@ def squares(text: str) -> dict[str, float]:
 
 def test_a_square_for_each_relation_the_surer_the_darker():
     rules = discreet.mine(PEOPLE, min_count=1).rules(0, consequents="one")
-    assert squares(confidences(rules).inline("matrix")) == {
+    assert squares(draw_confidences(rules).inline("matrix")) == {
         "milk → tea: 100.0 %": 1.0,
         "<b>jam</b> → tea: 100.0 %": 1.0,
         "tea → milk: 60.0 %": 0.6,
@@ -36,13 +36,13 @@ def test_a_square_for_each_relation_the_surer_the_darker():
 def test_what_has_no_room_is_counted():
     people = [{f"item {number}", "tea"} for number in range(30)]
     rules = discreet.mine(people, min_count=1).rules(0, consequents="one")
-    text = confidences(rules).inline("matrix")
+    text = draw_confidences(rules).inline("matrix")
     assert len(squares(text)) < len(rules)
     assert f"Not drawn for want of room: {len(rules) - len(squares(text))}." in text
 
 
 def test_pairs_stand_on_both_sides_of_the_diagonal():
-    text = pairs(discreet.mine(PEOPLE, min_count=1)).inline("matrix")
+    text = draw_pairs(discreet.mine(PEOPLE, min_count=1)).inline("matrix")
     assert squares(text) == {"milk, tea: 60.0 %": 1.0, "<b>jam</b>, tea: 20.0 %": 0.33}
     assert text.count("fill-opacity") == 4
     names = [node.text for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
@@ -60,7 +60,7 @@ def texts(drawn) -> list[str]:
 
 def test_items_that_begin_alike_have_rows_of_their_own():
     patterns = discreet.mine([set(ALIKE)] * 3, min_count=1)
-    for drawn, many in ((pairs(patterns), 12), (confidences(patterns.where(lengths=(1, 2)).rules(0)), 12)):
+    for drawn, many in ((draw_pairs(patterns), 12), (draw_confidences(patterns.where(lengths=(1, 2)).rules(0)), 12)):
         assert drawn.inside.count("fill-opacity") == many
         assert drawn.inside.count("<rect x=") == 1 + many
         # One for each row and each column, all of them different, and no square stands for an item with itself.
@@ -68,28 +68,28 @@ def test_items_that_begin_alike_have_rows_of_their_own():
         assert len(set(texts(drawn))) == 4
         corners = {tuple(one.attrib[side] for side in "xy") for one in _squares(drawn)}
         assert len(corners) == many
-    assert "ALARM CLO…LIKE GREEN" in texts(pairs(patterns))
+    assert "ALARM CLO…LIKE GREEN" in texts(draw_pairs(patterns))
 
 
 def test_items_that_only_differ_in_the_middle_are_numbered():
     middles = ["a" * 200 + middle + "z" * 200 for middle in "mno"]
-    drawn = pairs(discreet.mine([set(middles)] * 3, min_count=1))
+    drawn = draw_pairs(discreet.mine([set(middles)] * 3, min_count=1))
     assert drawn.inside.count("fill-opacity") == 6
     assert len(set(texts(drawn))) == 3
 
 
 def test_labels_stand_within_the_picture_however_long():
     patterns = discreet.mine([set(ALIKE) | {"W" * 60}] * 3, min_count=1)
-    drawn = pairs(patterns)
+    drawn = draw_pairs(patterns)
     tree = ElementTree.fromstring(drawn.inline("matrix"))
     for node in tree.iter("{http://www.w3.org/2000/svg}text"):
-        long = wide_of(node.text)
+        long = text_width(node.text)
         if node.get("text-anchor") == "end":
             assert float(node.attrib["x"]) - long >= 0
         else:
             x, y = map(float, re.findall(r"[\d.]+", node.attrib["transform"])[:2])
             assert y - long * sin(radians(48)) >= 0
-            assert x + long * cos(radians(48)) <= drawn.wide
+            assert x + long * cos(radians(48)) <= drawn.width
 
 
 def _squares(drawn) -> list[ElementTree.Element]:
@@ -99,5 +99,5 @@ def _squares(drawn) -> list[ElementTree.Element]:
 
 def test_what_is_left_out_is_counted_in_pairs():
     people = [{f"item {number}", "tea"} for number in range(30)]
-    drawn = pairs(discreet.mine(people, min_count=1))
+    drawn = draw_pairs(discreet.mine(people, min_count=1))
     assert texts(drawn)[-1] == "Not drawn for want of room: 7."

@@ -17,7 +17,7 @@ from discreet.baskets import Hierarchy, groceries
 from discreet.errors import LimitError
 from discreet.privacy import Budget, Charge, Guarantee, Neighbours
 from discreet.report import contents_of, page
-from discreet.report._script import SCRIPT
+from discreet.report._style import read_static
 from discreet.report.colours import NIGHT
 from discreet.results import NOTHING, Provenance
 from naive.rules import make_patterns
@@ -160,7 +160,7 @@ def test_the_policy_lets_in_this_style_and_this_script_and_nothing_else():
 
 def test_the_script_sends_and_keeps_nothing():
     for word in ("fetch", "XMLHttp", "WebSocket", "sendBeacon", "Storage", "cookie", "innerHTML", "eval(", "import"):
-        assert word not in SCRIPT
+        assert word not in read_static("page.js")
 
 
 def test_every_colour_has_its_partner_by_night():
@@ -283,8 +283,8 @@ def test_everything_from_outside_is_escaped():
     names = {frozenset({EVIL}): 9, frozenset({EVIL, "b"}): 8, frozenset({"b"}): 7}
     promise = Guarantee.of(Budget.of(1), [Charge.pure(EVIL, Fraction(1))], public=(EVIL,), assumed=(EVIL,))
     told = tell(
-        patterns=bounded(names, 20), title=EVIL, asked={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citations=[EVIL],
-        settings={EVIL: EVIL}, facts={EVIL: EVIL}, notes=[EVIL], when=EVIL, version=EVIL, guarantee=promise,
+        patterns=bounded(names, 20), title=EVIL, question={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citations=[EVIL],
+        settings={EVIL: EVIL}, facts={EVIL: EVIL}, notes=[EVIL], date=EVIL, version=EVIL, guarantee=promise,
     )  # fmt: skip
     text = page(told)
     seen = sound(text)
@@ -356,17 +356,17 @@ def test_bounds_that_are_not_known():
 
 def test_rules_are_ordered_by_what_is_sure():
     counts = {frozenset("a"): 4, frozenset("ab"): 4, frozenset("b"): 500, frozenset("c"): 400, frozenset("cb"): 360}
-    seen = sound(page(tell(patterns=bounded(counts, 1000, 3)), rules=1))
+    seen = sound(page(tell(patterns=bounded(counts, 1000, 3)), max_rules=1))
     assert "1 of 4 rules" in seen.text
     # a → b has the larger confidence, 4 of 4, but nearly all of it may be noise.
     assert "c → b 360 90.0 %" in seen.text
 
 
 def test_rules_and_bars_can_be_left_out(monkeypatch):
-    seen = sound(page(tell(), rules=0, charted=0))
+    seen = sound(page(tell(), max_rules=0, max_bars=0))
     assert "rules" not in seen.ids
     assert "bars-0-title" not in seen.ids
-    assert "The first 2 of 5 patterns." in sound(page(tell(), charted=2)).text
+    assert "The first 2 of 5 patterns." in sound(page(tell(), max_bars=2)).text
 
     def refuse(*_, **__):
         raise LimitError("too many")
@@ -413,7 +413,9 @@ def test_what_rounds_on_devices_lose_is_not_added_up(reports, told):
     local = Guarantee(
         model="local", neighbours=Neighbours.REPLACE, epsilon=Fraction(4), delta=Fraction(0), charges=tuple(asks)
     )
-    seen = sound(page(tell(guarantee=local, reports=reports, asked_in={f"round {place}": 100 for place in range(8)})))
+    seen = sound(
+        page(tell(guarantee=local, reports=reports, people_by_round={f"round {place}": 100 for place in range(8)}))
+    )
     assert told in seen.text
     assert "steps add up" not in seen.text
     assert "100.0 % round" not in seen.text
@@ -440,7 +442,7 @@ def test_a_promise_by_zcdp_has_its_whole_curve():
 
 
 def test_little_to_tell():
-    seen = sound(page(tell(asked={}, summary="", settings={}, citations=[], facts={}, notes=[], when="")))
+    seen = sound(page(tell(question={}, summary="", settings={}, citations=[], facts={}, notes=[], date="")))
     assert not {"asked", "notes"} & set(seen.ids)
     assert "Made with discreet 0.1" in seen.text
 

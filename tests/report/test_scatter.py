@@ -8,18 +8,18 @@ from xml.etree import ElementTree
 import pytest
 
 import discreet
-from discreet.report import NARROW
-from discreet.report._graph import WIDE
-from discreet.report._scatter import names_of, scatter
+from discreet.report import PHONE_WIDTH
+from discreet.report._charts import PAGE_WIDTH
+from discreet.report._scatter import draw_scatter, rule_texts
 
 PEOPLE = [{f"i{place}" for place in range(8) if number % (place + 2) == 0} | {"tea"} for number in range(500)]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("wide", [WIDE, NARROW])
+@pytest.mark.parametrize("wide", [PAGE_WIDTH, PHONE_WIDTH])
 def test_every_rule_is_a_point_and_no_number_lies_on_another(wide):
     rules = discreet.mine(PEOPLE, min_count=20).rules(0)
-    drawn = scatter(rules, wide)
+    drawn = draw_scatter(rules, wide)
     tree = ElementTree.fromstring(drawn.inline("scatter"))
     points = tree.findall(f"{SVG}g[{SVG}title]")
     assert len(points) == min(400, len(rules))
@@ -36,13 +36,13 @@ def test_every_rule_is_a_point_and_no_number_lies_on_another(wide):
     # A number is the place of the rule, so it is the same one however wide the picture is.
     for text in listed:
         rank, _, name = text.partition("  ")
-        assert names_of(rules, 90 if wide == WIDE else 40)[int(rank) - 1] == name
+        assert rule_texts(rules, 90 if wide == PAGE_WIDTH else 40)[int(rank) - 1] == name
 
 
 def test_intervals_are_lines_and_what_is_not_known_stays_inside():
     release = discreet.release(PEOPLE, top=12, epsilon=1, items="public")
     rules = release.rules(0)
-    drawn = scatter(rules)
+    drawn = draw_scatter(rules)
     assert drawn.inside.count('opacity="0.45"') == len(rules)
     assert "nan" not in drawn.inside
-    assert scatter(rules[:0]).inside
+    assert draw_scatter(rules[:0]).inside

@@ -8,17 +8,17 @@ from hypothesis import given, strategies as st
 
 from discreet.report import clean, number_of
 from discreet.report._text import (
-    columns,
+    count_columns,
+    count_text,
     decimals,
-    digits_for,
     html_itemset,
-    loss,
-    name,
+    item_text,
+    loss_text,
     percent,
+    percent_digits,
     plain_itemset,
     step_of,
-    whole,
-    wide_of,
+    text_width,
 )
 
 
@@ -43,7 +43,7 @@ def test_clean(label, shown):
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_what_is_cleaned_is_harmless_and_fits(text, most):
     shown = clean(text, most)
-    assert columns(shown) <= most
+    assert count_columns(shown) <= most
     assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in shown)
 
 
@@ -52,14 +52,14 @@ def test_a_name_of_marks_alone_is_cut_too():
 
 
 def test_names_that_could_be_misread_are_quoted():
-    assert [name(label) for label in ("a, b", "", "  ", "a b", 3)] == ['"a, b"', '""', '"  "', "a b", "3"]
+    assert [item_text(label) for label in ("a, b", "", "  ", "a b", 3)] == ['"a, b"', '""', '"  "', "a b", "3"]
 
 
 def test_itemsets():
     assert plain_itemset(["tea", "milk"]) == "\u2068tea\u2069, \u2068milk\u2069"
     assert plain_itemset([]) == html_itemset([]) == "(no item)"
     assert html_itemset(["<b>", "a&b"]) == "<bdi>&lt;b&gt;</bdi>, <bdi>a&amp;b</bdi>"
-    assert columns(plain_itemset(["x" * 500, "y" * 500, "tea"], 60)) <= 70
+    assert count_columns(plain_itemset(["x" * 500, "y" * 500, "tea"], 60)) <= 70
 
 
 def test_numbers_have_four_digits_at_most():
@@ -72,20 +72,21 @@ def test_numbers_have_four_digits_at_most():
 
 def test_a_loss_is_never_rounded_down():
     for value in (Fraction(1, 3), Fraction(123456, 100_000), Fraction(2, 3), Fraction(10**9 + 1, 10**9)):
-        assert Fraction(loss(value)) >= value
+        assert Fraction(loss_text(value)) >= value
 
 
 def test_numbers():
-    assert [whole(value) for value in (1234567.4, 9999.6, -3, -0.2, math.nan, math.inf)] == [
+    assert [count_text(value) for value in (1234567.4, 9999.6, -3, -0.2, math.nan, math.inf)] == [
         "1,235,000", "10,000", "−3", "0", "–", "∞",
     ]  # fmt: skip
     assert [percent(value) for value in (0.575, -0.012, 1.5, math.nan)] == [
         "57.5\u202f%", "−1.2\u202f%", "150.0\u202f%", "–",
     ]  # fmt: skip
-    assert [digits_for(values) for values in ([0.5, 0.1], [0.5, 0.011], [0.5, 0.0012], [0.0, math.nan], [1e-9])] == [
+    columns = [0.5, 0.1], [0.5, 0.011], [0.5, 0.0012], [0.0, math.nan], [1e-9]
+    assert [percent_digits(values) for values in columns] == [
         1, 1, 2, 1, 4,
     ]  # fmt: skip
-    assert [loss(value) for value in (Fraction(1, 2), Fraction(1, 3), Fraction(10**12 + 1, 10**12))] == [
+    assert [loss_text(value) for value in (Fraction(1, 2), Fraction(1, 3), Fraction(10**12 + 1, 10**12))] == [
         "0.5", "0.3334", "1.001",
     ]  # fmt: skip
     assert [number_of(1, "rule"), number_of(1200, "rule"), number_of(2, "person", "people")] == [
@@ -98,9 +99,9 @@ def test_no_digit_is_lost_that_noise_has_left(value, margin):
     step = step_of(value, margin)
     assert abs(round(value / step) * step - value) <= max(0.1 * margin, 0) if step > 1 else True
     if math.isinf(margin):
-        assert len(whole(value).strip("−").replace(",", "").rstrip("0")) <= 4
+        assert len(count_text(value).strip("−").replace(",", "").rstrip("0")) <= 4
 
 
 def test_a_wide_letter_takes_more_room_than_a_narrow_one():
-    assert wide_of("iii") < wide_of("aaa") < wide_of("WWW") < wide_of("漢漢漢")
-    assert wide_of("") == wide_of("\u0301") == 0
+    assert text_width("iii") < text_width("aaa") < text_width("WWW") < text_width("漢漢漢")
+    assert text_width("") == text_width("\u0301") == 0

@@ -36,7 +36,7 @@ def tell(**changes):
         "title": "What 100 people hold together",
         "patterns": bounded(COUNTS, 100),
         "guarantee": PROMISE,
-        "asked": {"Patterns": "the 5 most frequent", "Items": "3, declared public"},
+        "question": {"Patterns": "the 5 most frequent", "Items": "3, declared public"},
         "mechanism": "exponential",
         "summary": "picks the most frequent patterns one by one",
         "settings": {"selecting": "1/2"},
@@ -44,7 +44,7 @@ def tell(**changes):
         "facts": {"People, with noise": "100"},
         "notes": ["A note."],
         "simulated": False,
-        "when": "2026-11-20",
+        "date": "2026-11-20",
         "version": "0.1",
     }
     return ReportContents(**(told | changes))

@@ -17,7 +17,7 @@ import discreet
 from discreet import InputError, MisuseError, Patterns, Vocabulary
 from discreet.cli import app
 from discreet.planning import trial
-from discreet.report._slopes import _GAP, Slope, apart, labels_of
+from discreet.report._slopes import _GAP, Slope, build_labels, spread_labels
 from discreet.results import Provenance
 
 NAMES = ["bread", "milk", "tea"]
@@ -407,8 +407,8 @@ class TestHandedOn:
             people=10,
         )
         assert "… and 2 more" in discreet.diff(many, many)._repr_html_()
-        apart = discreet.diff(capped(1), capped(10))
-        assert apart.warnings[0] in apart._repr_html_()
+        spread_labels = discreet.diff(capped(1), capped(10))
+        assert spread_labels.warnings[0] in spread_labels._repr_html_()
 
     def test_a_picture(self):
         assert self.FOUND.plot().svg.count("<circle") == 4
@@ -475,7 +475,7 @@ class TestHandedOn:
 
 @given(st.lists(st.floats(20, 300), min_size=1, max_size=12))
 def test_labels_keep_clear_of_each_other(places):
-    found = apart(places, 0, 386)
+    found = spread_labels(places, 0, 386)
     ordered = sorted(found)
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
     order = sorted(range(len(places)), key=lambda at: (places[at], at))
@@ -485,7 +485,7 @@ def test_labels_keep_clear_of_each_other(places):
 @given(st.lists(st.tuples(st.floats(60, 300), st.integers(1, 4)), min_size=1, max_size=8))
 def test_tall_labels_keep_clear_of_each_other_and_inside(placed):
     places, tall = [place for place, _ in placed], [_GAP + 14.0 * (rows - 1) for _, rows in placed]
-    found = apart(places, 0, 900, tall)
+    found = spread_labels(places, 0, 900, tall)
     ordered = sorted(zip(found, tall, strict=True))
     assert all(high - low >= (one + other) / 2 - 1e-6 for (low, one), (high, other) in pairwise(ordered))
     assert ordered[0][0] >= (ordered[0][1] - _GAP) / 2 - 1e-6
@@ -495,8 +495,8 @@ def test_tall_labels_keep_clear_of_each_other_and_inside(placed):
 def test_lines_have_labels_of_their_own():
     long = "a very long name of something that is sold in large packets, number"
     sets = [(f"{long} {at}", long, '"a,b"', f"{at}") for at in range(3)] + [("x" * 2_000,), ("x" * 2_001,)]
-    labels = labels_of([Slope(names, 0.1, 0.2, True) for names in sets], 110)
+    labels = build_labels([Slope(names, 0.1, 0.2, True) for names in sets], 110)
     assert len(set(map(tuple, labels))) == len(labels)
     # Those that are told apart by fewer rows are not longer than these.
-    (short,) = labels_of([Slope(sets[0], 0.1, 0.2, True)], 110)
+    (short,) = build_labels([Slope(sets[0], 0.1, 0.2, True)], 110)
     assert len(short) <= 3

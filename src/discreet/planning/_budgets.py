@@ -29,7 +29,7 @@ _Line: TypeAlias = tuple[str, bool, list[float], list[float]]
 
 def picture_of(made: Forecast) -> Picture:
     """Return what is found at each epsilon, and how far counts are off."""
-    from ..report import bought
+    from ..report import draw_budgets
 
     sides, left_out = _sides(made)
     if not sides:
@@ -37,12 +37,12 @@ def picture_of(made: Forecast) -> Picture:
     notes = [made.stands_beside]
     if left_out:
         notes.append(f"{number_of(left_out, 'other that finds', 'others that find')} less left out.")
-    return bought(sides, _epsilons(made), notes=[*notes, *([made.units] if made.units else [])])
+    return draw_budgets(sides, _epsilons(made), notes=[*notes, *([made.units] if made.units else [])])
 
 
 def page_of(made: Forecast, title: str | None) -> str:
     """Return a page that says what a budget buys: what to take at each, pictures, all numbers."""
-    from ..report import ForecastTable, TableColumn, bought_lines, planned_page
+    from ..report import ForecastTable, TableColumn, draw_budget_lines, forecast_page
 
     sides, _ = _sides(made)
     tables = []
@@ -56,10 +56,10 @@ def page_of(made: Forecast, title: str | None) -> str:
             told = f"{heading}: found, and {made.unit(side)} off by"
             tables.append(ForecastTable(told, "Name", names, columns))
     recommended = _recommended(made)
-    return planned_page(
+    return forecast_page(
         title,
         lead=recommended,
-        drawings=bought_lines(sides, _epsilons(made)) if sides else [],
+        drawings=draw_budget_lines(sides, _epsilons(made)) if sides else [],
         tables=tables,
         notes=[line for line in lines_of(made) if line not in recommended],
         refused=made.refused,

@@ -191,14 +191,14 @@ class Forecast(Result):
         A notebook shows it, and ``.save("picture.svg")`` writes it. Of several epsilons it shows what is found at each,
         with the one to take at the largest drawn strong; of very many, those that find the most.
         """
-        from ..report import forecast
+        from ..report import draw_forecast
 
         if self.smaller:
             return budgets.picture_of(self)
         rows = self._drawn()
         if not rows:
             raise MisuseError(budgets.NOTHING_TO_DRAW)
-        return forecast(rows, stands=self.stands, notes=self._recommended())
+        return draw_forecast(rows, crowd=self.stands, notes=self._recommended())
 
     def _drawn(self) -> list[tuple[str, float]]:
         """Return what a picture shows of each that finds something: its name and its margin, and what is right."""
@@ -211,7 +211,7 @@ class Forecast(Result):
 
     def report(self, *, title: str | None = None) -> str:
         """Return a page that says what this budget buys: what to take, a picture, all numbers and what they rest on."""
-        from ..report import ForecastTable, TableColumn, forecast_bars, planned_page
+        from ..report import ForecastTable, TableColumn, draw_precisions, forecast_page
 
         if self.smaller:
             return budgets.page_of(self, title)
@@ -229,10 +229,10 @@ class Forecast(Result):
                 tables.append(ForecastTable(heading, "Name", cells[0], columns))
         drawn = self._drawn()
         recommended = self._recommended()
-        return planned_page(
+        return forecast_page(
             title,
             lead=[*(self.found(name, value) for name, value in self.needed.items()), *(recommended or [_NOTHING])],
-            drawings=[forecast_bars(drawn)] if drawn else [],
+            drawings=[draw_precisions(drawn)] if drawn else [],
             tables=tables,
             notes=[line for line in self.lines() if line not in (*recommended, _NOTHING)],
             refused=self.refused,

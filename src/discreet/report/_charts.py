@@ -1,8 +1,8 @@
-"""Charts as functions from values to drawings, for reports, for the collector's pages and for the documentation.
+"""Bar charts as functions from values to drawings, and drawings put together into pictures.
 
-The same values give the same bytes. A drawing is complete in itself: colours and fonts are attributes, not styles, so
-it needs no style sheet and passes a policy that forbids inline styles. Horizontal places of bars are percentages, so
-they take the width they are given while their letters keep their size, on a telephone as on paper.
+Equal values give equal bytes. A drawing is complete in itself: colours and fonts are attributes, not styles, so
+it needs no style sheet and passes a policy that forbids inline styles. Horizontal places of bars are percentages: bars
+take the width of the page while their letters keep their size, on a telephone as on paper.
 """
 
 from __future__ import annotations
@@ -13,115 +13,117 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal, TypeAlias
 
-from ._text import counts_end, percent, percent_end, whole, wide_of
-from .colours import FULL, INK, PALE, PAPER, QUIET, RULE
+from ..results import Picture
+from ._text import clean, count_end_text, count_text, percent, percent_end, text_width
+from .colours import FULL, INK, PALE, PAPER, QUIET, RULE, night
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 Unit: TypeAlias = Literal["share", "count"]
 
-# Pixels that a chart has on a page: on a telephone, and elsewhere. Texts are taken for a tenth wider than they are.
-NARROW_LEAST, BROAD = 328, 640
-_HEAD, _ROW = 20, 30
-_NAMED = 0.84  # of the width, for labels
-_TICKS = 5
-# Letters keep a white edge, so that lines behind them do not strike them through.
+# The width in pixels of a drawing with a fixed width: on a page, and on a telephone of 390 pixels with its margins.
+PAGE_WIDTH, PHONE_WIDTH = 720, 350
+# The least width in pixels of a bar chart on a page, and on a telephone. Texts take a tenth less than `text_width`.
+PAGE_BARS_WIDTH, PHONE_BARS_WIDTH = 640, 328
+_SCALE_HEIGHT, _ROW_HEIGHT = 20, 30
+_LABEL_SHARE = 0.84  # of the width of a chart, for labels; the numbers have the remaining width
+_TICKS = 5  # about as many marks on a scale as a reader takes in at a glance
+# Letters have a white edge, so that lines behind them do not strike them through.
 HALO = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """What is drawn, before it is known where it is shown.
+    """A drawing that can be put on a page or into a picture.
 
     Parameters
     ----------
-    title, said
-        What it shows, and all of that in words, for those who do not see it.
+    title, description
+        Its title, and all of its content as text for screen readers.
     inside
-        The elements of the drawing.
-    high, wide
-        Its size; without a width it takes the one that it is given.
+        Its SVG elements.
+    height, width
+        Its size in pixels; None as width for a drawing that takes the width of the page.
     """
 
     title: str
-    said: str
+    description: str
     inside: str
-    high: int
-    wide: int | None = None
+    height: int
+    width: int | None = None
 
     def inline(self, name: str) -> str:
-        """Return it as an element of a page, under a name that no other drawing of the page has."""
-        size = f'width="100%" height="{self.high}"'
-        if self.wide is not None:
-            size = f'viewBox="0 0 {self.wide} {self.high}" width="{self.wide}" height="{self.high}"'
-        return svg(name, self.title, self.said, size, self.inside)
+        """Return the drawing as an element of a page, under a name that no other drawing of the page has."""
+        size = f'width="100%" height="{self.height}"'
+        if self.width is not None:
+            size = f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}"'
+        return svg(name, self.title, self.description, size, self.inside)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its label, its value, and the interval around it where there is one.
+    """One bar: its label, its value, and the interval of the value, or None.
 
-    A value that was cut to the largest there can be says less than the low end of its interval, which then stands
-    for it.
+    A value that was cut to the end of its range says less than the low end of its interval, which stands in its place.
     """
 
     label: str
     value: float
     low: float | None = None
     high: float | None = None
-    cut: bool = False
+    is_cut: bool = False
 
     def number(self, unit: Unit, digits: int) -> str:
-        """Return the number that stands beside the bar."""
-        if self.cut and self.low is not None:
+        """Return the number beside the bar."""
+        if self.is_cut and self.low is not None:
             low, floor = self.low, math.floor
-            return f"≥ {percent_end(low, digits, floor) if unit == 'share' else counts_end(low, floor)}"
-        return _text(self.value, unit, digits)
+            return f"≥ {percent_end(low, digits, floor) if unit == 'share' else count_end_text(low, floor)}"
+        return _value_text(self.value, unit, digits)
 
 
-def bars(
+def draw_bars(
     rows: Sequence[Bar],
     *,
     title: str,
     unit: Unit = "share",
-    most: float | None = None,
-    marked: bool = True,
-    least: int = BROAD,
+    scale_end: float | None = None,
+    with_scale: bool = True,
+    min_width: int = PAGE_BARS_WIDTH,
 ) -> Drawing:
     """Return horizontal bars with whiskers for their intervals, the first row on top.
 
     Parameters
     ----------
     rows
-        The bars. Nothing is drawn below 0: a whisker that goes there is cut, and has no cap on that side.
+        The bars. Nothing is drawn below 0: a whisker that goes below is cut, and has no cap on that side.
     title
-        What the chart shows, for those who do not see it.
+        The title of the chart, for screen readers.
     unit
         ``"share"`` for fractions, shown in percent, ``"count"`` for numbers.
-    most
-        What the scale must reach, for several charts that are to be compared; by default what these rows need.
-    marked
-        Whether the numbers of the scale stand on top; a chart that continues another goes without.
-    least
-        How wide it will be at least, in pixels: labels are cut to what fits there, and numbers stand behind them.
+    scale_end
+        The value that the scale must reach, for charts that are compared; by default the largest of the rows.
+    with_scale
+        Whether the numbers of the scale stand on top; a continued chart has none.
+    min_width
+        The least width of the chart in pixels: labels are cut to the room that they have there.
 
     Examples
     --------
-    >>> chart = bars([Bar("tea", 0.5, 0.45, 0.55)], title="Supports")
-    >>> chart.high, "45.0" in chart.inline("supports")
+    >>> chart = draw_bars([Bar("tea", 0.5, 0.45, 0.55)], title="Supports")
+    >>> chart.height, "45.0" in chart.inline("supports")
     (50, True)
     """
-    marks = ticks(0.0, reach(rows) if most is None else most, 1.0 if unit == "count" else 0.0)
+    marks = ticks(0.0, reach(rows) if scale_end is None else scale_end, 1.0 if unit == "count" else 0.0)
     end = marks[-1]
-    top = _HEAD if marked else 0
-    height = top + _ROW * len(rows)
+    top = _SCALE_HEIGHT if with_scale else 0
+    height = top + _ROW_HEIGHT * len(rows)
     digits = digits_of(marks) + 1
-    parts = [_axis(marks, end, height, unit if marked else None)]
-    parts += [_row(row, top + _ROW * place, end, unit, digits, least) for place, row in enumerate(rows)]
-    said = f"Horizontal bars, from 0 to {_text(end, unit, digits)}. " + "; ".join(
-        f"{row.label}: {_told(row, unit, digits)}" for row in rows
+    parts = [_axis(marks, end, height, unit if with_scale else None)]
+    parts += [_row(row, top + _ROW_HEIGHT * index, end, unit, digits, min_width) for index, row in enumerate(rows)]
+    description = f"Horizontal bars, from 0 to {_value_text(end, unit, digits)}. " + "; ".join(
+        f"{row.label}: {_bar_text(row, unit, digits)}" for row in rows
     )
-    return Drawing(title=title, said=said, inside="".join(parts), high=height)
+    return Drawing(title=title, description=description, inside="".join(parts), height=height)
 
 
 def reach(rows: Sequence[Bar]) -> float:
@@ -132,7 +134,7 @@ def reach(rows: Sequence[Bar]) -> float:
 
 
 def ticks(low: float, high: float, least_step: float = 0.0) -> tuple[float, ...]:
-    """Return a handful of round numbers that span low to high.
+    """Return about five round numbers that span low to high.
 
     Examples
     --------
@@ -143,71 +145,74 @@ def ticks(low: float, high: float, least_step: float = 0.0) -> tuple[float, ...]
         return (0.0, 1.0)
     rough = max((high - low) / _TICKS, least_step)
     size = 10.0 ** math.floor(math.log10(rough))
+    # The small factors keep a step of 0.1 + 0.2 from counting as larger than 0.3.
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * (1 - 1e-9))
-    first = math.floor(low / step + 1e-9)
-    last = max(first + 1, math.ceil(high / step - 1e-9))
-    return tuple(float(f"{step * place:.12g}") for place in range(first, last + 1))
+    start = math.floor(low / step + 1e-9)
+    stop = max(start + 1, math.ceil(high / step - 1e-9))
+    return tuple(float(f"{step * place:.12g}") for place in range(start, stop + 1))
 
 
 def share(part: float) -> str:
-    """Return a small bar for a part of a whole; the number belongs beside it."""
-    wide = _place(part, 1)
+    """Return a small bar for a share from 0 to 1; the number belongs beside it."""
     return (
         '<svg width="120" height="10" aria-hidden="true" focusable="false">'
-        f'<rect width="100%" height="10" fill="{PALE}"/><rect width="{wide}" height="10" fill="{FULL}"/></svg>'
+        f'<rect width="100%" height="10" fill="{PALE}"/>'
+        f'<rect width="{_place(part, 1)}" height="10" fill="{FULL}"/></svg>'
     )
 
 
-def svg(name: str, title: str, said: str, size: str, inside: str) -> str:
+def svg(name: str, title: str, description: str, size: str, inside: str) -> str:
     """Return an SVG element with a title and a description for screen readers."""
-    known = escape(name)
+    identifier = escape(name)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="{known}-title {known}-said" '
-        f'font-family="{FONT}" font-size="12" fill="{INK}">'
-        f'<title id="{known}-title">{escape(title)}</title><desc id="{known}-said">{escape(said)}</desc>{inside}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
+        f'aria-labelledby="{identifier}-title {identifier}-said" '
+        f'font-family="{FONT}" font-size="12" fill="{INK}"><title id="{identifier}-title">{escape(title)}</title>'
+        f'<desc id="{identifier}-said">{escape(description)}</desc>{inside}</svg>'
     )
 
 
 def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) -> str:
+    """Return the lines of a scale, with their numbers where a unit is given."""
     parts = []
     for mark in marks:
-        at = _place(mark, end)
-        begins = _HEAD - 4 if unit else 0
-        parts.append(f'<line x1="{at}" x2="{at}" y1="{begins}" y2="{height}" stroke="{RULE}"/>')
+        x = _place(mark, end)
+        begins = _SCALE_HEIGHT - 4 if unit else 0
+        parts.append(f'<line x1="{x}" x2="{x}" y1="{begins}" y2="{height}" stroke="{RULE}"/>')
         if unit:
             # The numbers at the two ends stay inside the picture.
             anchor = "start" if mark == 0 else "end" if mark == end else "middle"
-            text = _text(mark, unit, digits_of(marks))
-            parts.append(f'<text x="{at}" y="12" text-anchor="{anchor}" fill="{QUIET}" font-size="11">{text}</text>')
+            text = _value_text(mark, unit, digits_of(marks))
+            parts.append(f'<text x="{x}" y="12" text-anchor="{anchor}" fill="{QUIET}" font-size="11">{text}</text>')
     return "".join(parts)
 
 
-def _fitted(label: str, room: float) -> str:
-    """Return a label cut to what fits into so many pixels, with a sign that it was cut."""
-    if wide_of(label) <= room:
+def _fit_label(label: str, room: float) -> str:
+    """Return a label cut to a width in pixels, with an ellipsis at a cut."""
+    if text_width(label) <= room:
         return label
-    left, kept = room - wide_of("…"), []
+    width, shown_letters = text_width("…"), []
     for letter in label:
-        left -= wide_of(letter)
-        if left < 0:
+        width += text_width(letter)
+        if width > room:
             break
-        kept.append(letter)
-    return "".join(kept).rstrip() + "…"
+        shown_letters.append(letter)
+    return "".join(shown_letters).rstrip() + "…"
 
 
-def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, least: int) -> str:
+def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, min_width: int) -> str:
+    """Return a bar with its label, its whiskers and its number."""
     middle = top + 22
-    bounds = None if row.low is None or row.high is None or math.isnan(row.low + row.high) else (row.low, row.high)
     parts = [
-        f"<g><title>{escape(row.label)}: {_told(row, unit, digits)}</title>",
-        # The inner picture cuts what is longer than it was taken for before it runs into the number.
-        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {HALO}>'
-        f"{escape(_fitted(row.label, _NAMED * least))}</text></svg>",
+        f"<g><title>{escape(row.label)}: {_bar_text(row, unit, digits)}</title>",
+        # The inner picture cuts a label that is longer than estimated before it runs into the number.
+        f'<svg width="84%" height="{_ROW_HEIGHT}" y="{top}"><text y="14" {HALO}>'
+        f"{escape(_fit_label(row.label, _LABEL_SHARE * min_width))}</text></svg>",
         f'<rect y="{middle - 4}" width="{_place(row.value, end)}" height="8" fill="{FULL}"/>',
     ]
-    if bounds is not None:
-        parts.append(_whiskers(bounds, end, middle))
-    # Beside its bar, or behind the whisker, a number would stand at a place of the scale that is another number's.
+    if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
+        parts.append(_whiskers((row.low, row.high), end, middle))
+    # At the right edge: beside its bar a number would stand at a wrong place of the scale.
     number = f'<text x="100%" y="{top + 14}" text-anchor="end" font-size="11" {HALO}>{row.number(unit, digits)}</text>'
     return "".join(parts) + f"{number}</g>"
 
@@ -215,31 +220,90 @@ def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, least: int) ->
 def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
     low, high = (_place(bound, end) for bound in bounds)
     caps = "".join(
-        f'<line x1="{at}" x2="{at}" y1="{middle - 4}" y2="{middle + 4}"/>'
-        for at, bound in zip((low, high), bounds, strict=True)
+        f'<line x1="{x}" x2="{x}" y1="{middle - 4}" y2="{middle + 4}"/>'
+        for x, bound in zip((low, high), bounds, strict=True)
         if 0 <= bound <= end
     )
     line = f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>'
     return f'<g stroke="{INK}" stroke-width="1.5">{line}{caps}</g>'
 
 
-def _told(row: Bar, unit: Unit, digits: int) -> str:
+def _bar_text(row: Bar, unit: Unit, digits: int) -> str:
+    """Return the value of a bar and its interval in words."""
     text = row.number(unit, digits)
     if row.low is None or row.high is None:
         return text
-    return f"{text} (from {_text(max(row.low, 0), unit, digits)} to {_text(max(row.high, 0), unit, digits)})"
+    low, high = (_value_text(max(end, 0), unit, digits) for end in (row.low, row.high))
+    return f"{text} (from {low} to {high})"
 
 
 def _place(value: float, end: float) -> str:
-    """Return a horizontal place, kept inside the picture."""
+    """Return a horizontal place as a percentage, kept inside the picture."""
     part = value / end if math.isfinite(value) else 0.0
     return f"{100 * min(max(part, 0.0), 1.0):.2f}%"
 
 
-def _text(value: float, unit: Unit, digits: int) -> str:
-    return percent(value, digits) if unit == "share" else whole(value)
+def _value_text(value: float, unit: Unit, digits: int) -> str:
+    return percent(value, digits) if unit == "share" else count_text(value)
 
 
 def digits_of(marks: Sequence[float]) -> int:
-    """Return how many decimals of a percentage the marks of this scale have."""
+    """Return the number of decimals of a percentage that the marks of a scale need."""
     return max(0, -math.floor(math.log10(100 * marks[1]) + 1e-9))
+
+
+_EDGE, _GAP, _LINE_HEIGHT = 20, 16, 17  # pixels: around a picture, between two drawings, of a line of its notes
+
+
+def mount_drawings(drawings: Sequence[Drawing], *, heading: str, notes: Sequence[str] = ()) -> Picture:
+    """Return drawings in a column as one picture that stands by itself, with its promise.
+
+    A picture travels alone, so it carries its guarantee, and whether it is simulated or not private.
+
+    Parameters
+    ----------
+    drawings
+        The drawings; at least one. The picture is as wide as the widest.
+    heading, notes
+        The line above, and smaller lines below it, as text.
+
+    Examples
+    --------
+    >>> mount_drawings([draw_bars([Bar("tea", 0.5)], title="Supports")], heading="Tea").svg.count("<svg")
+    3
+    """
+    parts = [f'<text x="{_EDGE}" y="34" font-size="16" font-weight="600">{escape(clean(heading, 90))}</text>']
+    y = 42
+    width = max([PAGE_WIDTH, *(drawing.width for drawing in drawings if drawing.width is not None)])
+    for note in notes:
+        for line in _wrap_text(clean(note, 600), width):
+            y += _LINE_HEIGHT
+            parts.append(f'<text x="{_EDGE}" y="{y}" fill="{QUIET}">{escape(line)}</text>')
+    y += _GAP
+    for drawing in drawings:
+        view = "" if drawing.width is None else f' viewBox="0 0 {drawing.width} {drawing.height}"'
+        size = f'width="{drawing.width or width}" height="{drawing.height}"{view}'
+        parts.append(f'<svg x="{_EDGE}" y="{y}" {size}>{drawing.inside}</svg>')
+        y += drawing.height + _GAP
+    full_width, height = width + 2 * _EDGE, y + 4
+    title = ". ".join([heading, *notes, *(drawing.title for drawing in drawings)])
+    description = " ".join(drawing.description for drawing in drawings)
+    return Picture(
+        drawings[0].title,
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_width} {height}" width="{full_width}" '
+        f'height="{height}" role="img" font-family="{FONT}" font-size="12" fill="{INK}"><title>{escape(title)}</title>'
+        f"<desc>{escape(description)}</desc><style>{night()}</style>"
+        f'<rect width="100%" height="100%" rx="10" fill="{PAPER}"/>{"".join(parts)}</svg>',
+    )
+
+
+def _wrap_text(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most a width in pixels."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if text_width(longer) > width and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

@@ -1,4 +1,4 @@
-"""The page of a comparison of mechanisms, and the pictures of it: what to take, and what each of them gives."""
+"""The page and the pictures of a comparison of mechanisms: the recommended mechanism, and the results of each."""
 
 from __future__ import annotations
 
@@ -9,120 +9,138 @@ from html import escape
 from .. import __version__
 from ..errors import MisuseError
 from ..results import Advice, Comparison, Picture, RunSpread, Trials, seconds_text, shown
-from ._charts import Bar, Drawing, Unit, bars, reach
+from ._charts import Bar, Drawing, Unit, draw_bars, mount_drawings, reach
 from ._frame import Section, document, figure
-from ._mount import mounted
-from ._tables import TableColumn, described, table
-from ._text import clean, percent, whole
+from ._tables import TableColumn, render_facts, table
+from ._text import clean, count_text, percent
 
-_TITLE = "Which mechanism for these data"
-_MADE_UP = "Which mechanism for such data"
-_LABEL = 60
-_KINDS: dict[str, tuple[str, str, Unit, Callable[[Trials], RunSpread | None]]] = {
-    "found": ("found", "Share of the true patterns that each finds", "share", lambda row: row.found),
-    "counts": ("error", "How far counts are off, in percent of the true ones", "share", lambda row: row.error),
-    "intervals": ("margin", "Half of a typical 95 % interval", "count", lambda row: row.margin),
+_LABEL_COLUMNS = 60
+# The pictures by name: a title, the unit of the bars, and the spread that a bar shows.
+_KINDS: dict[str, tuple[str, Unit, Callable[[Trials], RunSpread | None]]] = {
+    "found": ("Share of the true patterns that each finds", "share", lambda row: row.found),
+    "counts": ("How far counts are off, in percent of the true ones", "share", lambda row: row.error),
+    "intervals": ("Half of a typical 95 % interval", "count", lambda row: row.margin),
 }
+_TEST_NOTE = (
+    "auto is recommended unless another mechanism is better beyond doubt. Each is tested at each epsilon: whether it "
+    "finds over 2 of 100 patterns more than auto, and whether the error of auto's counts is over 1.2 times its own. "
+    "The test is a sign-flip test over paired runs, and Holm's method allows for all tests at an epsilon. Where nobody "
+    "is better, somebody is called so in 5 of 100 comparisons at most."
+)
+_DATA_NOTES = [
+    "A release keeps its promise for a question that was fixed before the data were looked at. Whoever picks a "
+    "mechanism or an epsilon by this page has looked. What is picked then tells a little about the data, and no ledger "
+    "has that on its account.",
+    "Three ways cost nothing. Leave the choice to auto, which pays for what it measures. Compare on data of other "
+    "people, such as published ones. Or compare without data, on a crowd that is made up from public numbers.",
+]
+_CROWD_NOTES = [
+    "In the made-up crowd items have nothing to do with each other. On real data patterns of several items tend to be "
+    "easier to find, and a mechanism that chooses by them may choose otherwise."
+]
 
 
-def comparison_picture(found: Comparison, kind: str) -> Picture:
-    """Return what each mechanism gives as bars, all epsilons below each other."""
+def comparison_picture(comparison: Comparison, kind: str) -> Picture:
+    """Return the results of each mechanism as bars, one epsilon below the next."""
     if kind not in _KINDS:
         raise MisuseError(f"A comparison is drawn as {' or '.join(map(repr, _KINDS))}; {kind!r} was given.")
-    rows = [bar for one in found.advice for bar in _bars(found.at(one.epsilon), one, kind, told=True)]
-    advice = [one.lines()[0] for one in found.advice]
-    return mounted([_drawn(rows, kind)], heading=found.headline, notes=[found.warning, *advice])
-
-
-def comparison_page(found: Comparison, title: str | None = None) -> str:
-    """Return the page of a comparison."""
-    parts = [
-        Section("take", "What to take", _taken(found)),
-        Section("found", "What each finds", _charts(found, "found")),
-        Section("counts", "How far counts are off", _charts(found, "counts")),
-        Section("numbers", "All numbers", _tables(found)),
-        Section("others", "Who does not answer", described({name: str(why) for name, why in found.refused.items()})),
-        Section("means", "What this page is", _means(found)),
+    rows = [
+        bar
+        for advice in comparison.advice
+        for bar in _bars_of(comparison.at(advice.epsilon), advice, kind, with_epsilon=True)
     ]
+    notes = [comparison.warning, *(advice.lines()[0] for advice in comparison.advice)]
+    return mount_drawings([_draw_kind(rows, kind)], heading=comparison.headline, notes=notes)
+
+
+def comparison_page(comparison: Comparison, title: str | None = None) -> str:
+    """Return the page of a comparison."""
+    refused = {name: str(reason) for name, reason in comparison.refused.items()}
     return document(
-        parts,
-        title=title or (_MADE_UP if found.private else _TITLE),
-        lead=f"{escape(found.headline)}.",
+        [
+            Section("take", "What to take", _render_advice(comparison)),
+            Section("found", "What each finds", _render_charts(comparison, "found")),
+            Section("counts", "How far counts are off", _render_charts(comparison, "counts")),
+            Section("numbers", "All numbers", _render_tables(comparison)),
+            Section("others", "Who does not answer", render_facts(refused)),
+            Section("means", "What this page is", _render_method(comparison)),
+        ],
+        title=title or f"Which mechanism for {'such' if comparison.private else 'these'} data",
+        lead=f"{escape(comparison.headline)}.",
         figures={
-            "Mechanisms": whole(len({row.mechanism for row in found})),
-            "Runs each": whole(found.runs),
-            "Patterns wanted": whole(found.truth["wanted"]),
-            "Count of the last": whole(found.truth["last"]),
+            "Mechanisms": count_text(len({row.mechanism for row in comparison})),
+            "Runs each": count_text(comparison.runs),
+            "Patterns wanted": count_text(comparison.truth["wanted"]),
+            "Count of the last": count_text(comparison.truth["last"]),
         },
-        standing=found.standing,
+        status=comparison.standing,
         version=__version__,
     )
 
 
-def _bars(rows: Sequence[Trials], advice: Advice, kind: str, *, told: bool = False) -> list[Bar]:
+def _bars_of(rows: Sequence[Trials], advice: Advice, kind: str, *, with_epsilon: bool = False) -> list[Bar]:
     """Return a bar for each mechanism, with its spread over runs as whiskers."""
-    found = []
+    bars = []
     for row in rows:
-        spread = _KINDS[kind][3](row)
-        label = f"{row.name}, epsilon {shown(row.epsilon)}" if told else row.name
+        spread = _KINDS[kind][2](row)
+        label = f"{row.name}, epsilon {shown(row.epsilon)}" if with_epsilon else row.name
         label += " · recommended" if row.mechanism == advice.recommended else ""
         if spread is not None:
             low, high = max(0.0, spread.mean - spread.deviation), spread.mean + spread.deviation
-            found.append(Bar(clean(label, _LABEL), spread.mean, low, min(1.0, high) if kind == "found" else high))
-    return found
+            high = min(1.0, high) if kind == "found" else high
+            bars.append(Bar(clean(label, _LABEL_COLUMNS), spread.mean, low, high))
+    return bars
 
 
-def _drawn(rows: Sequence[Bar], kind: str) -> Drawing:
-    _, title, unit, _ = _KINDS[kind]
-    # Who is off by more than all there is would make all others too small to be told apart: such bars are cut.
-    most = 1.0 if kind == "found" else min(1.0, reach(rows)) if kind == "counts" else None
-    return bars(rows, title=title, unit=unit, most=most)
+def _draw_kind(rows: Sequence[Bar], kind: str) -> Drawing:
+    title, unit, _ = _KINDS[kind]
+    # Bars over 100 % are cut: one mechanism far off would make all other bars too short to compare.
+    scale_end = 1.0 if kind == "found" else min(1.0, reach(rows)) if kind == "counts" else None
+    return draw_bars(rows, title=title, unit=unit, scale_end=scale_end)
 
 
-def _taken(found: Comparison) -> str:
-    """Say what to take at each epsilon, and that this is not private."""
-    told = "".join(f"<li>{_advised(one)}</li>" for one in found.advice)
-    first, _, rest = found.warning.partition(". ")
-    warned = f"<p><strong>{escape(first)}.</strong> {escape(rest)}</p>"
-    return f'<ul class="findings">{told}</ul>\n{warned}\n'
+def _render_advice(comparison: Comparison) -> str:
+    """Return the recommendation at each epsilon, and the warning that the comparison is not private."""
+    items = ""
+    for advice in comparison.advice:
+        headline, *details = (escape(clean(line, 400)) for line in advice.lines())
+        items += f"<li><strong>{headline}</strong> {' '.join(details)}</li>"
+    mark, _, warning = comparison.warning.partition(". ")
+    return f'<ul class="findings">{items}</ul>\n<p><strong>{escape(mark)}.</strong> {escape(warning)}</p>\n'
 
 
-def _advised(one: Advice) -> str:
-    first, *rest = (escape(clean(line, 400)) for line in one.lines())
-    return f"<strong>{first}</strong> {' '.join(rest)}"
+def _render_charts(comparison: Comparison, kind: str) -> str:
+    """Return a bar chart for each epsilon."""
+    charts = ""
+    for number, advice in enumerate(comparison.advice):
+        drawing = _draw_kind(_bars_of(comparison.at(advice.epsilon), advice, kind), kind)
+        charts += f"<h3>Epsilon {escape(shown(advice.epsilon))}</h3>\n{figure(drawing, f'{kind}-{number}')}"
+    text = "The line across the end of a bar is the spread over runs: one standard deviation to either side."
+    if kind == "counts" and any(row.error.mean > 1 for row in comparison):
+        text += " A bar that ends at 100 % may stand for more; the number beside it is whole."
+    return f'<p class="quiet before">{_KINDS[kind][0]}. {text}</p>\n{charts}'
 
 
-def _charts(found: Comparison, kind: str) -> str:
-    parts: list[str] = []
-    for one in found.advice:
-        drawn = _drawn(_bars(found.at(one.epsilon), one, kind), kind)
-        parts.append(f"<h3>Epsilon {escape(shown(one.epsilon))}</h3>\n{figure(drawn, f'{kind}-{len(parts)}')}")
-    said = "The line across the end of a bar is the spread over runs: one standard deviation to either side."
-    if kind == "counts" and any(row.error.mean > 1 for row in found):
-        said += " A bar that ends at 100 % may stand for more; the number beside it is whole."
-    return f'<p class="quiet before">{_KINDS[kind][1]}. {said}</p>\n{"".join(parts)}'
-
-
-def _tables(found: Comparison) -> str:
-    parts = []
-    for one in found.advice:
-        rows = found.at(one.epsilon)
-        heads = [escape(clean(row.name, _LABEL)) for row in rows]
+def _render_tables(comparison: Comparison) -> str:
+    """Return a table for each epsilon."""
+    tables = ""
+    for advice in comparison.advice:
+        rows = comparison.at(advice.epsilon)
+        heads = [escape(clean(row.name, _LABEL_COLUMNS)) for row in rows]
         columns = [
-            _column("Found", [row.found for row in rows], percent),
-            _column("Off by", [row.error for row in rows], lambda value: percent(value, 2)),
-            _column("Hold", [row.held for row in rows], percent),
-            _column("Interval ±", [row.margin for row in rows], whole),
-            _column("Seconds", [row.seconds for row in rows], seconds_text),
+            _spread_column("Found", [row.found for row in rows], percent),
+            _spread_column("Off by", [row.error for row in rows], lambda value: percent(value, 2)),
+            _spread_column("Hold", [row.held for row in rows], percent),
+            _spread_column("Interval ±", [row.margin for row in rows], count_text),
+            _spread_column("Seconds", [row.seconds for row in rows], seconds_text),
         ]
-        spread = '<span class="broad"> After ±, the deviation from run to run.</span>'
-        said = f"At epsilon {escape(shown(one.epsilon))}.{spread}"
-        parts.append(table("Mechanism", heads, columns, said))
-    return "".join(parts)
+        remark = '<span class="broad"> After ±, the deviation from run to run.</span>'
+        tables += table("Mechanism", heads, columns, f"At epsilon {escape(shown(advice.epsilon))}.{remark}")
+    return tables
 
 
-def _column(name: str, spreads: Sequence[RunSpread | None], text: Callable[[float], str]) -> TableColumn:
-    """Return means, each with its spread where there is room for it."""
+def _spread_column(name: str, spreads: Sequence[RunSpread | None], text: Callable[[float], str]) -> TableColumn:
+    """Return a column of means, each with its spread where the page is wide enough."""
     values = [math.nan if spread is None else spread.mean for spread in spreads]
     texts = [
         "–" if spread is None else f'{text(spread.mean)}<span class="broad"> ± {text(spread.deviation)}</span>'
@@ -131,31 +149,11 @@ def _column(name: str, spreads: Sequence[RunSpread | None], text: Callable[[floa
     return TableColumn(name, texts, values)
 
 
-def _means(found: Comparison) -> str:
-    """Say how it was done, and what choosing by it means."""
-    told = [*found.notes, _TESTED]
-    told += [_MADE_UP_MEANS] if found.private else _CHOOSING
-    asked = {
+def _render_method(comparison: Comparison) -> str:
+    """Return the question, the method of the comparison, and the privacy cost of a choice by it."""
+    notes = [*comparison.notes, _TEST_NOTE, *(_CROWD_NOTES if comparison.private else _DATA_NOTES)]
+    question = {
         name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        for name, value in found.asked.items()
+        for name, value in comparison.asked.items()
     }
-    return described(asked) + "".join(f"<p>{escape(clean(note, 900))}</p>\n" for note in told)
-
-
-_TESTED = (
-    "auto is recommended unless another mechanism is better beyond doubt. Each is tested at each epsilon: whether it "
-    "finds over 2 of 100 patterns more than auto, and whether the error of auto's counts is over 1.2 times its own. "
-    "The test is a sign-flip test over paired runs, and Holm's method allows for all tests at an epsilon. Where nobody "
-    "is better, somebody is called so in 5 of 100 comparisons at most."
-)
-_CHOOSING = [
-    "A release keeps its promise for a question that was fixed before the data were looked at. Whoever picks a "
-    "mechanism or an epsilon by this page has looked. What is picked then tells a little about the data, and no ledger "
-    "has that on its account.",
-    "Three ways cost nothing. Leave the choice to auto, which pays for what it measures. Compare on data of other "
-    "people, such as published ones. Or compare without data, on a crowd that is made up from public numbers.",
-]
-_MADE_UP_MEANS = (
-    "In the made-up crowd items have nothing to do with each other. On real data patterns of several items tend to be "
-    "easier to find, and a mechanism that chooses by them may choose otherwise."
-)
+    return render_facts(question) + "".join(f"<p>{escape(clean(note, 900))}</p>\n" for note in notes)

@@ -1,6 +1,6 @@
-"""What a report tells, as plain values: made from a result and what travels with it, in memory or from a file alike.
+"""The contents of a report as plain values, made from a result and its provenance, in memory or from a file.
 
-This room knows nothing of mechanisms, files or ledgers: all it has is what a result says of itself.
+This room knows nothing of mechanisms, files or ledgers: a result states everything that a report says.
 """
 
 from __future__ import annotations
@@ -12,57 +12,72 @@ from typing import Any
 from .. import __version__
 from ..privacy import Guarantee
 from ..results import Patterns, Provenance, Rules
-from ._style import Standing
+from ._style import PageStatus
 
 TITLE = "What people hold together"
-# What makes a relation.
-_HOW = {
+_RELATION_KINDS = {
     "after": "the second item comes after the first, in time",
     "given": "as the data say",
     "together": "both items are in the basket",
 }
-# What the letters of the papers stand for, in people.
-_FACTS = {
+# The Greek letters of the papers, in people.
+_FACT_NAMES = {
     "gamma": "People by which a pattern may fall short of the true top (gamma)",
     "eta": "People by which a count may be off (eta)",
+}
+# The parts of a question in words: a heading, and a template of the rendered value, the plain value and the unit.
+_QUESTION_TEXTS = {
+    "top": ("Patterns", "the {text} most frequent"),
+    "min_support": ("Patterns", "held by at least {value} of the {unit}"),
+    "min_count": ("Patterns", "held by at least {text} {unit}"),
+    "itemsets": ("Patterns", "{text} that were named"),
+    "relations": ("Relations", "the {text} that most people have"),
+    "among": ("Among", "the {text} most frequent items"),
+    "how": ("A relation", "{text}"),
+    "lengths": ("Items in a pattern", "{text}"),
+    "least": ("Items in a pattern, at least", "{text}"),
+    "segment": ("Segment", "{value}"),
+    "hierarchy": ("Hierarchy", "{text} items, some of which stand above others"),
+    "contains": ("Every pattern has", "{text}"),
+    "excludes": ("No pattern has", "{text}"),
+    "items": ("Items to choose from", "{text}"),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContents:
-    """What a report tells.
+    """The contents of a report.
 
     Parameters
     ----------
     title
-        What it is about, in one line.
+        The title, in one line.
     patterns, rules
-        The patterns, with intervals, without counts, or exact; and rules or relations, where these are what was found.
-        One of the two is there.
+        The patterns, with intervals, without counts, or exact; or the rules or relations of the result. One is None.
     guarantee
-        What is promised about them; None where they are exact.
-    asked
-        The question in plain words, by name.
+        The guarantee of the result; None for an exact result.
+    question
+        The question in words, by the name of its parts.
     mechanism, summary, settings, citations
-        The name of the mechanism, what it does, the settings it ran with, and the publications it comes from.
+        The name of the mechanism, one sentence on it, its settings, and the publications that it comes from.
     facts, notes
-        What was released beside the patterns, and sentences for the reader.
+        Numbers released beside the patterns, and sentences for the reader.
     simulated
-        Whether the noise came from a seed, so that nothing was promised to anyone.
-    when, version
-        The day, and the version of this package.
-    up
-        Where the page of all segments is, and what it is called.
-    reports, asked_in
-        Of devices: how many rounds a person answers at most, 0 where that is not known, and how many people were asked
-        in each round.
+        Whether the noise came from a seed, so that no guarantee holds.
+    date, version
+        The day of the release, and the version of this package.
+    parent
+        The address of the page of all segments, and its title.
+    reports, people_by_round
+        Of a local protocol: the largest number of rounds that a person answers, 0 for unknown, and the number
+        of people asked in each round.
     """
 
     title: str
     patterns: Patterns | None
     guarantee: Guarantee | None
     rules: Rules | None = None
-    asked: Mapping[str, str]
+    question: Mapping[str, str]
     mechanism: str
     summary: str
     settings: Mapping[str, str]
@@ -70,24 +85,24 @@ class ReportContents:
     facts: Mapping[str, str]
     notes: Sequence[str]
     simulated: bool
-    when: str
+    date: str
     version: str
-    up: tuple[str, str] | None = None
+    parent: tuple[str, str] | None = None
     reports: int = 0
-    asked_in: Mapping[str, int] = field(default_factory=dict)
+    people_by_round: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def standing(self) -> Standing:
-        """What the page may be taken for."""
+    def status(self) -> PageStatus:
+        """Return the status that the page states."""
         return "simulated" if self.simulated else "exact" if self.guarantee is None else "private"
 
     @property
     def result(self) -> Patterns | Rules:
-        """What was found."""
-        found = self.patterns if self.patterns is not None else self.rules
-        if found is None:
+        """Return the patterns, or the rules."""
+        result = self.patterns if self.patterns is not None else self.rules
+        if result is None:
             raise AssertionError("a report tells of patterns or of rules")
-        return found
+        return result
 
 
 def contents_of(
@@ -96,107 +111,79 @@ def contents_of(
     *,
     summary: str = "",
     citations: Sequence[str] = (),
-    up: tuple[str, str] | None = None,
+    parent: tuple[str, str] | None = None,
 ) -> ReportContents:
-    """Return what a report tells of a result, from what travels with it.
+    """Return the contents of the report of a result.
 
     Parameters
     ----------
     result
-        Patterns, rules or relations, exact or private, as they were made or as a file has them.
+        Patterns, rules or relations, exact or private, from memory or from a file.
     title
-        What the page is about.
+        The title of the page; None for a general one.
     summary, citations
-        What the mechanism does and what to cite, where the result does not say so itself.
-    up
-        Where the page of all segments is, and what it is called.
+        One sentence on the mechanism and its publications, where the result does not state them.
+    parent
+        The address of the page of all segments, and its title.
     """
     provenance = result.provenance or Provenance()
-    promised, chosen = provenance.guarantee, provenance.chosen_mechanism
-    # An exact result has no order that says anything: the largest counts come first.
-    if isinstance(result, Patterns) and promised is None and result.counted:
+    guarantee, chosen_mechanism = provenance.guarantee, provenance.chosen_mechanism
+    # The order of an exact result means nothing: the largest counts come first.
+    if isinstance(result, Patterns) and guarantee is None and result.counted:
         result = result.sort()
+    question = {str(name): value for name, value in (provenance.question or {}).items()}
+    if isinstance(result, Rules) and result.how is not None:
+        question = {"how": result.how} | question
     return ReportContents(
         title=TITLE if title is None else title,
         patterns=result if isinstance(result, Patterns) else None,
         rules=None if isinstance(result, Patterns) else result,
-        guarantee=None if promised is None else Guarantee.from_dict(promised.to_dict()),
-        asked=_made_of(result)
-        | dict(_put(str(word), value, result.unit) for word, value in (provenance.question or {}).items()),
-        mechanism=f"{provenance.method}, which chose {chosen}" if chosen else provenance.method,
+        guarantee=None if guarantee is None else Guarantee.from_dict(guarantee.to_dict()),
+        question=dict(_question_text(name, value, result.unit) for name, value in question.items()),
+        mechanism=f"{provenance.method}, which chose {chosen_mechanism}" if chosen_mechanism else provenance.method,
         summary=summary,
-        settings={word.replace("_", " "): _shown(value) for word, value in (provenance.settings or {}).items()},
+        settings={name.replace("_", " "): _value_text(value) for name, value in (provenance.settings or {}).items()},
         citations=provenance.citations or tuple(citations),
         facts={
-            _FACTS.get(word, word[:1].upper() + word[1:]): _shown(value)
-            for word, value in (provenance.facts or {}).items()
+            _FACT_NAMES.get(name, name[:1].upper() + name[1:]): _value_text(value)
+            for name, value in (provenance.facts or {}).items()
         },
-        notes=(*(provenance.notes or ()), *_scored(provenance.scores or {})),
+        notes=(*(provenance.notes or ()), *_score_notes(provenance.scores or {})),
         simulated=provenance.simulated,
-        when=provenance.date or "",
+        date=provenance.date or "",
         version=__version__,
-        up=up,
+        parent=parent,
         reports=provenance.reports or 0,
-        asked_in=asked_in(provenance),
+        people_by_round=people_by_round(provenance),
     )
 
 
-def asked_in(provenance: Provenance) -> dict[str, int]:
-    """Return how many people were asked in each round, of what devices answered."""
-    return {str(one.get("name")): _number(one.get("people")) for one in provenance.rounds or ()}
+def people_by_round(provenance: Provenance) -> dict[str, int]:
+    """Return the number of people asked in each round of a local protocol, by the name of the round."""
+    rounds = ((str(entry.get("name")), entry.get("people")) for entry in provenance.rounds or ())
+    # A file may hold anything: a number of people that is none counts as unknown, 0.
+    return {name: people if isinstance(people, int) and people >= 0 else 0 for name, people in rounds}
 
 
-def _made_of(result: Patterns | Rules) -> dict[str, str]:
-    """Say what makes a relation, of those whose question does not travel with them too."""
-    return {} if isinstance(result, Patterns) or result.how is None else dict([_put("how", result.how, result.unit)])
+def _score_notes(scores: Mapping[str, Any]) -> list[str]:
+    """Return the note on the scores of a simulation against the truth."""
+    numbers = [f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float)]
+    return [f"Against the truth: {'; '.join(numbers)}."] if numbers else []
 
 
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+def _question_text(name: str, value: Any, unit: str) -> tuple[str, str]:
+    """Return the heading and the words of one part of a question."""
+    text = _value_text(value)
+    if name == "how":
+        text = _RELATION_KINDS.get(value, str(value))
+    elif name == "lengths" and isinstance(value, list) and len(value) == 2:
+        text = f"{value[0]} or more" if value[1] is None else f"{value[0]} to {value[1]}"
+    heading, template = _QUESTION_TEXTS.get(name, (name.replace("_", " ").capitalize(), "{text}"))
+    return heading, template.format(text=text, value=value, unit=unit)
 
 
-def _scored(scores: Mapping[str, Any]) -> list[str]:
-    """Say how near a simulation came to the truth."""
-    told = "; ".join(f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float))
-    return [f"Against the truth: {told}."] if told else []
-
-
-def _put(name: str, value: Any, unit: str) -> tuple[str, str]:
-    """Return a part of the question in plain words."""
-    match name:
-        case "top":
-            return "Patterns", f"the {_shown(value)} most frequent"
-        case "min_support":
-            return "Patterns", f"held by at least {value} of the {unit}"
-        case "min_count":
-            return "Patterns", f"held by at least {_shown(value)} {unit}"
-        case "itemsets":
-            return "Patterns", f"{_shown(value)} that were named"
-        case "relations":
-            return "Relations", f"the {_shown(value)} that most people have"
-        case "among":
-            return "Among", f"the {_shown(value)} most frequent items"
-        case "how":
-            return "A relation", _HOW.get(value, str(value))
-        case "lengths":
-            return "Items in a pattern", _lengths(value)
-        case "least":
-            return "Items in a pattern, at least", _shown(value)
-        case "segment":
-            return "Segment", str(value)
-        case "hierarchy":
-            return "Hierarchy", f"{_shown(value)} items, some of which stand above others"
-    plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
-    return plain.get(name, name.replace("_", " ").capitalize()), _shown(value)
-
-
-def _lengths(value: Any) -> str:
-    if not isinstance(value, list) or len(value) != 2:
-        return _shown(value)
-    return f"{value[0]} or more" if value[1] is None else f"{value[0]} to {value[1]}"
-
-
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
+    """Return a value of a question or of settings for a reader."""
     if isinstance(value, bool) or value is None:
         return "yes" if value else "no" if value is False else "not set"
     if isinstance(value, int):
@@ -204,5 +191,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_value_text, value))
     return str(value)

@@ -1,8 +1,7 @@
-"""Rules as points: to the right by support, upwards by confidence, stronger in colour by lift; some have numbers.
+"""Rules as points: to the right by support, upwards by confidence, stronger in colour by lift.
 
-A number is the place of a rule in the order that they have, as in the table of a page. Numbered are those of the first
-ones that do not lie on another one with a number. What the numbers stand for is listed below the picture, so that
-nothing is ever written over something else.
+Some of the first points have a number, the row of the rule in the table of a page. A point too near to a numbered
+point has no number. The rules of the numbers are listed below the picture, so that no text covers another.
 """
 
 from __future__ import annotations
@@ -12,91 +11,104 @@ from collections.abc import Sequence
 from html import escape
 
 from ..results import Rules
-from ._charts import Drawing, digits_of, ticks
-from ._graph import NARROW, WIDE, laid_out, lift_legend, shade_of
+from ._charts import PAGE_WIDTH, PHONE_WIDTH, Drawing, digits_of, ticks
+from ._graph import lay_out_legend, lift_legend, shade_of
 from ._text import decimals, labels_of, percent, plain_itemset
 from .colours import INK, PAPER, QUIET, RULE
 
-POINTS, _NAMED = 400, 8
-_FIRST = 20  # rules that may have a number: a table shows as many at least
-_CLEAR = 21  # between the middles of two points with numbers
-_HIGH, _LEFT, _RIGHT, _TOP, _BELOW = 300, 46, 16, 16, 40
-_COLUMNS, _LONGEST = {WIDE: 90, NARROW: 40}, 120  # of a rule in the list, and of one that is pointed at
+POINTS = 400  # drawn at most. More: a larger page with overlapping points
+_NUMBERED_POINTS = 8  # listed below the picture
+_NUMBERED_ROWS = 20  # rules that may have a number: a table shows as many at least
+_POINT_GAP = 21  # pixels between the middles of two points with numbers
+_BOTTOM, _LEFT_EDGE, _RIGHT_EDGE, _TOP, _SCALE_HEIGHT = 300, 46, 16, 16, 40  # pixels
+_LIST_COLUMNS, _TIP_COLUMNS = {PAGE_WIDTH: 90, PHONE_WIDTH: 40}, 120  # of a rule in the list, and in a tip
 
 
-def scatter(rules: Rules, wide: int = WIDE) -> Drawing:
+def draw_scatter(rules: Rules, width: int = PAGE_WIDTH) -> Drawing:
     """Return the first rules as points; a line through a point is the interval of its confidence."""
-    drawn = rules[:POINTS]
-    supports, confidences, lifts = (drawn.measure(one).tolist() for one in ("support", "confidence", "lift"))
-    across = ticks(0.0, max([support for support in supports if math.isfinite(support)], default=0.0))
-    room = wide - _LEFT - _RIGHT
+    points = rules[:POINTS]
+    supports, confidences, lifts = (points.measure(measure).tolist() for measure in ("support", "confidence", "lift"))
+    marks = ticks(0.0, max([support for support in supports if math.isfinite(support)], default=0.0))
+    room = width - _LEFT_EDGE - _RIGHT_EDGE
 
     def place(support: float, confidence: float) -> tuple[float, float]:
-        x, y = (min(max(part, 0.0), 1.0) if math.isfinite(part) else 0.0 for part in (support / across[-1], confidence))
-        return _LEFT + room * x, _TOP + (_HIGH - _TOP) * (1 - y)
+        x, y = (min(max(part, 0.0), 1.0) if math.isfinite(part) else 0.0 for part in (support / marks[-1], confidence))
+        return _LEFT_EDGE + room * x, _TOP + (_BOTTOM - _TOP) * (1 - y)
 
-    names = names_of(drawn, _LONGEST)
-    told = [
+    names = rule_texts(points, _TIP_COLUMNS)
+    descriptions = [
         f"{name}: support {percent(support, 2)}, confidence {percent(confidence)}, lift {lift:,.{decimals(lift, 2)}f}"
         for name, support, confidence, lift in zip(names, supports, confidences, lifts, strict=True)
     ]
-    places = [place(*both) for both in zip(supports, confidences, strict=True)]
-    numbers = _numbered(places)
-    parts = [_axes(across, room)]
-    # Those with a number are drawn last, so that others do not cover them.
-    for at in sorted(range(len(drawn)), key=lambda at: (at in numbers, -at)):
-        x, y = places[at]
+    places = [place(*values) for values in zip(supports, confidences, strict=True)]
+    numbers = _number_points(places)
+    parts = [_axes(marks, room)]
+    # Points with a number are drawn last, so that no other point covers them.
+    for index in sorted(range(len(points)), key=lambda index: (index in numbers, -index)):
+        x, y = places[index]
         inside = ""
-        if drawn.low is not None and drawn.high is not None:
-            low, high = (place(supports[at], end)[1] for end in (drawn.low[at], drawn.high[at]))
+        if points.low is not None and points.high is not None:
+            low, high = (place(supports[index], end)[1] for end in (points.low[index], points.high[index]))
             inside = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{QUIET}" opacity="0.45"/>'
-        inside += _point(x, y, lifts[at], numbers.get(at))
-        parts.append(f"<g><title>{escape(told[at])}</title>{inside}</g>")
-    legend, rows = laid_out(lift_legend([lift for lift in lifts if not math.isnan(lift)]), wide, _HIGH + _BELOW + 14)
-    top = _HIGH + _BELOW + 20 * rows + 16
-    most = _COLUMNS.get(wide, _COLUMNS[WIDE])
-    shown = names_of(drawn[: max(numbers, default=-1) + 1], most)
-    listed = [f"{number}  {shown[at]}" for at, number in numbers.items()]
-    parts += [legend, *(f'<text x="6" y="{top + 18 * at}">{escape(line)}</text>' for at, line in enumerate(listed))]
+        inside += _point(x, y, lifts[index], numbers.get(index))
+        parts.append(f"<g><title>{escape(descriptions[index])}</title>{inside}</g>")
+    legend, legend_rows = lay_out_legend(
+        lift_legend([lift for lift in lifts if not math.isnan(lift)]), width, _BOTTOM + _SCALE_HEIGHT + 14
+    )
+    top = _BOTTOM + _SCALE_HEIGHT + 20 * legend_rows + 16
+    columns = _LIST_COLUMNS.get(width, _LIST_COLUMNS[PAGE_WIDTH])
+    listed_names = rule_texts(points[: max(numbers, default=-1) + 1], columns)
+    lines = [f"{number}  {listed_names[index]}" for index, number in numbers.items()]
+    parts += [
+        legend,
+        *(f'<text x="6" y="{top + 18 * index}">{escape(line)}</text>' for index, line in enumerate(lines)),
+    ]
     return Drawing(
         title=f"{rules.kind.capitalize()} by support, confidence and lift",
-        said="; ".join(told[:50]),
+        description="; ".join(descriptions[:50]),
         inside="".join(parts),
-        high=top + 18 * len(listed),
-        wide=wide,
+        height=top + 18 * len(lines),
+        width=width,
     )
 
 
-def names_of(rules: Rules, most: int) -> list[str]:
+def rule_texts(rules: Rules, max_columns: int) -> list[str]:
     """Return each rule as one line of text."""
     sides = zip(labels_of(rules.antecedents, rules), labels_of(rules.consequents, rules), strict=True)
-    return [f"{plain_itemset(left, most * 3 // 5)} → {plain_itemset(right, most * 2 // 5)}" for left, right in sides]
+    return [
+        f"{plain_itemset(left_labels, max_columns * 3 // 5)} → {plain_itemset(right_labels, max_columns * 2 // 5)}"
+        for left_labels, right_labels in sides
+    ]
 
 
-def _axes(across: Sequence[float], room: float) -> str:
+def _axes(marks: Sequence[float], room: float) -> str:
     parts = []
     for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = _TOP + (_HIGH - _TOP) * (1 - mark)
-        parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + room:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{RULE}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{percent(mark, 0)}</text>')
-    for mark in across:
-        x = _LEFT + room * mark / across[-1]
-        anchor = "end" if mark == across[-1] else "middle"
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HIGH}" stroke="{RULE}"/>')
-        text = percent(mark, digits_of(across))
-        parts.append(f'<text x="{x:.1f}" y="{_HIGH + 15}" text-anchor="{anchor}">{text}</text>')
-    parts.append(f'<text x="{_LEFT - 6}" y="10">confidence</text>')
-    parts.append(f'<text x="{_LEFT + room:.0f}" y="{_HIGH + 31}" text-anchor="end">support</text>')
+        y = _TOP + (_BOTTOM - _TOP) * (1 - mark)
+        parts.append(
+            f'<line x1="{_LEFT_EDGE}" x2="{_LEFT_EDGE + room:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{RULE}"/>'
+        )
+        parts.append(f'<text x="{_LEFT_EDGE - 6}" y="{y + 4:.1f}" text-anchor="end">{percent(mark, 0)}</text>')
+    for mark in marks:
+        x = _LEFT_EDGE + room * mark / marks[-1]
+        anchor = "end" if mark == marks[-1] else "middle"
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_BOTTOM}" stroke="{RULE}"/>')
+        text = percent(mark, digits_of(marks))
+        parts.append(f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{text}</text>')
+    parts.append(f'<text x="{_LEFT_EDGE - 6}" y="10">confidence</text>')
+    parts.append(f'<text x="{_LEFT_EDGE + room:.0f}" y="{_BOTTOM + 31}" text-anchor="end">support</text>')
     return f'<g fill="{QUIET}" font-size="11">{"".join(parts)}</g>'
 
 
-def _numbered(places: Sequence[tuple[float, float]]) -> dict[int, int]:
-    """Return which of the first points keep clear of each other, and their numbers, counted from 1."""
-    found: dict[int, int] = {}
-    for at, place in enumerate(places[:_FIRST]):
-        if len(found) < _NAMED and all(math.dist(place, places[other]) >= _CLEAR for other in found):
-            found[at] = at + 1
-    return found
+def _number_points(places: Sequence[tuple[float, float]]) -> dict[int, int]:
+    """Return the numbers, from 1 on, of the first points that do not overlap, by their index."""
+    numbers: dict[int, int] = {}
+    for index, place in enumerate(places[:_NUMBERED_ROWS]):
+        if len(numbers) < _NUMBERED_POINTS and all(
+            math.dist(place, places[numbered_index]) >= _POINT_GAP for numbered_index in numbers
+        ):
+            numbers[index] = index + 1
+    return numbers
 
 
 def _point(x: float, y: float, lift: float, number: int | None) -> str:

@@ -1,7 +1,7 @@
 """Names and numbers as a page shows them.
 
-Names come from data. Here they lose what a browser would act on (control characters, overrides of the writing
-direction) and what would burst a page (their length); the escaping of what is left happens where markup is made.
+Names come from data. Here they lose the characters that a browser would act on (control characters, overrides of the
+writing direction) and the length that would burst a page. The function that builds markup escapes the remaining text.
 """
 
 from __future__ import annotations
@@ -17,62 +17,62 @@ from ..baskets import Item
 from ..results import Itemsets, Patterns, Rules, count_end, cut, end_digits, outwards
 from ..wording import JOINERS, number_of as number_of, printable
 
-# The direction of what stands between these has no effect on what stands around them.
+# The two characters isolate the writing direction of a text from the texts beside it (Unicode, UAX 9).
 ISOLATED = "\u2068{}\u2069"
 
-LONGEST = 120  # columns of a name
-_DIGITS = 4  # of a number that is shown
+NAME_COLUMNS = 120  # of a name at most. Larger: wider tables; smaller: more names are cut
+_DIGITS = 4  # of a number: a reader compares four at a glance, and noise rarely leaves more
 
 
-def clean(text: object, most: int = LONGEST) -> str:
-    r"""Return a text with what cannot be seen made visible, cut to so many columns.
+def clean(text: object, max_columns: int = NAME_COLUMNS) -> str:
+    r"""Return a text with its invisible characters made visible, cut to a number of columns.
 
     Examples
     --------
-    >>> clean("tea\x07"), clean("a very long name", most=8)
+    >>> clean("tea\x07"), clean("a very long name", max_columns=8)
     ('tea\\x07', 'a very …')
     """
-    # Nothing beyond could be shown, however narrow the letters.
-    letters = printable(str(text)[: 4 * most])
-    if columns(letters) <= most and len(str(text)) <= 4 * most:
+    # A letter and the marks on it are rarely more than four characters: text beyond could not be shown anyway.
+    letters = printable(str(text)[: 4 * max_columns])
+    if count_columns(letters) <= max_columns and len(str(text)) <= 4 * max_columns:
         return letters
-    used, kept = 1, []
+    used_columns, shown_letters = 1, []
     for letter in letters:
-        used += _width(letter)
-        if used > most:
+        used_columns += _letter_columns(letter)
+        if used_columns > max_columns:
             break
-        kept.append(letter)
-    return "".join(kept).rstrip(JOINERS) + "…"
+        shown_letters.append(letter)
+    return "".join(shown_letters).rstrip(JOINERS) + "…"
 
 
-def columns(text: str) -> int:
-    """Return how wide a text is, in widths of a common letter."""
-    return sum(map(_width, text))
+def count_columns(text: str) -> int:
+    """Return the width of a text in columns: widths of a common letter."""
+    return sum(map(_letter_columns, text))
 
 
-def _width(letter: str) -> int:
+def _letter_columns(letter: str) -> int:
     if unicodedata.combining(letter) or unicodedata.category(letter) in ("Cf", "Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def wide_of(text: str) -> float:
-    """Return how wide a text of 12 units is at the most: in the widest of the fonts that pages ask for.
+def text_width(text: str) -> float:
+    """Return the largest width in pixels of a text of 12 pixels, over the fonts that pages ask for.
 
-    Nothing can be measured where pages are made, so labels that must not touch are given more room than they need.
+    No font can be measured where pages are made, so labels that must not touch get the room of the widest font.
 
     Examples
     --------
-    >>> wide_of("milk") < wide_of("WWWW")
+    >>> text_width("milk") < text_width("WWWW")
     True
     """
-    return 12 * sum(_part(letter) * _width(letter) for letter in text)
+    return 12 * sum(_relative_width(letter) * _letter_columns(letter) for letter in text)
 
 
-def _part(letter: str) -> float:
-    """Return the width of a letter as a part of its height, rounded up from DejaVu Sans."""
+def _relative_width(letter: str) -> float:
+    """Return the width of a letter as a share of its height, rounded up from DejaVu Sans."""
     if unicodedata.east_asian_width(letter) in "WF":
-        return 0.55  # of two columns
+        return 0.55  # for each of its two columns
     if letter in " \u202f.,:;'|!ijlIftr()[]/-":
         return 0.43
     if letter in "mwMW%@…—&ÆŒ":
@@ -80,26 +80,25 @@ def _part(letter: str) -> float:
     return 0.79 if letter.isupper() else 0.66
 
 
-def name(label: Item) -> str:
-    """Return the name of an item; quoted where it could be taken for several, or for none."""
+def item_text(label: Item) -> str:
+    """Return the name of an item; in quotes if blank, or with a comma and would read as several names."""
     text = clean(label)
     return f'"{text}"' if "," in text or not text.strip() else text
 
 
-def plain_itemset(labels: Sequence[Item], most: int = LONGEST) -> str:
-    """Return an itemset as one line of text, for charts; each name is kept apart from the direction of the others."""
+def plain_itemset(labels: Sequence[Item], max_columns: int = NAME_COLUMNS) -> str:
+    """Return an itemset as one line of text, for charts; the writing direction of each name is isolated."""
     if not labels:
         return "(no item)"
-    room = max(12, most // len(labels))
-    names = [name(label) for label in labels]
-    if sum(map(columns, names)) + 2 * len(names) > most:
-        names = [clean(text, room) for text in names]
+    names = [item_text(label) for label in labels]
+    if sum(map(count_columns, names)) + 2 * len(names) > max_columns:
+        names = [clean(text, max(12, max_columns // len(labels))) for text in names]
     return ", ".join(ISOLATED.format(text) for text in names)
 
 
 def html_itemset(labels: Iterable[Item]) -> str:
     """Return an itemset as HTML."""
-    return ", ".join(f"<bdi>{escape(name(label))}</bdi>" for label in labels) or "(no item)"
+    return ", ".join(f"<bdi>{escape(item_text(label))}</bdi>" for label in labels) or "(no item)"
 
 
 def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
@@ -108,17 +107,17 @@ def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
     return [labels[start:stop] for start, stop in pairwise(itemsets.offsets.tolist())]
 
 
-def named(patterns: Patterns) -> str:
-    """Return the itemset of the first of some patterns."""
+def html_first_itemset(patterns: Patterns) -> str:
+    """Return the itemset of the first pattern as HTML."""
     return html_itemset(labels_of(patterns.itemsets, patterns)[0])
 
 
-def whole(value: float, step: int | None = None) -> str:
-    """Return a number of people in four digits, or in whole steps; a dash where it is not known.
+def count_text(value: float, step: int | None = None) -> str:
+    """Return a number of people in four digits, or as a multiple of `step`; a dash for nan.
 
     Examples
     --------
-    >>> whole(1234), whole(123_456), whole(123_456, 10)
+    >>> count_text(1234), count_text(123_456), count_text(123_456, 10)
     ('1,234', '123,500', '123,460')
     """
     if math.isnan(value):
@@ -126,13 +125,13 @@ def whole(value: float, step: int | None = None) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     size = step_of(value) if step is None else step
-    return _signed(f"{round(value / size) * size:,.0f}")
+    return _with_minus(f"{round(value / size) * size:,.0f}")
 
 
 def step_of(value: float, margin: float = math.inf) -> int:
-    """Return the power of ten that a number of people is rounded to: four digits, and more where its margin is smaller.
+    """Return the power of ten to which a number of people is rounded: four digits, and more for a small margin.
 
-    A number is not rounded by more than a fifth of its margin: digits that noise has not drowned stay.
+    A number is rounded by a tenth of its margin at most, so that every digit above the noise is shown.
 
     Examples
     --------
@@ -146,12 +145,12 @@ def step_of(value: float, margin: float = math.inf) -> int:
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """Return a fraction in percent, with so many decimals, but four digits at most."""
-    return "–" if math.isnan(value) else _signed(f"{100 * value:,.{decimals(100 * value, digits)}f}") + "\u202f%"
+    """Return a fraction in percent, with a number of decimals, but four digits at most."""
+    return "–" if math.isnan(value) else _with_minus(f"{100 * value:,.{decimals(100 * value, digits)}f}") + "\u202f%"
 
 
 def percent_end(value: float, digits: int, to_whole: Callable[[float], int]) -> str:
-    """Return the end of an interval for a fraction in percent, rounded outwards; one above 0 is not shown as 0.
+    """Return the end of an interval of a fraction in percent, rounded outwards; an end above 0 is not shown as 0.
 
     Examples
     --------
@@ -162,14 +161,14 @@ def percent_end(value: float, digits: int, to_whole: Callable[[float], int]) -> 
     return percent(min(1.0, outwards(value, decimals(100 * value, digits) + 2, to_whole)), digits)
 
 
-def counts_end(value: float, to_whole: Callable[[float], int], step: int = 1) -> str:
-    """Return the end of an interval for a count in whole steps, rounded outwards; one above 0 is not shown as 0."""
+def count_end_text(value: float, to_whole: Callable[[float], int], step: int = 1) -> str:
+    """Return the end of an interval of a count as a multiple of `step`, rounded outwards; above 0 it stays above 0."""
     end = count_end(value, to_whole, step)
-    return whole(end, 1 if math.isfinite(end) and end % step else step)
+    return count_text(end, 1 if math.isfinite(end) and end % step else step)
 
 
-def decimals(value: float, most: int) -> int:
-    """Return how many decimals a number is shown with, so that it has four digits at most.
+def decimals(value: float, max_decimals: int) -> int:
+    """Return the number of decimals with which a number is shown, so that it has four digits at most.
 
     Examples
     --------
@@ -177,21 +176,22 @@ def decimals(value: float, most: int) -> int:
     [2, 2, 1, 0]
     """
     if not value or not math.isfinite(value):
-        return most
-    size = int(abs(round(value, most)))  # as it will be once it is rounded: 99.996 becomes 100.0
-    return min(most, max(0, _DIGITS - len(str(size)))) if size else most
+        return max_decimals
+    size = int(abs(round(value, max_decimals)))  # of the rounded number: 99.996 becomes 100.0
+    return min(max_decimals, max(0, _DIGITS - len(str(size)))) if size else max_decimals
 
 
-def digits_for(values: Iterable[float]) -> int:
-    """Return how many decimals of a percentage a column needs, so that its smallest value has two digits."""
+def percent_digits(values: Iterable[float]) -> int:
+    """Return the number of decimals of a column of percentages that shows two digits of its smallest value."""
     sizes = [100 * abs(value) for value in values if value and math.isfinite(value)]
     return min(4, max(1, 1 - math.floor(math.log10(min(sizes))))) if sizes else 1
 
 
-def loss(value: Fraction) -> str:
-    """Return a loss of privacy in four digits, rounded up where it has more."""
+def loss_text(value: Fraction) -> str:
+    """Return a loss of privacy in four digits, rounded up."""
     return cut(value, digits=_DIGITS)
 
 
-def _signed(text: str) -> str:
+def _with_minus(text: str) -> str:
+    """Return the text of a number with a minus sign for its hyphen, and without the sign of -0."""
     return "0" if text == "-0" else text.replace("-", "−")

@@ -1,4 +1,4 @@
-"""Why one interval of a result is wide and the next narrow: what its numbers show of that, and nothing else."""
+"""Sentences on why one interval of a result is wider than the next, from the numbers of the result alone."""
 
 from __future__ import annotations
 
@@ -9,88 +9,98 @@ from itertools import pairwise
 import numpy as np
 
 from ..results import Patterns, Provenance, margins_of
-from ._contents import asked_in
-from ._text import named, number_of, whole
+from ._contents import people_by_round
+from ._text import count_text, html_first_itemset, number_of
 
-_UNEQUAL = 1.3  # times as wide as another an interval is before anybody asks why
-_FEW, _MANY = 5, 1_000  # counts that are compared in pairs
-_NEARLY = 0.8  # by how much more often the larger one is the wider one, before it is said
+# The ratio of two widths that needs an explanation. Smaller: more sentences on small differences.
+_UNEQUAL = 1.3
+# Numbers of counts that are compared in pairs: fewer show no trend, more take a table of over a million pairs.
+_MIN_COUNTS, _MAX_COUNTS = 5, 1_000
+# The least Kendall correlation of counts and margins that is called a trend: nine of ten pairs agree.
+_TREND = 0.8
 
 
-def widths(patterns: Patterns) -> str:
-    """Say which intervals are wide and which narrow, where they differ, as far as this result shows it."""
+def explain_widths(patterns: Patterns) -> str:
+    """Return a paragraph on wide and narrow intervals; "" for about equal widths."""
     margins = margins_of(patterns)
-    known = [at for at, margin in enumerate(margins) if math.isfinite(margin) and margin > 0]
-    if not known:
+    rows = [row for row, margin in enumerate(margins) if math.isfinite(margin) and margin > 0]
+    if not rows:
         return ""
-    wide, narrow = max(known, key=margins.__getitem__), min(known, key=margins.__getitem__)
-    if margins[wide] < _UNEQUAL * margins[narrow]:
+    widest, narrowest = max(rows, key=margins.__getitem__), min(rows, key=margins.__getitem__)
+    if margins[widest] < _UNEQUAL * margins[narrowest]:
         return ""
-    one, other = (f"{_plus_minus(margins[at])} for {named(patterns[at : at + 1])}" for at in (wide, narrow))
-    told = [
-        f"Why is one interval wide and the next narrow? They go from {other} to {one}.",
-        _by_size(patterns, margins, known) or _by_count(patterns, margins, known),
-        _lopsided(patterns),
-        _from_answers(patterns),
+    high, low = (
+        f"{_margin_text(margins[row])} for {html_first_itemset(patterns[row : row + 1])}" for row in (widest, narrowest)
+    )
+    sentences = [
+        f"Why is one interval wide and the next narrow? They go from {low} to {high}.",
+        _trend_by_size(patterns, margins, rows) or _trend_by_count(patterns, margins, rows),
+        _lopsided_intervals(patterns),
+        _answers_by_round(patterns),
         "A narrow interval is no weaker promise: one promise covers all counts.",
     ]
-    return f'<p class="quiet">{" ".join(part for part in told if part)}</p>\n'
+    return f'<p class="quiet">{" ".join(filter(None, sentences))}</p>\n'
 
 
-def _plus_minus(margin: float) -> str:
-    return f"± {whole(math.ceil(margin))}"
+def _margin_text(margin: float) -> str:
+    return f"± {count_text(math.ceil(margin))}"
 
 
-def _by_size(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
-    """Say that patterns of more items have wider intervals, or narrower ones, where that holds for all of them."""
-    of: dict[int, list[float]] = {}
-    for at in known:
-        of.setdefault(int(patterns.sizes[at]), []).append(margins[at])
-    ranges = [(size, min(of[size]), max(of[size])) for size in sorted(of)]
+def _trend_by_size(patterns: Patterns, margins: Sequence[float], rows: Sequence[int]) -> str:
+    """Return a sentence where all patterns of more items have wider intervals than shorter ones, or all narrower."""
+    by_size: dict[int, list[float]] = {}
+    for row in rows:
+        by_size.setdefault(int(patterns.sizes[row]), []).append(margins[row])
+    ranges = [(size, min(by_size[size]), max(by_size[size])) for size in sorted(by_size)]
     if len(ranges) < 2:
         return ""
-    both = list(pairwise(ranges))
-    wider = all(before[2] < after[1] for before, after in both)
-    if not wider and not all(before[1] > after[2] for before, after in both):
+    neighbours = list(pairwise(ranges))
+    wider = all(before[2] < after[1] for before, after in neighbours)
+    if not wider and not all(before[1] > after[2] for before, after in neighbours):
         return ""
-    told = "; ".join(
-        f"{_plus_minus(low)}{f' to {_plus_minus(high)}' if math.ceil(low) < math.ceil(high) else ''} with "
+    listed = "; ".join(
+        f"{_margin_text(low)}{f' to {_margin_text(high)}' if math.ceil(low) < math.ceil(high) else ''} with "
         f"{number_of(size, 'item')}"
         for size, low, high in ranges
     )
-    return f"The more items a pattern has, the {'wider' if wider else 'narrower'} is its interval here: {told}."
+    return f"The more items a pattern has, the {'wider' if wider else 'narrower'} is its interval here: {listed}."
 
 
-def _by_count(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
-    """Say that larger counts have wider intervals, or narrower ones, where that holds for nearly all pairs of them."""
-    if not _FEW <= len(known) <= _MANY:
+def _trend_by_count(patterns: Patterns, margins: Sequence[float], rows: Sequence[int]) -> str:
+    """Return a sentence where larger counts have wider intervals, or narrower ones, in nearly all pairs."""
+    if not _MIN_COUNTS <= len(rows) <= _MAX_COUNTS:
         return ""
-    counts, wide = patterns.counts[known], np.array(margins)[known]
-    unequal = np.sign(counts[:, None] - counts[None, :]) * np.sign(np.round(wide[:, None] - wide[None, :]))
-    told = unequal[unequal != 0]
-    if len(told) < len(unequal) * (len(unequal) - 1) / 2 or abs(told.mean()) < _NEARLY:
+    counts, widths = patterns.counts[rows], np.array(margins)[rows]
+    signs = np.sign(counts[:, None] - counts[None, :]) * np.sign(np.round(widths[:, None] - widths[None, :]))
+    agreements = signs[signs != 0]
+    # Half of all pairs at least must differ in both numbers.
+    if len(agreements) < len(signs) * (len(signs) - 1) / 2 or abs(agreements.mean()) < _TREND:
         return ""
-    return f"The larger a count, the {'wider' if told.mean() > 0 else 'narrower'} is its interval here."
+    return f"The larger a count, the {'wider' if agreements.mean() > 0 else 'narrower'} is its interval here."
 
 
-def _lopsided(patterns: Patterns) -> str:
-    """Say how many intervals reach further to one side: a margin does not tell their ends."""
+def _lopsided_intervals(patterns: Patterns) -> str:
+    """Return a sentence on the number of intervals that reach further to one side, as a margin hides that."""
     if patterns.low is None or patterns.high is None:
         return ""
-    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
-    most, least = np.maximum(up, down), np.minimum(up, down)
-    many = int(((patterns.low > 0) & np.isfinite(most) & (most > _UNEQUAL * least + 1)).sum())
-    if not many:
+    above, below = patterns.high - patterns.counts, patterns.counts - patterns.low
+    longer, shorter = np.maximum(above, below), np.minimum(above, below)
+    lopsided_count = int(((patterns.low > 0) & np.isfinite(longer) & (longer > _UNEQUAL * shorter + 1)).sum())
+    if not lopsided_count:
         return ""
-    reach = "reaches" if many == 1 else "reach"
-    return f"{many:,} of the {len(patterns):,} {reach} further to one side than to the other: read the ends of these."
+    verb = "reaches" if lopsided_count == 1 else "reach"
+    return (
+        f"{lopsided_count:,} of the {len(patterns):,} {verb} further to one side than to the other: read the ends of "
+        "these."
+    )
 
 
-def _from_answers(patterns: Patterns) -> str:
-    """Say of whose answers estimates are made, where devices answered in several rounds."""
-    asked = [people for people in asked_in(patterns.provenance or Provenance()).values() if people]
-    if len(asked) < 2 or max(asked) < _UNEQUAL * min(asked):
+def _answers_by_round(patterns: Patterns) -> str:
+    """Return a sentence on the numbers of people asked in the rounds; "" for about equal numbers."""
+    people = [count for count in people_by_round(patterns.provenance or Provenance()).values() if count]
+    if len(people) < 2 or max(people) < _UNEQUAL * min(people):
         return ""
     return (
-        f"Rounds asked from {whole(min(asked))} to {whole(max(asked))} people, and fewer answers make a wider interval."
+        f"Rounds asked from {count_text(min(people))} to {count_text(max(people))} people, and fewer answers make a "
+        "wider interval."
     )

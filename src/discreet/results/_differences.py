@@ -167,7 +167,7 @@ class Differences(Result):
         return Provenance(simulated=self.standing == "simulated", notes=self.notes)
 
     def _html(self, rows: int | None) -> str:
-        shown: str = draw_with("notebook_table", self, len(self) if rows is None else rows)
+        shown: str = draw_with("difference_rows", self, len(self) if rows is None else rows)
         return shown
 
     def _text(self, rows: int | None) -> str:
@@ -224,7 +224,7 @@ class Differences(Result):
         rows
             How many patterns, of those that come first and are on both lists.
         """
-        made: Picture = draw_with("slopes_of", self, rows)
+        made: Picture = draw_with("difference_picture", self, rows)
         return made
 
     @classmethod

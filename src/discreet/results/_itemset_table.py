@@ -87,7 +87,7 @@ class ItemsetTable(Result):
         up
             Where a page above this one is, and what it is called, for one of several segments.
         """
-        contents = draw_with("contents_of", self, title, summary=summary, citations=citations, up=up)
+        contents = draw_with("contents_of", self, title, summary=summary, citations=citations, parent=up)
         page: str = draw_with("page", contents)
         return page
 

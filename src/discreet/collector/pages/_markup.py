@@ -16,14 +16,14 @@ from urllib.parse import urlencode
 
 from ...local.study import Outcome
 from ...report import (
-    NARROW,
+    PHONE_WIDTH,
     GraphPicture,
     chart,
     clean,
-    confidences,
     contents_of,
+    draw_confidences,
+    draw_graph,
     figure,
-    graph,
     page,
     pattern_table,
     rule_table,
@@ -152,8 +152,8 @@ def report(plan: StudyPlan, outcome: Outcome) -> str:
     led = type(plan.led)
     found = replace(outcome.found, provenance=outcome.provenance)
     told = contents_of(found, plan.title, summary=led.summary, citations=[led.citation])
-    words = {"Asked in words": plan.asks, **told.asked}
-    return page(replace(told, asked=words))
+    words = {"Asked in words": plan.asks, **told.question}
+    return page(replace(told, question=words))
 
 
 def refusal(status: int, sentence: str) -> str:
@@ -250,7 +250,7 @@ def _patterns(result: Patterns) -> str:
     joined = "Items are joined where the pair was found: the thicker the line, the more people hold both."
     told = figure(chart(result, 30), "patterns", bars)
     if picture.items:
-        told += figure(graph(picture), "graph", joined, narrow=graph(picture, NARROW))
+        told += figure(draw_graph(picture), "graph", joined, narrow=draw_graph(picture, PHONE_WIDTH))
     return told + pattern_table(result[:_ROWS])
 
 
@@ -262,7 +262,7 @@ def _relations(result: Rules) -> str:
         "those who have the first have the second too."
     )
     table = rule_table(result[:_ROWS], "The relations found, the most reliable first.")
-    return figure(confidences(result), "matrix", told) + table
+    return figure(draw_confidences(result), "matrix", told) + table
 
 
 def _items(plan: StudyPlan) -> str:

@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...report import drawn_style
+from ...report import drawing_style
 from ...results import Patterns, Rules, load_rows, write
 from .. import ASSUMED, NOBODY, STUDY_NAME, Reason, RefusedRequest, StudyPlan
 from . import _markup as markup
@@ -109,7 +109,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
         if place.suffix not in _KINDS or place.parent != STATIC or not place.is_file():
             raise RefusedRequest(Reason.UNKNOWN_PLACE)
         # Tables and figures are drawn as in reports, and look like those by the same rules.
-        more = drawn_style() if file == "pages.css" else ""
+        more = drawing_style() if file == "pages.css" else ""
         return Response(place.read_bytes() + more.encode(), media_type=_KINDS[place.suffix], headers=HEADERS)
 
 

@@ -1,12 +1,3 @@
-"""The script of a page: it sorts and filters tables, and says what the pointer is on. Without it nothing is missing.
-
-It is a text of ours and holds nothing from outside, so that the policy of a page can name it by its hash. It sends
-nothing, keeps nothing and loads nothing.
-"""
-
-from __future__ import annotations
-
-SCRIPT = """
 "use strict";
 const make = (kind, words, name) => {
   const made = document.createElement(kind);
@@ -63,7 +54,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
       line.insertBefore(beside, told);
     }
     const filter = () => {
-      const words = field.value.toLocaleLowerCase().split(/[\\s,]+/).filter(Boolean);
+      const words = field.value.toLocaleLowerCase().split(/[\s,]+/).filter(Boolean);
       let seen = 0;
       rows.forEach((row, at) => {
         const there = !chosen.value || row.dataset.level === chosen.value;
@@ -115,4 +106,3 @@ const shown = event => {
 document.addEventListener("pointermove", shown);
 document.addEventListener("pointerdown", shown);
 document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
-"""
