@@ -310,9 +310,9 @@ def _interval_example(patterns: Patterns) -> str:
         f"The count of {html_first_itemset(first_pattern)} is given as {count_text(int(first_pattern.counts[0]))}, "
         f"with an interval from {low} to {high}. Noise was added to every count on purpose: it is what protects "
         f"people. {weights}Of intervals made in this way, about 95 of 100 hold the true number. So read the interval, "
-        "not the count alone. Where the intervals of two patterns overlap, their order may be due to noise. Where an interval "
-        "reaches down to 0, the pattern may not occur at all. No true count is below 0, so what would lie there is not "
-        "shown."
+        "not the count alone. Where the intervals of two patterns overlap, their order may be due to noise. Where an "
+        "interval reaches down to 0, the pattern may not occur at all. No true count is below 0, so what would lie "
+        "there is not shown."
     )
 
 
