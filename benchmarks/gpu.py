@@ -85,7 +85,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
             from discreet.gpu import CardRound
 
             running = CardRound(card, oracle)
-            words = running.reports(answered, SEED)
+            words = running.make_reports(answered, SEED)
             running.add_words(words)
             sums = running.total()
             return digest(words, sums.aggregate, sums.cells)
@@ -105,7 +105,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
             if card is not None:
                 left = card.leftover(table, codes, weights, 0.4, 16.0)
                 sums = card.table_sums(table, codes, weights, 0.4, 16.0, ROWS, items)
-                return digest(left, sums, card.met(table.sum(1), buckets, codes, weights, ROWS))
+                return digest(left, sums, card.meet(table.sum(1), buckets, codes, weights, ROWS))
             left, sums = np.empty(table.shape, np.int32), np.zeros(items, np.int64)
             none = np.zeros(0, np.int32)
             leftover(0, table, codes, weights, none, none, np.zeros(0), 0.4, 16.0, left)
@@ -131,7 +131,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         from discreet.local.oracle_steps import count_hashed
 
         words = np.random.default_rng(SEED).integers(0, 1 << 32, (4, many), dtype=np.uint32)
-        return digest(count_hashed(*words, items) if card is None else card.counts(*words, items))
+        return digest(count_hashed(*words, items) if card is None else card.count_supports(*words, items))
 
     def refused(card: Any) -> str:
         """Add up words of which some are no reports."""
@@ -227,7 +227,7 @@ def fresh(card: Any, scale: float) -> Iterator[tuple[str, str]]:
         oracle = oracle_of(name, items)
         running = CardRound(card, oracle)
         words = np.concatenate(
-            [running.reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in range(0, many, BLOCK)]
+            [running.make_reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in range(0, many, BLOCK)]
         )
         there = card.driver.upload(words[: 1 << 22])
         here, counts = len(there), card.driver.zeros((items,), np.uint64)
@@ -235,7 +235,7 @@ def fresh(card: Any, scale: float) -> Iterator[tuple[str, str]]:
         times = []
         for _ in range(6):
             begun = time.perf_counter()
-            card.count(there, here, 3, kind, number, items, counts)
+            card.add_supports(there, here, 3, kind, number, items, counts)
             card.driver.download(counts[:1])
             times.append(time.perf_counter() - begun)
         hashes = here * items
@@ -289,7 +289,7 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     error = ((oracle.estimate(supports, many) - truth) ** 2).mean()
     fresh_seeds = replace(oracle, seeds=None).variance(truth, many).mean()
     yield "  square error, of that of fresh seeds", f"{error / fresh_seeds:.3f}"
-    words = running.reports(crowd[0], SEED)
+    words = running.make_reports(crowd[0], SEED)
     streamed = CardRound(card, oracle)
     begun = time.perf_counter()
     for _ in range(max(1, many // len(words))):
@@ -321,7 +321,9 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "reports"
         starts = range(0, many, BLOCK)
-        save_reports(folder, ask, (running.reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in starts))
+        save_reports(
+            folder, ask, (running.make_reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in starts)
+        )
         size = sum(Path(one).stat().st_size for one in files_of(folder))
         for again in ("first", "again"):
             begun = time.perf_counter()

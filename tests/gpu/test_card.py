@@ -24,9 +24,9 @@ def words(generator, many):
 
 @FEW
 @given(st.sampled_from([0, 1, 3, 40]), st.sampled_from([1, 300, 2049]), st.integers(1, 30), st.integers(0, 99))
-def test_reports_are_counted(driver, many, size, at_once, seed):
+def test_reports_are_counted(driver, many, size, chunk_size, seed):
     reports = words(np.random.default_rng(seed), many)
-    found = Card(driver=driver, at_once=at_once).counts(*reports, size)
+    found = Card(driver=driver, chunk_size=chunk_size).count_supports(*reports, size)
     assert found.dtype == np.int64
     assert (found == count_hashed(*reports, size)).all()
 
@@ -43,16 +43,16 @@ def table_of(generator, rows, buckets, items):
 
 @FEW
 @given(BUCKETS, st.sampled_from([1, 7, 300]), st.sampled_from([0, 1, 9]), st.integers(2, 700), st.integers(0, 99))
-def test_what_is_left_of_a_table(driver, buckets, rows, items, at_once, seed):
+def test_what_is_left_of_a_table(driver, buckets, rows, items, chunk_size, seed):
     table, codes, weights = table_of(np.random.default_rng(seed), rows, buckets, items)
     wanted = np.empty(table.shape, np.int32)
     leftover(0, table, codes, weights, *NO_PAIRS, 0.3, 16.0, wanted)
-    assert (Card(driver=driver, at_once=at_once).leftover(table, codes, weights, 0.3, 16.0) == wanted).all()
+    assert (Card(driver=driver, chunk_size=chunk_size).leftover(table, codes, weights, 0.3, 16.0) == wanted).all()
 
 
 @FEW
 @given(BUCKETS, st.sampled_from([1, 7, 260]), st.sampled_from([1, 5, 4096]), st.integers(2, 700), st.integers(0, 99))
-def test_a_table_is_read(driver, buckets, rows, fitting, at_once, seed):
+def test_a_table_is_read(driver, buckets, rows, fitting, chunk_size, seed):
     symbols = 40 if rows > 100 else 2050
     table, codes, weights = table_of(np.random.default_rng(seed), rows, buckets, 3)
     cells, wanted = np.empty(table.shape, np.int32), np.zeros(symbols, np.int64)
@@ -60,7 +60,7 @@ def test_a_table_is_read(driver, buckets, rows, fitting, at_once, seed):
     for start in range(0, rows, fitting):
         part = cells[start : start + fitting]
         sum_cells(start, part, edges(buckets), np.arange(symbols, dtype=np.uint32), wanted)
-    card = Card(driver=driver, at_once=at_once)
+    card = Card(driver=driver, chunk_size=chunk_size)
     assert (card.table_sums(table, codes, weights, 0.3, 16.0, fitting, symbols) == wanted).all()
 
 
@@ -81,7 +81,7 @@ def test_what_symbols_put_into_each_other(driver, buckets, rows, items, part, se
     for start in range(0, rows, part):
         wanted.append(np.zeros(len(codes)))
         meet(start, reports[start : start + part], buckets, codes, weights, wanted[-1])
-    found = Card(driver=driver, at_once=600).met(reports, buckets, codes, weights, part)
+    found = Card(driver=driver, chunk_size=600).meet(reports, buckets, codes, weights, part)
     assert found.tobytes() == np.array(wanted).tobytes()
 
 
@@ -127,4 +127,4 @@ def test_what_is_wrong_with_a_kernel_is_seen(tmp_path, right, wrong, backwards):
     # Some windows are empty, and begin where the hash of an item is.
     reports[2][:50], reports[3][:50] = hashes(reports[0][:50], reports[1][:50], np.array([7]))[:, 0], 0
     with pytest.raises(AssertionError):
-        assert (Card(driver=driver).counts(*reports, 300) == count_hashed(*reports, 300)).all()
+        assert (Card(driver=driver).count_supports(*reports, 300) == count_hashed(*reports, 300)).all()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from discreet.gpu import CardRound, add_words
 from discreet.gpu._card import Card
-from discreet.gpu._rounds import add_drawn, takes
+from discreet.gpu._rounds import add_drawn, can_add
 from discreet.local import Answered
 from discreet.local.oracle_steps import oracles
 from gpu.shim import ShimDriver
@@ -80,7 +80,7 @@ def test_reports_are_made(driver, name, size, pad, epsilon, hosted, seed):
     running = CardRound(Card(driver=driver), oracle, hosted)
     # A device of blh packs as one of olh does.
     packed = made(name.replace("blh", "olh"), size, pad, epsilon).codec.pack(columns)
-    assert (running.reports(answered, seed) == packed).all()
+    assert (running.make_reports(answered, seed) == packed).all()
     assert not running.total().aggregate.any()
     running.add_drawn(answered, seed)
     sums = running.total()
@@ -102,7 +102,7 @@ def test_a_round_in_one_call(driver):
 @pytest.mark.parametrize("name", ["grr", "privset", "oue", "hr"])
 def test_other_oracles_stay_on_the_cores(driver, name):
     oracle = oracles()[name].make(Fraction(1), 40)
-    assert not takes(oracle)
+    assert not can_add(oracle)
     assert add_words(Card(driver=driver), oracle, []) is None
     assert add_drawn(Card(driver=driver), oracle, [], 7) is None
 
@@ -120,7 +120,7 @@ def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, cap
     assert lines.bad == 0, told
     assert told.count("the same, bit for bit") == len(checks(2e-5))
     assert "simulated: 20,000 reports made and added" in told
-    monkeypatch.setattr(Card, "counts", lambda *given: np.zeros(50, np.int64))
+    monkeypatch.setattr(Card, "count_supports", lambda *given: np.zeros(50, np.int64))
     lines.checked(card, {}, 2e-5)
     assert lines.bad == 1
     assert "check: reports of any window" in (told := capsys.readouterr().out)

@@ -209,13 +209,13 @@ def test_a_card_without_room(library):
     small = Card(driver=ShimDriver(library, free=1 << 20))
     oracle = replace(make("olh", Fraction(1), 50), seeds=1024)
     with pytest.raises(CardError) as caught:
-        small.counts(*(np.zeros(10, np.uint32) for _ in range(4)), 50)
+        small.count_supports(*(np.zeros(10, np.uint32) for _ in range(4)), 50)
     assert str(caught.value) == "A card that is none has 1 MiB of memory free, and 1 MiB are needed."
     with pytest.raises(CardError, match=r"1 MiB of memory free, and 128 MiB are needed\.$"):
         CardRound(small, oracle)
     for task in (
         lambda: small.leftover(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0),
-        lambda: small.met(np.zeros(8, np.int64), 4, np.zeros(1, np.uint32), np.zeros(1), 4),
+        lambda: small.meet(np.zeros(8, np.int64), 4, np.zeros(1, np.uint32), np.zeros(1), 4),
         lambda: small.table_sums(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0, 4, 9),
     ):
         with pytest.raises(CardError, match=r"are needed\.$"):

@@ -171,11 +171,11 @@ def _answers(crowd: _Crowd, seed: int) -> Iterator[tuple[str, Heard]]:
     yield "answered by a made-up crowd", crowd.hear
 
     def all_of(share: float) -> Heard:
-        return lambda ask: Estimate(ask, _PEOPLE, np.full(ask.oracle.kept, int(share * _PEOPLE), np.int64))
+        return lambda ask: Estimate(ask, _PEOPLE, np.full(ask.oracle.aggregate_size, int(share * _PEOPLE), np.int64))
 
     def drawn(ask: Ask) -> Estimate:
         generator = np.random.default_rng([seed, *ask.text().encode()])
-        return Estimate(ask, _PEOPLE, generator.integers(0, _PEOPLE + 1, ask.oracle.kept, np.int64))
+        return Estimate(ask, _PEOPLE, generator.integers(0, _PEOPLE + 1, ask.oracle.aggregate_size, np.int64))
 
     yield "where no report speaks for anything", all_of(0)
     yield "where every report speaks for everything", all_of(1)

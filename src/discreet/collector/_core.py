@@ -317,7 +317,7 @@ class AddedUp:
         """Return what a text was made of."""
         told: dict[str, Any] = json.loads(text)
         supports = np.asarray(told["supports"], np.int64)
-        if supports.shape != (ask.oracle.kept,):
+        if supports.shape != (ask.oracle.aggregate_size,):
             raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
         estimate = Estimate(ask, int(told["people"]), supports)
         return cls(estimate=estimate, left_out=int(told["left_out"]), alarms=tuple(told["alarms"]))

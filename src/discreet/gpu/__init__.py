@@ -1,9 +1,9 @@
-"""Adding up and decoding reports on an NVIDIA card: the same whole numbers as on this machine's cores, bit for bit.
+"""The addition and decoding of reports on an NVIDIA card: integers equal to those of the cores, bit for bit.
 
-`kernels.cu` is what runs there; `driver` brings arrays to the card and back, by CuPy, and says what is wrong where that
-cannot be; `card` counts reports and reads tables of published seeds; `rounds` streams the reports of a round to the
-card, or makes them there. Which work goes to a card is decided in one place, `local.oracle_steps.on_card`, and nothing
-else knows of it: this room is called by its name, where there is a card and work that is worth it.
+`kernels.cu` runs on the card. `driver` copies arrays to the card and back by CuPy, and raises a `CardError` with the
+reason if that is impossible. `card` counts reports and reads tables of published seeds. `rounds` streams the reports of
+a round to the card, or makes them there. One place decides which work goes to a card, `local.oracle_steps.on_card`; it
+imports this room by its name on a machine with a card, for work of sufficient size.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """A card that counts reports and reads tables of published seeds, as `kernels.supports` and `kernels.tables` do.
 
-Arrays come in and go out as those of numpy. What does not fit on a card at once goes there in parts; how a table is cut
-changes no number, as whole numbers are summed, and floating-point ones within a row or in parts that the caller names.
+Arguments and results are arrays of numpy. An array that is too large for the card goes there in chunks. The chunks
+change no result: integers are summed exactly, and floating-point numbers within a row or within parts of the caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,63 +19,74 @@ Values = NDArray[np.float64]
 Words = NDArray[np.uint32]
 
 OLH, WHEEL, WINDOW = np.int32(0), np.int32(1), np.int32(2)
-"""What the words of a report are, as in `kernels.cu`."""
+"""The meaning of the words of a report, as in `kernels.cu`."""
+# The sizes of blocks. Larger: fewer blocks, which leave parts of the card idle; smaller: more copies and launches.
 _TILE = THREADS * 8  # items of a block
 _SLICE = 1 << 12  # reports of a block, or rows of a table
-_CELLS = 1 << 12  # of a table, that a block keeps nearby
-_AT_ONCE = 1 << 22  # reports, or cells of a table, that are on the card at a time
-_SMALL = 1 << 20  # bytes that are always there for what is small
+_CELLS = 1 << 12  # cells of a table in the shared memory of a block, as in `kernels.cu`
+_CHUNK = 1 << 22  # reports, or cells of a table, on the card at a time: at most 128 MiB with their copies
+_SPARE_BYTES = 1 << 20  # room for the small arrays of a task
 
 
-def across(many: int, each: int = THREADS) -> int:
-    """Return how many blocks it takes."""
-    return -(-many // each)
+def count_blocks(size: int, block_size: int = THREADS) -> int:
+    """Return the number of blocks for `size` elements."""
+    return -(-size // block_size)
 
 
 def open_card() -> Card:
-    """Return the card of this machine, or raise a `CardError` that says why there is none."""
+    """Return the card of this machine, or raise a `CardError` with the reason why none can be used."""
     return Card(driver=CupyDriver())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Card:
-    """A card, and what it is asked to do.
+    """A card and its tasks.
 
     Parameters
     ----------
     driver
-        How it is reached.
-    at_once
-        How many reports, or cells of a table, are on it at a time.
+        The access to the card.
+    chunk_size
+        The number of reports, or cells of a table, on the card at a time.
     """
 
     driver: Driver
-    at_once: int = _AT_ONCE
+    chunk_size: int = _CHUNK
 
-    def counts(self, first: Words, second: Words, low: Words, width: Words, size: int) -> Counts:
-        """Return how many reports support each candidate: `local.oracle_steps.hashing.count_hashed`."""
-        check_room(self.driver, 16 * min(self.at_once, len(first)) + 8 * size + _SMALL)
+    def count_supports(self, first: Words, second: Words, low: Words, width: Words, size: int) -> Counts:
+        """Return the number of reports that support each of `size` candidates, as `oracle_steps.count_hashed` does."""
+        check_room(self.driver, 16 * min(self.chunk_size, len(first)) + 8 * size + _SPARE_BYTES)
         counts = self.driver.zeros((size,), np.uint64)
-        for start in range(0, len(first), self.at_once):
-            part = slice(start, start + self.at_once)
+        for start in range(0, len(first), self.chunk_size):
+            part = slice(start, start + self.chunk_size)
             words = self.driver.upload(np.stack([first[part], second[part], low[part], width[part]], axis=1))
-            self.count(words, min(self.at_once, len(first) - start), 4, WINDOW, 0, size, counts)
+            self.add_supports(words, min(self.chunk_size, len(first) - start), 4, WINDOW, 0, size, counts)
         return self.driver.download(counts).astype(np.int64)
 
-    def count(
-        self, words: CardArray, many: int, wide: int, kind: np.int32, number: int, size: int, counts: CardArray
+    def add_supports(
+        self, words: CardArray, reports: int, width: int, kind: np.int32, number: int, size: int, counts: CardArray
     ) -> None:
-        """Add how many of the reports on the card support each candidate."""
-        self.driver.launch(
-            "count_reports",
-            (across(size, _TILE), across(many, _SLICE)),
-            (words, np.int32(wide), kind, np.uint32(number), np.int64(many), np.int64(_SLICE), np.uint32(size), counts),
-        )
+        """Add the supports of reports on the card to the counts.
+
+        Parameters
+        ----------
+        words
+            The words of the reports, `width` words for each of the `reports`.
+        kind, number
+            The meaning of the words: `OLH` with the number of buckets, `WHEEL` with the length of an arc, or `WINDOW`.
+        size
+            The number of candidates.
+        counts
+            The counts on the card, to be added to.
+        """
+        numbers = (np.uint32(number), np.int64(reports), np.int64(_SLICE), np.uint32(size))
+        grid = (count_blocks(size, _TILE), count_blocks(reports, _SLICE))
+        self.driver.launch("count_reports", grid, (words, np.int32(width), kind, *numbers, counts))
 
     def leftover(self, table: Counts, items: Words, weights: Values, slope: float, scale: float) -> NDArray[np.int32]:
-        """Return what is left of a table: `kernels.tables.leftover`, all rows of it."""
+        """Return the remainders of all rows of a table, as `kernels.tables.leftover` computes them."""
         out = np.empty(table.shape, np.int32)
-        for start, cells in self._left(table, items, weights, slope, scale):
+        for start, cells in self._compute_remainders(table, items, weights, slope, scale):
             out[start : start + len(cells)] = self.driver.download(cells)
         return out
 
@@ -90,95 +100,71 @@ class Card:
         rows: int,
         symbols: int,
     ) -> Counts:
-        """Return the sums of what is left in the cells that each symbol falls into: `kernels.tables.sum_cells`.
+        """Return for each of `symbols` symbols the sum of the remainders in its cells, as `kernels.tables.sum_cells`.
 
-        Sums of so many rows fit into 32 bits.
+        The sums of `rows` rows fit into 32 bits.
         """
         buckets = table.shape[1]
         check_room(self.driver, 8 * symbols)
         sums = self.driver.zeros((symbols,), np.int64)
         step = max(1, min(rows, THREADS, _CELLS // buckets if buckets <= _CELLS else THREADS))
-        for start, cells in self._left(table, items, weights, slope, scale):
-            here = len(cells)
-            # Few symbols are few blocks: rows are then shared out finely, so that the whole card is busy.
-            each = max(step, min(_SLICE, across(here, max(1, 2048 // across(symbols, _TILE)))))
-            self.driver.launch(
-                "sum_cells",
-                (across(symbols, _TILE), across(here, each)),
-                (
-                    np.int64(start),
-                    np.int64(here),
-                    np.int64(each),
-                    np.int32(step),
-                    np.uint32(buckets),
-                    cells,
-                    np.uint32(symbols),
-                    sums,
-                ),
-            )
+        for start, cells in self._compute_remainders(table, items, weights, slope, scale):
+            # A small number of symbols needs a small number of blocks: blocks then have fewer rows each, so that about
+            # 2,048 blocks keep the whole card busy.
+            tiles = count_blocks(symbols, _TILE)
+            block_rows = max(step, min(_SLICE, count_blocks(len(cells), max(1, 2048 // tiles))))
+            numbers = (np.int64(start), np.int64(len(cells)), np.int64(block_rows), np.int32(step), np.uint32(buckets))
+            grid = (tiles, count_blocks(len(cells), block_rows))
+            self.driver.launch("sum_cells", grid, (*numbers, cells, np.uint32(symbols), sums))
         return self.driver.download(sums)
 
-    def met(self, reports: Counts, buckets: int, items: Words, weights: Values, rows: int) -> Values:
-        """Return what `kernels.tables.meet` adds for each part of so many rows: a row per part."""
-        found = np.empty((across(len(reports), rows), len(items)))
-        here = rows * max(1, self.at_once // (rows * buckets))  # whole parts
-        room = 8 * (min(here, len(reports)) * buckets + len(reports) + across(here, rows) * len(items))
-        check_room(self.driver, room + 12 * len(items) + _SMALL)
+    def meet(self, reports: Counts, buckets: int, items: Words, weights: Values, rows: int) -> Values:
+        """Return the sums of `kernels.tables.meet` for each part of `rows` rows: one row per part."""
+        meetings = np.empty((count_blocks(len(reports), rows), len(items)))
+        chunk_rows = rows * max(1, self.chunk_size // (rows * buckets))  # whole parts
+        numbers_room = min(chunk_rows, len(reports)) * buckets + len(reports)
+        numbers_room += count_blocks(chunk_rows, rows) * len(items)
+        check_room(self.driver, 8 * numbers_room + 12 * len(items) + _SPARE_BYTES)
         all_reports = self.driver.upload(reports)
         even = float(np.cumsum(weights)[-1]) / buckets if len(weights) else 0.0
-        codes, there = self.driver.upload(items), self.driver.upload(weights)
-        for start in range(0, len(reports), here):
-            many = min(here, len(reports) - start)
-            inside = self._weighed(start, many, buckets, codes, there, len(items), -even)
-            parts = across(many, rows)
+        codes, card_weights = self.driver.upload(items), self.driver.upload(weights)
+        for start in range(0, len(reports), chunk_rows):
+            row_count = min(chunk_rows, len(reports) - start)
+            bucket_weights = self._weigh_rows(start, row_count, buckets, codes, card_weights, len(items), -even)
+            parts = count_blocks(row_count, rows)
             out = self.driver.empty((parts, len(items)), np.float64)
-            self.driver.launch(
-                "meet_rows",
-                (across(len(items)), parts),
-                (
-                    np.int64(start),
-                    np.int64(many),
-                    np.int64(rows),
-                    np.uint32(buckets),
-                    all_reports[start : start + many],
-                    inside,
-                    codes,
-                    np.int64(len(items)),
-                    out,
-                ),
-            )
-            found[start // rows : start // rows + parts] = self.driver.download(out)
-        return found
+            numbers = (np.int64(start), np.int64(row_count), np.int64(rows), np.uint32(buckets))
+            arrays = (all_reports[start : start + row_count], bucket_weights, codes, np.int64(len(items)), out)
+            self.driver.launch("meet_rows", (count_blocks(len(items)), parts), (*numbers, *arrays))
+            meetings[start // rows : start // rows + parts] = self.driver.download(out)
+        return meetings
 
-    def _left(
+    def _compute_remainders(
         self, table: Counts, items: Words, weights: Values, slope: float, scale: float
     ) -> Iterator[tuple[int, CardArray]]:
-        """Yield what is left of some rows of a table after others: the first row, and the cells on the card."""
+        """Yield chunks of rows of a table: the number of the first row, and the remainders of the cells on the card."""
         buckets = table.shape[1]
-        here = max(1, self.at_once // buckets)
-        check_room(self.driver, 20 * min(here, len(table)) * buckets + 12 * len(items) + _SMALL)
-        # In the order of the compiled kernel, which adds one by one.
+        chunk_rows = max(1, self.chunk_size // buckets)
+        check_room(self.driver, 20 * min(chunk_rows, len(table)) * buckets + 12 * len(items) + _SPARE_BYTES)
+        # `cumsum` adds in the order of the compiled kernel, so that the sum is equal to the last bit.
         even = slope * (float(np.cumsum(weights)[-1]) if len(weights) else 0.0) / buckets
-        codes, there = self.driver.upload(items), self.driver.upload(weights)
-        for start in range(0, len(table), here):
-            part = table[start : start + here]
-            counts, rows = self.driver.upload(part), len(part)
-            inside = self._weighed(start, rows, buckets, codes, there, len(items), 0.0)
-            cells = self.driver.empty(part.shape, np.int32)
+        codes, card_weights = self.driver.upload(items), self.driver.upload(weights)
+        for start in range(0, len(table), chunk_rows):
+            chunk = table[start : start + chunk_rows]
+            counts, rows = self.driver.upload(chunk), len(chunk)
+            bucket_weights = self._weigh_rows(start, rows, buckets, codes, card_weights, len(items), 0.0)
+            cells = self.driver.empty(chunk.shape, np.int32)
             numbers = (np.float64(slope), np.float64(even), np.float64(scale))
-            self.driver.launch(
-                "take_off", (across(rows), 1), (np.int64(rows), np.uint32(buckets), counts, inside, *numbers, cells)
-            )
+            arguments = (np.int64(rows), np.uint32(buckets), counts, bucket_weights, *numbers, cells)
+            self.driver.launch("take_off", (count_blocks(rows), 1), arguments)
             yield start, cells
 
-    def _weighed(
-        self, start: int, rows: int, buckets: int, items: CardArray, weights: CardArray, many: int, begin: float
+    def _weigh_rows(
+        self, start: int, rows: int, buckets: int, items: CardArray, weights: CardArray, size: int, offset: float
     ) -> CardArray:
-        inside = self.driver.empty((rows, buckets), np.float64)
-        numbers: tuple[Any, ...] = (np.int64(start), np.int64(rows), np.uint32(buckets))
-        self.driver.launch(
-            "weigh_rows",
-            (across(rows), 1),
-            (*numbers, items, weights, np.int64(many), np.float64(begin), inside),
-        )
-        return inside
+        """Return for each row and bucket the sum of the weights of its items and an offset, on the card."""
+        bucket_weights = self.driver.empty((rows, buckets), np.float64)
+        numbers = (np.int64(start), np.int64(rows), np.uint32(buckets))
+        arguments = (*numbers, items, weights, np.int64(size), np.float64(offset), bucket_weights)
+        self.driver.launch("weigh_rows", (count_blocks(rows), 1), arguments)
+        return bucket_weights

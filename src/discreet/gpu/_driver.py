@@ -1,7 +1,7 @@
-"""The card itself: memory, copies and launches, all that the rest of this room knows of CuPy.
+"""The access to a card: its memory, copies and launches. No other module uses CuPy.
 
-A `Driver` is small so that tests have one of their own, which runs the very text of `kernels.cu` on a processor. Only
-plain copies, memory that is set to zero and our own kernels are used: CuPy's own would need headers of CUDA beside it.
+A `Driver` is small, so that the tests have one that runs the text of `kernels.cu` on a processor. It uses plain copies,
+memory set to zero and the kernels of this package alone: the kernels of CuPy would need the headers of CUDA.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from ..errors import CardError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# An array in the memory of a card: what a driver gives and takes.
-CardArray: TypeAlias = Any
+CardArray: TypeAlias = Any  # an array in the memory of a card
 Grid: TypeAlias = tuple[int, int]
 
 THREADS = 256
 """Threads of a block, as in `kernels.cu`."""
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""How the kernels are compiled: products and sums are rounded each by itself, as on a processor."""
+"""The options of the compiler: without fused operations, every product and sum is rounded as on a processor."""
 LEAST_CAPABILITY = 60
-"""Compute capability, times ten, from which on a card has what the kernels need: sums of 64 bits by several threads."""
-_NO_DEVICE, _OLD_DRIVER = 100, 35  # what CUDA calls cudaErrorNoDevice and cudaErrorInsufficientDriver
+"""The least compute capability times ten: from 6.0 on, several threads can add to one number of 64 bits."""
+_NO_DEVICE, _OLD_DRIVER = 100, 35  # cudaErrorNoDevice and cudaErrorInsufficientDriver of CUDA
 
 
 def source() -> str:
@@ -38,52 +37,52 @@ def source() -> str:
 
 
 class Stage(Protocol):
-    """A place that reports pass through: memory of this machine that a card reads by itself, and as much on the card.
+    """A way for reports to the card: pinned memory of this machine, which the card reads by itself, and its copy there.
 
-    Copies and kernels of a stage follow each other, and run beside those of another stage.
+    Copies and kernels of one stage run in order; two stages run at the same time.
     """
 
     host: NDArray[np.uint8]
 
     def wait(self) -> None:
-        """Return when what was sent is no longer needed here: the host's memory may be written again."""
+        """Wait until the card has copied the sent bytes and used them: the host's memory may be written again."""
 
     def send(self, size: int) -> CardArray:
-        """Begin to copy so many bytes, and return where they are on the card."""
+        """Begin to copy the first `size` bytes of the host's memory, and return their array on the card."""
 
     def work(self) -> AbstractContextManager[object]:
-        """Launch what is launched within after what this stage has sent."""
+        """Return a context: kernels launched within it run after the copies of this stage."""
 
 
 class Driver(Protocol):
-    """What is needed of a card."""
+    """The access to a card."""
 
     name: str
 
     def free(self) -> int:
-        """Return how many bytes of memory are free."""
+        """Return the number of free bytes of memory."""
 
     def upload(self, array: NDArray[Any]) -> CardArray:
         """Return a copy of an array on the card."""
 
     def empty(self, shape: tuple[int, ...], kind: Any) -> CardArray:
-        """Return an array on the card with nothing in it yet."""
+        """Return an array on the card with undefined values."""
 
     def zeros(self, shape: tuple[int, ...], kind: Any) -> CardArray:
         """Return an array of zeros on the card."""
 
     def download(self, array: CardArray) -> NDArray[Any]:
-        """Return a copy of an array of the card, when all that was launched is done."""
+        """Return a copy of an array of the card after the end of all launched kernels."""
 
     def launch(self, name: str, grid: Grid, arguments: Sequence[Any]) -> None:
-        """Run a kernel with so many blocks in each direction."""
+        """Run a kernel on a grid of blocks: the numbers of blocks in x and y."""
 
     def stage(self, size: int) -> Stage:
-        """Return a stage for so many bytes."""
+        """Return a stage of `size` bytes."""
 
 
 def check_room(driver: Driver, size: int) -> None:
-    """Refuse work that the card has no memory for."""
+    """Check that the card has `size` bytes of free memory."""
     free = driver.free()
     if size > free:
         raise CardError(
@@ -92,46 +91,45 @@ def check_room(driver: Driver, size: int) -> None:
 
 
 class CupyDriver:
-    """A card of NVIDIA's, by CuPy."""
+    """The access to an NVIDIA card by CuPy."""
 
     def __init__(self) -> None:
         try:
             import cupy
-        except Exception as error:  # CuPy raises ImportError, and others where a part of it cannot be loaded
-            raise CardError(_not_imported(error)) from None
+        except Exception as error:  # ImportError, or any error of a library that CuPy loads
+            raise CardError(_explain_import_error(error)) from None
         if not hasattr(cupy, "cuda"):
             raise CardError("CuPy cannot be loaded: a folder of that name stands where Python looks first.")
         self._cupy = cupy
-        with self._told():
+        with self._translate_errors():
             self._check_driver()
-            found = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
-        self.name = found["name"].decode()
-        if found["major"] * 10 + found["minor"] < LEAST_CAPABILITY:
+            properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+        self.name = properties["name"].decode()
+        if properties["major"] * 10 + properties["minor"] < LEAST_CAPABILITY:
             raise CardError(
-                f"{self.name} has compute capability {found['major']}.{found['minor']}, and "
+                f"{self.name} has compute capability {properties['major']}.{properties['minor']}, and "
                 f"{LEAST_CAPABILITY // 10}.{LEAST_CAPABILITY % 10} or newer is needed."
             )
-        with self._told():
+        with self._translate_errors():
             module = cupy.RawModule(code=source(), options=OPTIONS)
-            names = kernel_names(source())
-            self._kernels = {name: module.get_function(name) for name in names}
+            self._kernels = {name: module.get_function(name) for name in kernel_names(source())}
 
     def _check_driver(self) -> None:
         runtime = self._cupy.cuda.runtime
         try:
-            many = runtime.getDeviceCount()
+            card_count = runtime.getDeviceCount()
         except runtime.CUDARuntimeError as error:
             if error.status == _NO_DEVICE:
                 raise CardError("No NVIDIA card was found.") from None
             if error.status == _OLD_DRIVER:
-                raise CardError(_old(runtime.driverGetVersion(), runtime.runtimeGetVersion())) from None
+                raise CardError(_explain_old_driver(runtime.driverGetVersion(), runtime.runtimeGetVersion())) from None
             raise
-        if not many:
+        if not card_count:
             raise CardError("No NVIDIA card was found.")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say in our words what CuPy raises, so that nobody above has to know it."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Raise the errors of CuPy within the body as a `CardError`."""
         try:
             yield
         except CardError:
@@ -142,69 +140,69 @@ class CupyDriver:
             raise CardError(f"CuPy could not do its work: {first_line(error)}") from None
 
     def free(self) -> int:
-        """Return what is free, and what CuPy keeps and does not use."""
-        with self._told():
+        """Return the number of free bytes, with the bytes that CuPy keeps and does not use."""
+        with self._translate_errors():
             pool = self._cupy.get_default_memory_pool()
             return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
 
     def upload(self, array: NDArray[Any]) -> CardArray:
         """Return a copy of an array on the card."""
-        with self._told():
-            made = self._cupy.empty(array.shape, array.dtype)
-            if made.nbytes:
-                made.set(np.ascontiguousarray(array))
-            return made
+        with self._translate_errors():
+            copy = self._cupy.empty(array.shape, array.dtype)
+            if copy.nbytes:
+                copy.set(np.ascontiguousarray(array))
+            return copy
 
     def empty(self, shape: tuple[int, ...], kind: Any) -> CardArray:
-        """Return an array on the card with nothing in it yet."""
-        with self._told():
+        """Return an array on the card with undefined values."""
+        with self._translate_errors():
             return self._cupy.empty(shape, kind)
 
     def zeros(self, shape: tuple[int, ...], kind: Any) -> CardArray:
-        """Return an array of zeros on the card; whatever is launched after it sees them, on any stage."""
-        with self._told():
-            made = self._cupy.empty(shape, kind)
-            if made.nbytes:
-                made.data.memset(0, made.nbytes)
+        """Return an array of zeros on the card; kernels launched later see them, on any stage."""
+        with self._translate_errors():
+            zeros = self._cupy.empty(shape, kind)
+            if zeros.nbytes:
+                zeros.data.memset(0, zeros.nbytes)
             self._cupy.cuda.Device().synchronize()
-            return made
+            return zeros
 
     def download(self, array: CardArray) -> NDArray[Any]:
-        """Return a copy of an array of the card, when all that was launched is done."""
-        with self._told():
+        """Return a copy of an array of the card after the end of all launched kernels."""
+        with self._translate_errors():
             self._cupy.cuda.Device().synchronize()
-            copied: NDArray[Any] = array.get()
-            return copied
+            copy: NDArray[Any] = array.get()
+            return copy
 
     def launch(self, name: str, grid: Grid, arguments: Sequence[Any]) -> None:
-        """Run a kernel with so many blocks in each direction."""
+        """Run a kernel on a grid of blocks: the numbers of blocks in x and y."""
         if not all(grid):
             return
-        with self._told():
+        with self._translate_errors():
             self._kernels[name](grid, (THREADS,), tuple(arguments))
 
     def stage(self, size: int) -> Stage:
-        """Return a stage for so many bytes."""
-        with self._told():
-            return _CupyStage(self._cupy, size, self._told)
+        """Return a stage of `size` bytes."""
+        with self._translate_errors():
+            return _CupyStage(self._cupy, size, self._translate_errors)
 
 
 class _CupyStage:
-    def __init__(self, cupy: Any, size: int, told: Any) -> None:
-        self._told = told
-        self._memory = cupy.cuda.alloc_pinned_memory(size)  # kept as long as the view of it below
+    def __init__(self, cupy: Any, size: int, translate_errors: Any) -> None:
+        self._translate_errors = translate_errors
+        self._memory = cupy.cuda.alloc_pinned_memory(size)  # has to live as long as the view on the next line
         self.host = np.frombuffer(self._memory, np.uint8, size)
-        self._there = cupy.empty(size, np.uint8)
+        self._card_bytes = cupy.empty(size, np.uint8)
         self._stream = cupy.cuda.Stream(non_blocking=True)
 
     def wait(self) -> None:
-        with self._told():
+        with self._translate_errors():
             self._stream.synchronize()
 
     def send(self, size: int) -> CardArray:
-        with self._told():
-            self._there.data.copy_from_host_async(self.host.ctypes.data, size, self._stream)
-            return self._there
+        with self._translate_errors():
+            self._card_bytes.data.copy_from_host_async(self.host.ctypes.data, size, self._stream)
+            return self._card_bytes
 
     def work(self) -> AbstractContextManager[object]:
         stream: AbstractContextManager[object] = self._stream
@@ -212,24 +210,24 @@ class _CupyStage:
 
 
 def kernel_names(text: str) -> list[str]:
-    """Return the names of the kernels in a text."""
-    marked = text.split('extern "C" __global__ void ')[1:]
-    return [part.partition("(")[0].strip() for part in marked]
+    """Return the names of the kernels in a CUDA text."""
+    kernels = text.split('extern "C" __global__ void ')[1:]
+    return [kernel.partition("(")[0].strip() for kernel in kernels]
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error of another library says, shortly."""
+    """Return the type and first line of an error of another library, at most 200 characters of it."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
-def _not_imported(error: BaseException) -> str:
+def _explain_import_error(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
         return "CuPy is not installed: pip install 'discreet[gpu]'."
     return f"CuPy cannot be loaded: {first_line(error)}"
 
 
-def _old(driver: int, runtime: int) -> str:
+def _explain_old_driver(driver: int, runtime: int) -> str:
     if not driver:
         return "No driver of NVIDIA's was found."
     return (

@@ -1,8 +1,8 @@
-"""The reports of a round, streamed to a card or made there: what they add up to stays on the card until the end.
+"""The reports of a round, streamed to a card or made there: their sums stay on the card until the end of the round.
 
-Reports pass through two stages of pinned memory. While the card works on what is in one, the next reports are written
-to the other, so that it waits for whoever reads them and for nothing else. Words that are no report of the round are
-counted and add nothing, as on this machine.
+Reports pass through two stages of pinned memory. While the card works on the bytes of one stage, the next reports are
+written to the other, so that the card waits for the reader of the reports alone. Words that are no report of the round
+are counted as refused and add nothing, as on the cores.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from numpy.typing import NDArray
 
 from ..errors import CardError
 from ..local.oracle_steps import Answered, Counts
-from ._card import OLH, WHEEL, Card, Words, across
+from ._card import OLH, WHEEL, Card, Words, count_blocks
 from ._driver import CardArray, Stage, check_room
 
-_CELLS = 1 << 12  # whose counts a block keeps nearby
-_LOOKING = 1024  # blocks that look reports over
-_HOSTED = 1 << 25  # bytes of a stage
+_CELLS = 1 << 12  # the largest number of cells in the shared memory of a block, as in `kernels.cu`
+_CHECK_BLOCKS = 1024  # blocks that check reports: enough to keep a card busy; each adds its sums up once
+_STAGE_BYTES = 1 << 25  # larger: more pinned memory; smaller: more copies and launches
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RoundSums:
-    """What a round adds up to.
+    """The sums of a round.
 
     Parameters
     ----------
     people, refused
-        How many reports there are, and how many others were none.
+        The number of reports, and the number of rows of words that are no report.
     aggregate
-        Their aggregate, as the oracle's `empty` is.
+        The aggregate of the reports, as the adder of the oracle starts it.
     cells
-        How many lie in each cell that is as likely as another: `Oracle.cells`; empty where there are none.
+        The number of reports in each of the equally likely cells of `Oracle.cells`; empty for an oracle without cells.
     """
 
     people: int
@@ -45,8 +45,8 @@ class RoundSums:
     cells: Counts
 
 
-def takes(oracle: Any) -> bool:
-    """Return whether a card adds up the reports of an oracle: those of `olh`, `blh` and `wheel`, as they are today."""
+def can_add(oracle: Any) -> bool:
+    """Return whether the kernels add up the reports of an oracle: `olh`, `blh`, and `wheel` without published seeds."""
     seeds = getattr(oracle, "seeds", None)
     if oracle.name == "wheel":
         return seeds is None and len(oracle.cells(oracle.codec.make_columns([]))) == 16
@@ -57,141 +57,145 @@ def takes(oracle: Any) -> bool:
 
 
 class CardRound:
-    """One round of an oracle that a card adds up."""
+    """One round of an oracle, added up on a card.
 
-    def __init__(self, card: Card, oracle: Any, hosted: int = _HOSTED) -> None:
+    Parameters
+    ----------
+    card
+        The card.
+    oracle
+        An oracle for which `can_add` is true.
+    stage_bytes
+        The bytes of each of the two stages.
+    """
+
+    def __init__(self, card: Card, oracle: Any, stage_bytes: int = _STAGE_BYTES) -> None:
         self._card, self._driver, self._oracle = card, card.driver, oracle
         self._seeds = getattr(oracle, "seeds", None)
-        self._wide = 3 if self._seeds is None else 2
+        self._width = 3 if self._seeds is None else 2
         self.kind = (WHEEL, oracle.arc) if oracle.name == "wheel" else (OLH, oracle.buckets)
         cells = oracle.cells(oracle.codec.make_columns([]))
-        self._many_cells = 0 if cells is None else len(cells)
+        self._cell_count = 0 if cells is None else len(cells)
         shape = oracle.adder.start().shape
-        check_room(self._driver, 8 * int(np.prod(shape)) + 4 * hosted)
+        check_room(self._driver, 8 * int(np.prod(shape)) + 4 * stage_bytes)
         self._aggregate = self._driver.zeros(shape, np.uint64)
-        self._cells = self._driver.zeros((max(1, self._many_cells),), np.uint64)
+        self._cells = self._driver.zeros((max(1, self._cell_count),), np.uint64)
         self._refused = self._driver.zeros((1,), np.uint64)
-        self._sent = 0
-        self._stages: tuple[Stage, Stage] = (self._driver.stage(hosted), self._driver.stage(hosted))
-        self._fill = 0  # bytes of the first stage that are written
+        self._report_count = 0
+        self._stages: tuple[Stage, Stage] = (self._driver.stage(stage_bytes), self._driver.stage(stage_bytes))
+        self._filled = 0  # written bytes of the first stage
 
     def add_words(self, words: Words) -> None:
-        """Add packed reports: rows of words, as `local.oracle_steps.codec` has them."""
-        flat = np.ascontiguousarray(words, np.uint32).reshape(-1).view(np.uint8)
-        row = 4 * self._wide
-        room = len(self._stages[0].host) // row * row
-        while len(flat):
-            here = min(len(flat), room - self._fill)
-            if not self._fill:
+        """Add packed reports: rows of words, as `local.oracle_steps.codec` packs them."""
+        word_bytes = np.ascontiguousarray(words, np.uint32).reshape(-1).view(np.uint8)
+        report_bytes = 4 * self._width
+        room = len(self._stages[0].host) // report_bytes * report_bytes
+        while len(word_bytes):
+            part = word_bytes[: room - self._filled]
+            if not self._filled:
                 self._stages[0].wait()
-            self._stages[0].host[self._fill : self._fill + here] = flat[:here]
-            self._fill, flat = self._fill + here, flat[here:]
-            if self._fill == room:
+            self._stages[0].host[self._filled : self._filled + len(part)] = part
+            self._filled, word_bytes = self._filled + len(part), word_bytes[len(part) :]
+            if self._filled == room:
                 self._flush()
 
     def _flush(self) -> None:
-        if not self._fill:
+        """Send the written bytes of the first stage to the card, add their reports, and change the stages."""
+        if not self._filled:
             return
-        stage, many = self._stages[0], self._fill // (4 * self._wide)
-        words = stage.send(self._fill)
+        stage, reports = self._stages[0], self._filled // (4 * self._width)
+        words = stage.send(self._filled)
         with stage.work():
-            self._add(words, many)
-        self._sent, self._fill, self._stages = self._sent + many, 0, self._stages[::-1]
+            self._add(words, reports)
+        self._filled, self._stages = 0, self._stages[::-1]
 
-    def _add(self, words: CardArray, many: int) -> None:
-        """Add reports that lie on the card."""
+    def _add(self, words: CardArray, reports: int) -> None:
+        """Add a number of reports on the card."""
+        self._report_count += reports
+        kind, number = self.kind
         if self._seeds is not None:
-            numbers = (np.int64(many), np.uint32(self._seeds), np.uint32(self.kind[1]))
-            self._driver.launch("tabulate", (across(many), 1), (words, *numbers, self._aggregate, self._refused))
+            numbers = (np.int64(reports), np.uint32(self._seeds), np.uint32(number))
+            arguments = (words, *numbers, self._aggregate, self._refused)
+            self._driver.launch("tabulate", (count_blocks(reports), 1), arguments)
             return
-        size = len(self._aggregate)
-        self._card.count(words, many, self._wide, *self.kind, size, self._aggregate)
-        self._driver.launch(
-            "look_over",
-            (min(_LOOKING, across(many)), 1),
-            (
-                words,
-                self.kind[0],
-                np.uint32(self.kind[1]),
-                np.int64(many),
-                np.uint32(self._many_cells),
-                self._cells,
-                self._refused,
-            ),
-        )
+        self._card.add_supports(words, reports, self._width, kind, number, len(self._aggregate), self._aggregate)
+        parameters = (kind, np.uint32(number), np.int64(reports), np.uint32(self._cell_count))
+        grid = (min(_CHECK_BLOCKS, count_blocks(reports)), 1)
+        self._driver.launch("look_over", grid, (words, *parameters, self._cells, self._refused))
 
     def add_drawn(self, answered: Answered, seed: int) -> None:
-        """Make everyone's report on the card, from the words that `kernels.devices` draws, and add it."""
+        """Add a report of each person, made on the card from the random words that `kernels.devices` draws."""
         self._flush()
-        for made, many in self._drawn(answered, seed):
-            self._add(made, many)
-            self._sent += many
+        for words, reports in self._make_chunks(answered, seed):
+            self._add(words, reports)
 
-    def reports(self, answered: Answered, seed: int) -> Words:
-        """Return everyone's report as packed words, made on the card; nothing is added."""
+    def make_reports(self, answered: Answered, seed: int) -> Words:
+        """Return a report of each person as packed words, made on the card and not added."""
         self._flush()
-        found = [np.zeros((0, self._wide), np.uint32)]
-        found += [self._driver.download(made) for made, _ in self._drawn(answered, seed)]
-        return np.concatenate(found)
+        chunks = [np.zeros((0, self._width), np.uint32)]
+        chunks += [self._driver.download(words) for words, _ in self._make_chunks(answered, seed)]
+        return np.concatenate(chunks)
 
-    def _drawn(self, answered: Answered, seed: int) -> Iterator[tuple[CardArray, int]]:
-        """Yield reports on the card, some people's at a time, where the work of a stage goes on with them."""
-        for people, offsets, held in _parts(answered, len(self._stages[0].host)):
-            many, stage = len(people), self._stages[0]
+    def _make_chunks(self, answered: Answered, seed: int) -> Iterator[tuple[CardArray, int]]:
+        """Yield the reports of chunks of people on the card, and their number, within the work of a stage."""
+        for people, offsets, held in _split_people(answered, len(self._stages[0].host)):
+            stage = self._stages[0]
             stage.wait()
-            if 16 * many + 4 * len(held) + 32 > len(stage.host):
+            if 16 * len(people) + 4 * len(held) + 32 > len(stage.host):
                 raise CardError(f"Somebody holds {len(held):,} values, more than are brought to it at a time.")
-            layout = _laid(stage.host, (offsets, people, held))
-            there = stage.send(layout[-1])
-            at = [there[begin:end] for begin, end in pairwise(layout)]
+            ends = _write_arrays(stage.host, (offsets, held, people))
+            card_bytes = stage.send(ends[-1])
+            arrays = tuple(card_bytes[start:stop] for start, stop in pairwise(ends))
             with stage.work():
-                # Memory of a stage's work is handed out again to the same stage alone: it need not be waited for.
-                made = self._driver.empty((many, self._wide), np.uint32)
-                self._make(at[0], at[2], at[1], seed, many, made)
-                yield made, many
+                # CuPy reuses the memory of a stage's work for the same stage alone, so that no wait is needed.
+                words = self._driver.empty((len(people), self._width), np.uint32)
+                self._launch_making(arrays, seed, len(people), words)
+                yield words, len(people)
             self._stages = self._stages[::-1]
 
-    def _make(
-        self, offsets: CardArray, held: CardArray, people: CardArray, seed: int, many: int, made: CardArray
-    ) -> None:
-        oracle, who = self._oracle, (offsets, held, people, np.uint64(seed), np.int64(self._oracle.pad))
-        weight, rows = np.uint64(oracle.inside), np.int64(many)
+    def _launch_making(self, arrays: tuple[CardArray, ...], seed: int, people: int, words: CardArray) -> None:
+        """Make the reports of people from the arrays of their offsets, values and numbers."""
+        oracle = self._oracle
+        common = (*arrays, np.uint64(seed), np.int64(oracle.pad))
+        weight, rows = np.uint64(oracle.inside), np.int64(people)
         if oracle.name == "wheel":
-            name, more = "make_points", (weight, np.int64(oracle.arc), rows)
+            name, numbers = "make_points", (weight, np.int64(oracle.arc), rows)
         else:
             symbols = (np.int64(oracle.size), np.int64(oracle.dummies), weight, np.int64(oracle.buckets))
-            published = () if self._seeds is None else (np.int64(self._seeds),)
-            name, more = "make_hashed" if self._seeds is None else "make_numbered", (*symbols, *published, rows)
-        self._driver.launch(name, (across(many), 1), (*who, *more, made))
+            seeds = () if self._seeds is None else (np.int64(self._seeds),)
+            name, numbers = "make_hashed" if self._seeds is None else "make_numbered", (*symbols, *seeds, rows)
+        self._driver.launch(name, (count_blocks(people), 1), (*common, *numbers, words))
 
     def total(self) -> RoundSums:
-        """Return what all reports add up to."""
+        """Return the sums of all reports."""
         self._flush()
         refused = int(self._driver.download(self._refused)[0])
         return RoundSums(
-            people=self._sent - refused,
+            people=self._report_count - refused,
             refused=refused,
             aggregate=self._driver.download(self._aggregate).astype(np.int64),
-            cells=self._driver.download(self._cells)[: self._many_cells].astype(np.int64),
+            cells=self._driver.download(self._cells)[: self._cell_count].astype(np.int64),
         )
 
 
-def _laid(host: NDArray[np.uint8], arrays: Iterable[NDArray[Any]]) -> list[int]:
-    """Write arrays one after another, and return where each begins and the last ends."""
-    places = [0]
-    for one in arrays:
-        flat = np.ascontiguousarray(one).view(np.uint8)
-        host[places[-1] : places[-1] + len(flat)] = flat
-        places.append(places[-1] + -(-len(flat) // 8) * 8)  # each begins where numbers of 64 bits may
-    return places
+def _write_arrays(host: NDArray[np.uint8], arrays: Iterable[NDArray[Any]]) -> list[int]:
+    """Write arrays to memory in order, and return the place of 0 and of the end of each array."""
+    ends = [0]
+    for array in arrays:
+        array_bytes = np.ascontiguousarray(array).view(np.uint8)
+        host[ends[-1] : ends[-1] + len(array_bytes)] = array_bytes
+        ends.append(ends[-1] + -(-len(array_bytes) // 8) * 8)  # numbers of 64 bits begin at multiples of 8 bytes
+    return ends
 
 
-def _parts(answered: Answered, room: int) -> Iterable[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield people with their rows, as many at a time as there is room for; offsets begin with 0."""
+def _split_people(
+    answered: Answered, room: int
+) -> Iterable[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+    """Yield the people, offsets and values of chunks that fit into `room` bytes; the offsets begin with 0."""
     offsets, start = answered.offsets.astype(np.int64), 0
-    needed = 16 * np.arange(len(offsets)) + 4 * offsets  # bytes up to each person
+    byte_ends = 16 * np.arange(len(offsets)) + 4 * offsets  # bytes of the people before each person
     while start < len(answered.people):
-        stop = int(np.searchsorted(needed, needed[start] + room - 32, side="right")) - 1
+        stop = int(np.searchsorted(byte_ends, byte_ends[start] + room - 32, side="right")) - 1
         stop = max(start + 1, min(stop, len(answered.people)))
         low, high = int(offsets[start]), int(offsets[stop])
         yield answered.people[start:stop], offsets[start : stop + 1] - low, answered.held[low:high]
@@ -199,20 +203,20 @@ def _parts(answered: Answered, room: int) -> Iterable[tuple[NDArray[np.int64], N
 
 
 def add_words(card: Card, oracle: Any, blocks: Iterable[Words]) -> RoundSums | None:
-    """Return what packed reports add up to; None where the card does not know the oracle."""
-    if not takes(oracle):
+    """Return the sums of packed reports; None for an oracle that the kernels do not add up."""
+    if not can_add(oracle):
         return None
-    made = CardRound(card, oracle)
+    card_round = CardRound(card, oracle)
     for words in blocks:
-        made.add_words(words)
-    return made.total()
+        card_round.add_words(words)
+    return card_round.total()
 
 
 def add_drawn(card: Card, oracle: Any, blocks: Iterable[Answered], seed: int) -> Counts | None:
-    """Return what the reports of these people add up to, made on the card; None where it does not know the oracle."""
-    if not takes(oracle):
+    """Return the sums of reports made on the card; None for an oracle that the kernels do not add up."""
+    if not can_add(oracle):
         return None
-    made = CardRound(card, oracle)
+    card_round = CardRound(card, oracle)
     for answered in blocks:
-        made.add_drawn(answered, seed)
-    return made.total().aggregate
+        card_round.add_drawn(answered, seed)
+    return card_round.total().aggregate

@@ -12,8 +12,8 @@ from ._oracle import (
     SetValued as SetValued,
     chance as chance,
     check_ranges as check_ranges,
+    compute_weight as compute_weight,
     grown as grown,
-    weighed as weighed,
 )
 from ._protocol import Protocol as Protocol
 from .device import chosen as chosen, client as client

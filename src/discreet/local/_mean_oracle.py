@@ -1,8 +1,8 @@
-"""What a mean oracle is: how one number on a device becomes one report, and what the mean of many numbers is.
+"""A mean oracle: the randomisation of a device's number as one report, and the mean of many reports.
 
-Numbers are whole, from -span to span, and stand for -1 to 1: a public grid, so that every probability is a whole
-number over a power of two. A number beyond the range counts as its end (D5). The expected report is exactly linear in
-the number, so estimates are exactly unbiased.
+Numbers are integers from -span to span, for -1 to 1: a public grid, on which every probability is an integer over a
+power of two. A number outside the range counts as its nearest end (D5). The expected report is exactly linear in the
+number, so that estimates are exactly unbiased.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ._oracle import Answered, Counts, Report, ReportColumns, check_epsilon
 from .device import ANSWERS, Draws, compute_ratio
 from .oracle_steps import SHORT, Influence, Randomiser
 
-SPAN = 1 << 10
-_WIDEST = 1 << 16
+SPAN = 1 << 10  # the grid moves a number by at most 2^-11, below the noise of a million reports at epsilon 1
+_MAX_SPAN = 1 << 16  # larger: finer numbers; smaller: more of the 2^32 thresholds for each step of the grid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,11 @@ class Mean:
     Parameters
     ----------
     value
-        The mean, of numbers from -1 to 1; noise takes it beyond.
+        The mean of numbers from -1 to 1; noise may take it outside that range.
     variance
-        How far it is off, as an estimate for everybody of whom these people are a random part.
+        Its variance as an estimate about all people, with the asked people as a random sample of them.
     people
-        How many reports it is made of.
+        The number of reports.
     """
 
     value: float
@@ -61,48 +61,48 @@ class MeanOracle(Randomiser):
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
-    # What it has in common with the oracles of frequencies: one value per person, and reports that add up exactly.
+    # As an oracle of frequencies it would have one value per person, and reports that add up exactly.
     size: ClassVar[int] = 1
     pad: ClassVar[int] = 1
     single: ClassVar[bool] = True
     drawn_together: ClassVar[bool] = True
     live: ClassVar[bool] = True
     delta: ClassVar[Fraction] = Fraction(0)
-    # How many whole numbers reports add up to.
-    kept: ClassVar[int] = 1
+    # The length of the aggregate.
+    aggregate_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        if not 1 <= self.span <= _WIDEST or self.span & (self.span - 1):
-            raise MisuseError(f"The span of a mean is a power of two up to {_WIDEST:,}; {self.span:,} was given.")
+        if not 1 <= self.span <= _MAX_SPAN or self.span & (self.span - 1):
+            raise MisuseError(f"The span of a mean is a power of two up to {_MAX_SPAN:,}; {self.span:,} was given.")
 
     @classmethod
     @abstractmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
-        """Return the oracle with the best integers for these numbers."""
+        """Return the oracle with the integers of least variance within epsilon."""
 
     @property
     @abstractmethod
     def square(self) -> tuple[Fraction, Fraction]:
-        """The expected square of what one report is worth: the first, and the second times the value's square."""
+        """The numbers a and b of the expected square of a report's worth, a + b * value**2."""
 
     @property
     @abstractmethod
     def largest(self) -> Fraction:
-        """The largest number one report can be worth."""
+        """The largest worth of a report."""
 
     @property
     def influence(self) -> Influence:
-        """What one report can add to the sum, whose every true number is at most 1."""
+        """The largest influence of one report on the sum, to which a person adds at most 1."""
         return Influence(people=self.largest, values=1)
 
     @abstractmethod
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
-        """Return the number each report speaks for: noisy, and right on average."""
+        """Return the worth of each report: an unbiased estimate of its number, from -1 to 1 without noise."""
 
     @abstractmethod
     def total(self, supports: Counts, people: int) -> float:
-        """Return the sum of what reports are worth, from the whole numbers they add up to."""
+        """Return the sum of the worths of the reports, from their aggregate."""
 
     @property
     def longest_report(self) -> int:
@@ -116,32 +116,32 @@ class MeanOracle(Randomiser):
 
     @cached_property
     def ratio(self) -> Fraction:
-        """How much likelier some report can be for one number than for another: at most e to the epsilon."""
+        """The largest ratio of the probabilities of a report for two numbers: at most e^epsilon."""
         return compute_ratio(self.form)
 
     def randomise(self, value: int, take: Callable[[int], bytes] = token_bytes) -> Report:
-        """Return the report of one device with this number."""
+        """Return the report of one device with this number; `take` is the source of random bytes."""
         return ANSWERS[self.name](self.form, [value], Draws(take))
 
     def variance(self, value: Fraction) -> Fraction:
-        """Return the variance of what one report is worth, exactly, for a number from -1 to 1."""
-        first, second = self.square
-        return first + (second - 1) * value * value
+        """Return the variance of the worth of one report, exactly, for a number from -1 to 1."""
+        constant, factor = self.square
+        return constant + (factor - 1) * value * value
 
     def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
-        """Return the mean, one number."""
+        """Return the mean as an array of one number."""
         return np.array([self.total(supports, people) / people if people else 0.0])
 
     def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
-        """Return the variance of the mean, as an estimate for everybody.
+        """Return the variance of the mean as an estimate about all people.
 
-        It is exact where the square of a report's worth does not depend on the number (duchi), and otherwise the
-        largest that numbers of this mean can have.
+        It is exact if the square of a report's worth does not depend on the number (duchi), and otherwise the largest
+        variance of numbers with this mean.
         """
         if not people:
             return np.full(1, np.inf)
-        first, second = map(float, self.square)
-        return (first + second - np.minimum(values * values, 1.0)) / people
+        constant, factor = map(float, self.square)
+        return (constant + factor - np.minimum(values * values, 1.0)) / people
 
     def mean(self, columns: ReportColumns) -> Mean:
         """Return the mean of reports with its variance."""
@@ -149,6 +149,6 @@ class MeanOracle(Randomiser):
         value = self.estimate(self.supports(columns), people)
         return Mean(value=float(value[0]), variance=float(self.spread(value, people)[0]), people=people)
 
-    def clipped(self, answered: Answered) -> NDArray[np.int64]:
-        """Return everyone's one number, within the range (D5)."""
+    def clip_numbers(self, answered: Answered) -> NDArray[np.int64]:
+        """Return the number of each person, clipped to the range (D5)."""
         return np.clip(answered.held, -self.span, self.span).astype(np.int64)

@@ -1,9 +1,9 @@
-"""What a frequency oracle is: how what a device holds becomes one report, and what many reports say together.
+"""A frequency oracle: the randomisation of a device's values as one report, and the estimates from many reports.
 
-An oracle is a frozen value made for one question: so many candidates, a padding, an epsilon. Its integers are what
-travels; its probabilities are exact fractions of them. Every report *supports* some candidates. One that is held by a
-device is supported with the probability `p_held` (where no more than `pad` are), another with `p_other`, and that is
-all an estimate needs: (supports / people - other) / (held - other).
+An oracle is a frozen value for one question: a number of candidates, a padding, an epsilon. Its integers travel; its
+probabilities are exact fractions of them. Every report *supports* some candidates: a candidate of its device with the
+probability `p_held`, if the device holds at most `pad` candidates, and any other candidate with `p_other`. The estimate
+of a frequency is `(supports / people - p_other) / (p_held - p_other)`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from secrets import token_bytes
@@ -38,41 +39,51 @@ from .oracle_steps import (
 )
 from .study import SeededWords
 
-LEAST, MOST = Fraction(1, 1000), Fraction(20)
-LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
-# What devices do and what that loses, by the name of the oracle: of the format's, which live devices answer for, and of
-# those that are simulated only.
+# Below, probabilities do not fit into the integers; above, epsilon promises nothing.
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
+LARGEST = 1 << 28  # candidates: hashes of numbers further apart than this meet too often or too seldom
+# The answers of devices and their losses by the name of the oracle: first the oracles of the format, which live devices
+# answer for, then the oracles for simulations alone.
 EVERY_ANSWER: ChainMap[str, Answer] = ChainMap(ANSWERS, {})
 EVERY_LOSS: ChainMap[str, Loss] = ChainMap(LOSSES, {})
-# Nobody else may declare how these answer: each oracle of this package has a page of its name.
-_OURS = frozenset(page.stem for page in Path(__file__).with_name("oracles").glob("*.md"))
+# The oracles of this package, each with a page of its name: other packages may not declare an answer for them.
+_OWN_NAMES = frozenset(page.stem for page in Path(__file__).with_name("oracles").glob("*.md"))
 
 
 @lru_cache(maxsize=256)
 def grown(epsilon: Fraction) -> Fraction:
-    """Return e to the power of epsilon, rounded down: every probability is made of it, so a ratio never exceeds it."""
-    below = Fraction(intervals.exp(intervals.ratio(epsilon, 60), 60)[0])
-    return Fraction(below * (1 << 96) // 1, 1 << 96)
+    """Return e^epsilon rounded down to 96 bits: probabilities made of it have no ratio above e^epsilon."""
+    lower_bound = Fraction(intervals.exp(intervals.ratio(epsilon, 60), 60)[0])
+    return Fraction(lower_bound * (1 << 96) // 1, 1 << 96)
 
 
-def weighed(growth: Fraction, inside: int, outside: int) -> int:
-    """Return a weight, out of 2^64, of a place inside that is at most `growth` times that of one outside.
+def compute_weight(growth: Fraction, inside: int, outside: int) -> int:
+    """Return the probability of a place inside, times 2^64: at most `growth` times that of a place outside.
 
-    It is within a few units of the largest; with one place inside, those outside share the rest evenly, so that
-    sampling hides exactly as much as it is counted on for.
+    It is within a few units of the largest such weight. With one place inside, the places outside share the rest
+    evenly, as the amplification by sampling requires.
+
+    Parameters
+    ----------
+    growth
+        The largest ratio of the probabilities, e^epsilon rounded down.
+    inside, outside
+        The numbers of places.
     """
-    rest = ceil(WEIGHT_SCALE / (growth * inside + outside))
-    return (WEIGHT_SCALE - rest * outside) // inside
+    outside_weight = ceil(WEIGHT_SCALE / (growth * inside + outside))
+    return (WEIGHT_SCALE - outside_weight * outside) // inside
 
 
 def check_epsilon(epsilon: Fraction) -> None:
-    """Refuse an epsilon whose probabilities would not fit into the integers, or promise nothing."""
-    if not LEAST <= epsilon <= MOST:
-        raise MisuseError(f"epsilon of a report is from {float(LEAST)} to {MOST}; {float(epsilon):g} was given.")
+    """Check that epsilon is between 0.001 and 20, so that its probabilities fit into the integers."""
+    if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
+        raise MisuseError(
+            f"epsilon of a report is from {float(MIN_EPSILON)} to {MAX_EPSILON}; {float(epsilon):g} was given."
+        )
 
 
 def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
-    """Refuse what no oracle can be made for."""
+    """Check that an oracle can be made for epsilon, a number of candidates and a padding."""
     check_epsilon(epsilon)
     if not 1 + single <= size < LARGEST:
         raise MisuseError(f"An oracle needs {1 + single} to {LARGEST - 1:,} candidates; {size:,} were given.")
@@ -83,7 +94,7 @@ def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
 
 
 def chance(probability: Fraction) -> int:
-    """Return a probability as a threshold out of 2^32, rounded down."""
+    """Return the threshold of a probability: its multiple of 2^32, rounded down."""
     return int(probability * WORD)
 
 
@@ -94,11 +105,11 @@ class Oracle(Randomiser):
     Parameters
     ----------
     size
-        How many candidates there are.
+        The number of candidates.
     pad
-        How many of them a device answers for: with fewer it pads, with more it samples.
+        The number of candidates that a device answers for: with fewer it pads, with more it samples.
     single
-        Whether every device holds exactly one, so that no padding is needed.
+        Whether every device holds exactly one candidate, so that it needs no padding.
     """
 
     size: int
@@ -108,59 +119,59 @@ class Oracle(Randomiser):
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
-    # Whether the aggregated simulation draws from the exact law of all counts together, or of each count alone.
+    # Whether the aggregated simulation draws from the exact joint law of all counts, or from the law of each count.
     joint: ClassVar[bool] = False
-    # Whether it answers for a whole set, and not for one value sampled from it.
+    # Whether a report is about a whole set, and not about one value sampled from the set.
     sets: ClassVar[bool] = False
-    # Whether live devices answer for it; one kept for comparison is simulated only.
+    # Whether live devices answer for it; an oracle kept for comparison is simulated only.
     live: ClassVar[bool] = True
-    # Whether it is used only where it is asked for by name, and never chosen.
+    # Whether it is used by its name alone, and never chosen automatically.
     by_name: ClassVar[bool] = False
-    # Whether a report names each value by itself, so that how many it names has a law.
+    # Whether a report names each value independently, so that the number of named values has a known law.
     each_alone: ClassVar[bool] = False
-    # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.
+    # The answer of a device and its loss: declared by an oracle outside the format, which `client` does not know.
     answer: ClassVar[staticmethod[[Mapping[str, Any], list[int], Draws], Report]]
     loss: ClassVar[Loss]
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         if "answer" not in vars(cls):
             return
-        if cls.name in _OURS and not cls.__module__.startswith(f"{__package__}.oracles."):
+        if cls.name in _OWN_NAMES and not cls.__module__.startswith(f"{__package__}.oracles."):
             raise MisuseError(f"{cls.name} is an oracle that devices know already: call {cls.__name__} otherwise.")
         if "loss" not in vars(cls):
             raise MisuseError(f"{cls.__name__} declares how a device answers and not what that loses: declare loss.")
-        place = 0 if cls.live else 1
-        EVERY_ANSWER.maps[place][cls.name], EVERY_LOSS.maps[place][cls.name] = cls.answer, cls.loss
+        layer = 0 if cls.live else 1
+        EVERY_ANSWER.maps[layer][cls.name], EVERY_LOSS.maps[layer][cls.name] = cls.answer, cls.loss
 
     def __post_init__(self) -> None:
         check_ranges(self.epsilon, self.size, self.pad, self.single)
-        known = EVERY_LOSS.get(self.name)
-        if known is not None and known.largest < self.size + self.dummies:
+        loss = EVERY_LOSS.get(self.name)
+        if loss is not None and loss.largest < self.size + self.dummies:
             raise MisuseError(
-                f"{self.name} answers for up to {known.largest - self.dummies:,} candidates, and there are "
+                f"{self.name} answers for up to {loss.largest - self.dummies:,} candidates, and there are "
                 f"{self.size:,}: use wheel or olh."
             )
-        if known is not None and known.longest is not None and known.longest(self.form) > MOST_REPORT:
+        if loss is not None and loss.longest is not None and loss.longest(self.form) > MOST_REPORT:
             raise MisuseError(
-                f"A report of {self.name} about {self.size:,} candidates may have {known.longest(self.form):,} bytes, "
+                f"A report of {self.name} about {self.size:,} candidates may have {loss.longest(self.form):,} bytes, "
                 f"and devices send up to {MOST_REPORT:,}: use wheel or olh."
             )
 
     @classmethod
     @abstractmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
-        """Return the oracle with the best integers for these numbers."""
+        """Return the oracle with the integers of least variance within epsilon."""
 
     @classmethod
     def longest(cls, epsilon: Fraction) -> int:
-        """Return the largest padding it takes."""
+        """Return the largest padding of the oracle."""
         return LARGEST - 1
 
     @property
     @abstractmethod
     def dummies(self) -> int:
-        """How many symbols stand for nothing."""
+        """The number of dummy symbols, which stand for no candidate."""
 
     @property
     def symbols_in_all(self) -> int:
@@ -170,7 +181,7 @@ class Oracle(Randomiser):
     @property
     @abstractmethod
     def p_held(self) -> Fraction:
-        """The probability that a report supports a candidate its device holds, with no more than `pad` of them."""
+        """The probability that a report supports a candidate of its device, which holds at most `pad` candidates."""
 
     @property
     @abstractmethod
@@ -178,68 +189,70 @@ class Oracle(Randomiser):
         """The probability that a report supports a candidate its device does not hold."""
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns.
+        """Return the report of each person as columns, equal to `randomise` with the person's stream of words.
 
-        An oracle without compiled code runs the device's own.
+        This default runs the code of the device; an oracle with compiled code overrides it.
         """
-        ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
-        rows = [answered.held[start:stop].tolist() for start, stop in ends]
+        rows = [answered.held[start:stop].tolist() for start, stop in pairwise(answered.offsets.tolist())]
         streams = [SeededWords(seed, person) for person in answered.people.tolist()]
-        return self.codec.make_columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
+        reports = [self.randomise(row, stream.take) for row, stream in zip(rows, streams, strict=True)]
+        return self.codec.make_columns(reports)
 
     @abstractmethod
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
-        """Draw the supports of everyone's reports without making them."""
+        """Draw the supports of the reports of all people without making the reports."""
 
     def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of some values each report supports: a row per report.
+        """Return for each report a row with whether it supports each of some values.
 
-        An oracle without a quicker way adds every report up by itself.
+        This default adds up every report separately; an oracle with a quicker way overrides it.
         """
-        many = len(next(iter(columns.values())))
-        ones = ({name: column[row : row + 1] for name, column in columns.items()} for row in range(many))
-        rows = [self.supports(one)[values] > 0 for one in ones]
-        return np.array(rows, bool).reshape(many, len(values))
+        report_count = len(next(iter(columns.values())))
+        single_reports = (
+            {name: column[row : row + 1] for name, column in columns.items()} for row in range(report_count)
+        )
+        rows = [self.supports(report)[values] > 0 for report in single_reports]
+        return np.array(rows, bool).reshape(report_count, len(values))
 
     @property
     def at_once(self) -> int:
-        """How many values of the sender's choice one report can support."""
+        """The largest number of values of the sender's choice that one report can support."""
         return self.size
 
     @property
     def influence(self) -> Influence:
-        """What one report can add to one value's estimate, and to how many values at once."""
+        """The largest influence of one report: in people on the estimate of a value, and the number of values."""
         named = (1 - self.p_other) / (self.p_held - self.p_other)
         return Influence(people=named * self.amplified, values=self.at_once)
 
     @property
     def amplified(self) -> Fraction:
-        """How much more a report can add to an estimate than by what it names."""
+        """The factor of a report's influence beyond the values that it names; 1 without published seeds."""
         return Fraction(1)
 
     @property
     def excess(self) -> float:
-        """How much more often, at most, two values are named together than each alone explains; 1 where unknown."""
+        """The largest excess probability of naming two values together over independence; 1 if unknown."""
         return 1.0 if self.honest is None else max(float(self.honest.excess), 0.0)
 
     @property
     def honest(self) -> HonestLaw | None:
-        """What honest reports look like, whatever is held; None where that is not known."""
+        """The law of honest reports for any basket; None if unknown."""
         return None
 
     def cells(self, columns: ReportColumns) -> Counts | None:
-        """Return how many reports lie in each of some cells that are all as likely, whatever is held, if there are."""
+        """Return the number of reports in each of some equally likely cells; None for an oracle without cells."""
         return None
 
     @property
-    def kept(self) -> int:
-        """The supports of the candidates: one number each."""
+    def aggregate_size(self) -> int:
+        """The length of the supports: one number for each candidate."""
         return self.size
 
     def add_drawn(
         self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
     ) -> None:
-        """Add everyone's reports: made one by one, or drawn where there is something to draw from."""
+        """Add the reports of all people: made one by one without a generator, or else drawn as supports."""
         if generator is None or self.adder.quick:
             super().add_drawn(aggregate, answered, seed, generator)
         else:
@@ -247,14 +260,14 @@ class Oracle(Randomiser):
 
     @property
     def drawn_together(self) -> bool:
-        """Whether an aggregated simulation draws from the exact law of all counts together."""
+        """Whether an aggregated simulation draws from the exact joint law of all counts."""
         return self.joint or self.adder.quick
 
     @property
     def longest_report(self) -> int:
         """The bytes of the longest report."""
-        known = EVERY_LOSS.get(self.name)
-        return SHORT if known is None or known.longest is None else known.longest(self.form)
+        loss = EVERY_LOSS.get(self.name)
+        return SHORT if loss is None or loss.longest is None else loss.longest(self.form)
 
     @property
     def form(self) -> dict[str, Any]:
@@ -269,35 +282,36 @@ class Oracle(Randomiser):
 
     @cached_property
     def ratio(self) -> Fraction:
-        """How much likelier some report can be for one basket than for another: at most e to the epsilon."""
+        """The largest ratio of the probabilities of a report for two baskets: at most e^epsilon."""
         return compute_ratio(self.form, EVERY_LOSS)
 
     @cached_property
     def delta(self) -> Fraction:
-        """The probability with which that may fail: 0 for all but hashing that counts on sampling."""
+        """The probability that the ratio does not hold: 0, except for hashing that counts on sampling."""
         return compute_delta(self.form)
 
     def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
-        """Return the report of one device that holds these candidates."""
+        """Return the report of one device with these candidates; `take` is the source of random bytes."""
         return EVERY_ANSWER[self.name](self.form, sorted(values), Draws(take))
 
     def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
-        """Return which fraction of the people holds each candidate, unbiased where nobody holds more than `pad`."""
+        """Return the estimated frequency of each candidate, unbiased if no person holds more than `pad` candidates."""
         if people == 0:
             return np.zeros(len(supports))
         return (supports / people - float(self.p_other)) / float(self.p_held - self.p_other)
 
     def variance(self, frequency: Any, people: int = 1) -> Any:
-        """Return the variance of an estimate that the reports' noise makes, for a candidate so many hold (A13)."""
-        held, other = float(self.p_held), float(self.p_other)
-        noise = frequency * held * (1 - held) + (1 - frequency) * other * (1 - other)
-        return noise / ((held - other) ** 2 * max(people, 1))
+        """Return the variance of an estimate by the noise of the reports, for a candidate of a frequency (A13)."""
+        p, q = float(self.p_held), float(self.p_other)
+        noise = frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)
+        return noise / ((p - q) ** 2 * max(people, 1))
 
     def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
-        """Return the variance of estimates for everybody, of whom these people are a random part."""
-        known = np.clip(values, 0.0, 1.0)
-        sampled: NDArray[np.float64] = self.variance(known, people) + known * (1 - known) / max(people, 1)
-        return sampled
+        """Return the variance of estimates about all people, with the asked people as a random sample of them."""
+        frequencies = np.clip(values, 0.0, 1.0)
+        sampling_variance = frequencies * (1 - frequencies) / max(people, 1)
+        variance: NDArray[np.float64] = self.variance(frequencies, people) + sampling_variance
+        return variance
 
 
 class OneValue(Oracle):
@@ -306,27 +320,27 @@ class OneValue(Oracle):
     @property
     @abstractmethod
     def p_own(self) -> Fraction:
-        """The probability that a report supports the very symbol it was made for."""
+        """The probability that a report supports the symbol of its device."""
 
     @property
     def p_held(self) -> Fraction:
-        """Sampled and kept, or not sampled and supported all the same."""
+        """The probability of supporting a held candidate: as the sampled symbol, or as another symbol."""
         return self.p_own / self.pad + self.p_other * (1 - Fraction(1, self.pad))
 
     @property
     def dummies(self) -> int:
-        """One symbol for nothing at all, unless everyone holds a value."""
+        """One dummy symbol, or none if every device holds a value."""
         return 0 if self.single else 1
 
     def symbols(self, answered: Answered, seed: int) -> Counts:
-        """Return how many people sampled each symbol, dummies last."""
-        sampled = np.empty(len(answered.people), np.int64)
-        sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled)
-        return np.bincount(sampled, minlength=self.size + self.dummies).astype(np.int64)
+        """Return the number of people who sampled each symbol, dummies last."""
+        sampled_symbols = np.empty(len(answered.people), np.int64)
+        sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled_symbols)
+        return np.bincount(sampled_symbols, minlength=self.size + self.dummies).astype(np.int64)
 
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
-        """Draw each count from its own exact law: those who sampled it, and those who did not."""
-        return both_kinds(
+        """Draw each count from its own exact law, from the number of people who sampled its candidate."""
+        return _draw_supports(
             self.symbols(answered, seed)[: self.size], len(answered.people), self.p_own, self.p_other, generator
         )
 
@@ -337,12 +351,14 @@ class SetValued(Oracle):
     sets: ClassVar[bool] = True
 
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
-        """Draw each count from its own exact law: those who hold it after cutting, and those who do not."""
+        """Draw each count from its own exact law, from the number of people who hold its candidate after cutting."""
         counts = np.zeros(self.size, np.int64)
         sample_sets(*answered.arguments(seed), self.pad, counts)
-        return both_kinds(counts, len(answered.people), self.p_held, self.p_other, generator)
+        return _draw_supports(counts, len(answered.people), self.p_held, self.p_other, generator)
 
 
-def both_kinds(holders: Counts, people: int, held: Fraction, other: Fraction, generator: np.random.Generator) -> Counts:
-    """Draw how many reports support each candidate, each candidate by itself."""
-    return generator.binomial(holders, float(held)) + generator.binomial(people - holders, float(other))
+def _draw_supports(
+    holders: Counts, people: int, p_held: Fraction, p_other: Fraction, generator: np.random.Generator
+) -> Counts:
+    """Draw the supports of each candidate independently: those of its holders, and those of the other people."""
+    return generator.binomial(holders, float(p_held)) + generator.binomial(people - holders, float(p_other))

@@ -1,4 +1,4 @@
-"""What a protocol is: a frozen value with its settings, which leads a conversation about what is wanted."""
+"""A protocol: a frozen value with its settings, which asks the questions of a study in rounds."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .study import Talk, Wanted
 class Protocol(ABC):
     """A plan of questions. Subclasses are frozen dataclasses; their fields are the settings.
 
-    A setting may be given as text, as it is typed on a command line. Fractions are kept as the text they were
-    written as, so that a protocol says the same about itself wherever it is written down.
+    A setting may be a text, as typed on a command line. Fractions keep their text, so that a protocol has the same
+    settings in every document.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
-    # Whether a study can ask as it does by default; one that is simulated only uses oracles no device answers for.
+    # Whether devices answer for its default oracles, so that a study can be live and not only simulated.
     live: ClassVar[bool] = True
-    # How many questions one person is asked; more than one is for comparison only (X4).
+    # The number of questions to one person; protocols with more than one are for comparison only (X4).
     reports: ClassVar[int] = 1
-    # Whether it finds out what the items are: people hold texts, and there is no list of them.
+    # Whether people hold texts, and the protocol finds the items, without a public list.
     unlisted: ClassVar[bool] = False
-    # Whether it knows of items that stand above others, and asks about no itemset with an item and one above it.
+    # Whether it uses a hierarchy of items, and asks about no itemset with an item and an item above it.
     across: ClassVar[bool] = False
-    # What the promise takes for public knowledge.
+    # The facts that the guarantee assumes to be public.
     public: ClassVar[tuple[str, ...]] = ("the items",)
-    # The setting of protocols that split the people: how many of them go to each part, as fractions.
+    # The setting of protocols that split the people: the fractions of the people in each part.
     shares: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -39,18 +39,18 @@ class Protocol(ABC):
 
     @property
     def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
+        """The shares as exact fractions."""
         return [exact(share, "a share") for share in self.shares]
 
     @property
     def bias(self) -> str:
-        """Why estimates are off by more than their intervals hold; empty where intervals are about the true counts."""
+        """The reason for a bias beyond the intervals; empty if the intervals are about the true counts."""
         return ""
 
     @abstractmethod
     def check(self, wanted: Wanted) -> None:
-        """Refuse what cannot be asked, before anyone is."""
+        """Check that the protocol can answer the curator's question, before it asks any person."""
 
     @abstractmethod
     def talk(self, wanted: Wanted) -> Talk:
-        """Lead the conversation."""
+        """Yield the rounds of questions, and return the result of the study."""

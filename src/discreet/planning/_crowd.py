@@ -137,7 +137,7 @@ class ImaginedCrowd:
         people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
         everyone = np.arange(len(self.baskets), dtype=np.int64)
         oracle = ask.oracle
-        if not isinstance(oracle, Oracle) or oracle.kept != oracle.size:
+        if not isinstance(oracle, Oracle) or oracle.aggregate_size != oracle.size:
             # Reports of another kind are made one by one, for baskets drawn anew up to so many people.
             drawn = generator.integers(0, len(self.baskets), people)
             offsets, held = ask.question.answers(self.baskets, drawn)

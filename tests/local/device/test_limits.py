@@ -264,7 +264,7 @@ def test_live_protocols_ask_what_devices_answer(name):
         from discreet.local.study import Estimate
 
         asked.append(ask)
-        supports = np.linspace(900, 100, ask.oracle.kept).astype(np.int64)
+        supports = np.linspace(900, 100, ask.oracle.aggregate_size).astype(np.int64)
         return Estimate(ask, 1000, supports)
 
     plan = kind(**settings)

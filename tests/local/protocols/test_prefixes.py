@@ -167,7 +167,7 @@ def led(plan: Prefixes, wanted: Wanted, share: float, people: int = 1000):
 
     def hear(ask):
         asked.append(ask)
-        return Estimate(ask, people, np.full(ask.oracle.kept, int(share * people), np.int64))
+        return Estimate(ask, people, np.full(ask.oracle.aggregate_size, int(share * people), np.int64))
 
     learnt, heard = converse(plan.talk(wanted), hear)
     return learnt, heard, asked

@@ -49,7 +49,7 @@ class Truthful(SimulatedPeople):
         """Ask those whose number it names."""
         people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
         offsets, held = ask.question.answers(self.baskets, people)
-        many, nothing = max(len(people), 1), np.zeros(ask.oracle.kept, np.int64)
+        many, nothing = max(len(people), 1), np.zeros(ask.oracle.aggregate_size, np.int64)
         if isinstance(ask.oracle, MeanOracle):
             mean = np.clip(held, -ask.oracle.span, ask.oracle.span).sum() / (ask.oracle.span * many)
             return TrueEstimate(ask, len(people), nothing, np.array([mean]))

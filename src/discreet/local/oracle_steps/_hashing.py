@@ -22,7 +22,9 @@ def count_hashed(
     size: int,
 ) -> Counts:
     """Return the number of reports that support each candidate: its hash less `low` is below `width`, modulo 2^32."""
-    card_counts: Counts | None = on_card(len(first) * size, lambda card: card.counts(first, second, low, width, size))
+    card_counts: Counts | None = on_card(
+        len(first) * size, lambda card: card.count_supports(first, second, low, width, size)
+    )
     if card_counts is not None:
         return card_counts
     counts = np.zeros(size, np.int64)

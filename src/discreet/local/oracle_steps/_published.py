@@ -328,7 +328,7 @@ class SeedTable:
 
         # Blocks do not depend on the number of threads, and so neither does the rounding of their sum.
         work = 2 * len(self.table) * len(items)
-        parts: Any = on_card(work, lambda card: card.met(self.reports, buckets, codes, weights, _ROWS))
+        parts: Any = on_card(work, lambda card: card.meet(self.reports, buckets, codes, weights, _ROWS))
         if parts is None:
             parts = in_threads(meet_part, range(0, len(self.table), _ROWS))
         total: Values = np.sum(parts, axis=0)

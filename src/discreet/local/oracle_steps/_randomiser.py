@@ -54,7 +54,7 @@ class Randomiser(ABC):
 
     @property
     @abstractmethod
-    def kept(self) -> int:
+    def aggregate_size(self) -> int:
         """Return the number of whole numbers that an aggregate is read as."""
 
     @property
@@ -79,7 +79,7 @@ class Randomiser(ABC):
     @cached_property
     def adder(self) -> Adder:
         """Return the adder of its reports."""
-        return SupportAdder(size=self.kept, supports=self.supports)
+        return SupportAdder(size=self.aggregate_size, supports=self.supports)
 
     @abstractmethod
     def reports(self, answered: Answered, seed: int) -> ReportColumns:

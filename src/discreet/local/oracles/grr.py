@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import report_values
-from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
+from .. import Answered, Counts, OneValue, ReportColumns, compute_weight, grown
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, HonestLaw, PairLaw, WholeField, tail_without_replacement
 
@@ -31,7 +31,7 @@ class GRR(OneValue):
         """Return the oracle; `inside` grows with the padding, as one symbol in `pad` is sampled (A1)."""
         growth = pad * (grown(epsilon) - 1) + 1
         unsampled = size - 1 if single else size + pad - 1
-        inside = weighed(growth, 1, max(unsampled, 1))
+        inside = compute_weight(growth, 1, max(unsampled, 1))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
 
     @property

@@ -32,7 +32,7 @@ class HM(MeanOracle):
 
     name: ClassVar[str] = "hm"
     summary: ClassVar[str] = "a coin between pm and duchi: about as exact for every number"
-    kept: ClassVar[int] = 3
+    aggregate_size: ClassVar[int] = 3
     citation: ClassVar[str] = "Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019"
 
     @classmethod
@@ -69,7 +69,7 @@ class HM(MeanOracle):
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         pm = self.pm
         report_either(
-            self.clipped(answered),
+            self.clip_numbers(answered),
             answered.people,
             np.uint64(seed),
             self.choose,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels import report_hashed, report_numbered
-from .. import Answered, Counts, OneValue, ReportColumns, grown, weighed
+from .. import Answered, Counts, OneValue, ReportColumns, compute_weight, grown
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import HashedOracle, HonestLaw, independent_pair_laws, independent_tail
 
@@ -58,7 +58,7 @@ class OLH(HashedOracle, OneValue):
     def _with_buckets(
         cls, epsilon: Fraction, size: int, pad: int, single: bool, buckets: int, growth: Fraction
     ) -> Self:
-        inside = weighed(growth, 1, buckets - 1)
+        inside = compute_weight(growth, 1, buckets - 1)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=inside)
 
     @classmethod
@@ -75,7 +75,7 @@ class OLH(HashedOracle, OneValue):
                     f"A padding of {pad:,} at epsilon {float(epsilon):g} needs too many buckets: use olh."
                 )
             if Fraction(comb(pad, share + 1), buckets**share) <= delta:
-                inside = weighed(growth, 1, buckets - 1)
+                inside = compute_weight(growth, 1, buckets - 1)
                 return cls(epsilon=epsilon, size=size, pad=pad, buckets=buckets, inside=inside, share=share)
         raise AssertionError("unreachable: all of the padding may meet in one bucket")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import report_pieces
-from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, grown, weighed
+from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, compute_weight, grown
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, WholeField
 
@@ -34,7 +34,7 @@ class PM(MeanOracle):
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
         """Return the oracle; window / outside = 1 / e^(epsilon / 2), as in the article."""
         window = max(1, round(_OUTSIDE / grown(epsilon / 2)))
-        inside = weighed(grown(epsilon), window, _OUTSIDE) // _OUTSIDE * _OUTSIDE
+        inside = compute_weight(grown(epsilon), window, _OUTSIDE) // _OUTSIDE * _OUTSIDE
         return cls(epsilon=epsilon, span=span, window=window, inside=inside)
 
     @property
@@ -85,7 +85,7 @@ class PM(MeanOracle):
         point = np.empty(len(answered.people), np.int64)
         inside = np.uint64(self.inside)
         report_pieces(
-            self.clipped(answered),
+            self.clip_numbers(answered),
             answered.people,
             np.uint64(seed),
             self.span,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels import report_points, report_spots
-from .. import Answered, Counts, ReportColumns, SetValued, check_ranges, grown, weighed
+from .. import Answered, Counts, ReportColumns, SetValued, check_ranges, compute_weight, grown
 from ..device import WEIGHT_SCALE, WORD
 from ..oracle_steps import HashedOracle, HonestLaw, Pair, PairLaw, independent_tail
 
@@ -48,7 +48,7 @@ class Wheel(HashedOracle, SetValued):
         arc = int(WORD / (2 * pad - 1 + pad * growth))
         if arc < 1:
             raise MisuseError(f"A padding of {pad:,} leaves no room on the wheel: use a smaller one.")
-        inside = weighed(growth, pad * arc, WORD - pad * arc)
+        inside = compute_weight(growth, pad * arc, WORD - pad * arc)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, arc=arc, inside=inside)
 
     def numbered(self, seeds: int | None) -> Self:
@@ -62,7 +62,7 @@ class Wheel(HashedOracle, SetValued):
         # The variance is least at 2 l - 1 + l e^epsilon points, as for the arc of `make`.
         lower_count = min(int(2 * self.pad - 1 + self.pad * growth), WORD - 2)
         oracles = [
-            replace(self, seeds=seeds, points=points, arc=1, inside=weighed(growth, self.pad, points - self.pad))
+            replace(self, seeds=seeds, points=points, arc=1, inside=compute_weight(growth, self.pad, points - self.pad))
             for points in (lower_count, lower_count + 1)
         ]
         return min(oracles, key=lambda oracle: oracle.rare_variance(1))

@@ -428,7 +428,7 @@ def _several(asked: Ask | tuple[Ask, ...], heard: Sequence[Estimate], reports: i
 
 def _told(ask: Ask, stored: Mapping[str, Any]) -> Estimate:
     supports = np.asarray(stored["supports"], np.int64)
-    if supports.shape != (ask.oracle.kept,):
+    if supports.shape != (ask.oracle.aggregate_size,):
         raise InputError(
             f"The stored answer to the round {ask.name!r} has not the numbers that such a round adds up to."
         )

@@ -59,7 +59,7 @@ class SimulatedPeople:
         """Return how many people make a block; where sums are drawn, as many as there are sums."""
         oracle = ask.oracle
         made = self.speed == "person" or not isinstance(oracle, Oracle) or oracle.adder.quick
-        return _BLOCK if made else max(_BLOCK, oracle.kept)
+        return _BLOCK if made else max(_BLOCK, oracle.aggregate_size)
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Put a question to those whose number it names."""
