@@ -25,10 +25,10 @@ CAPS = (1, 4, 16, None)
 def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: str) -> tuple[float, float]:
     """Return the share of the true pairs that releases miss, and the standard error of it."""
     from discreet.privacy.sampling import SimulationSource
-    from discreet.publish import Question, carry_out, cases_of
+    from discreet.publish import Question, build_cases, carry_out
 
     asked = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
-    case = cases_of(Question(**asked), baskets)[""]
+    case = build_cases(Question(**asked), baskets)[""]
     found = [carry_out(case, SimulationSource(seed)).patterns for seed in range(RUNS)]
     shares = [1 - len(true & {pattern.items for pattern in one}) / TOP for one in found]
     return float(np.mean(shares)), float(np.std(shares) / np.sqrt(RUNS))

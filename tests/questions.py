@@ -11,18 +11,18 @@ from discreet.publish import (
     RankQuestion,
     RelationCase,
     RelationQuestion,
-    cases_of,
-    contest_of,
-    everyone,
-    relation_case,
+    build_cases,
+    build_contest,
+    build_relation_case,
+    read_data,
 )
 
 
 def cases(baskets: Any, *, by: Any = None, trying: bool = False, **fields: Any) -> dict[Any, Case]:
     """Return the cases of a question, by segment; `by` is a column, or the segment of each person."""
     column = by if isinstance(by, str) else None
-    held = everyone(baskets)
-    return cases_of(Question(by=column, **fields), held, segment_of=None if column else by, trying=trying)
+    held = read_data(baskets)
+    return build_cases(Question(by=column, **fields), held, segment_of=None if column else by, trying=trying)
 
 
 def case(baskets: Any, **fields: Any) -> Case:
@@ -32,9 +32,9 @@ def case(baskets: Any, **fields: Any) -> Case:
 
 def contest(scores: Any, **fields: Any) -> Contest:
     """Return the contest of a question over scores."""
-    return contest_of(RankQuestion(**fields), scores)
+    return build_contest(RankQuestion(**fields), scores)
 
 
 def relations_case(baskets: Any, **fields: Any) -> RelationCase:
     """Return the case of a question for relations."""
-    return relation_case(RelationQuestion(**fields), baskets)
+    return build_relation_case(RelationQuestion(**fields), baskets)

@@ -12,7 +12,7 @@ import pytest
 
 from discreet import MisuseError
 from discreet.auditing import _local as local, _local_laws as local_laws, audit
-from discreet.auditing._local import cases_of, exact, hard
+from discreet.auditing._local import build_cases, exact, hard
 from discreet.auditing._local_laws import ReportLaw, largest, law, subsets
 from discreet.local import Answered, Protocol, weighed
 from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD
@@ -103,7 +103,7 @@ def test_a_shared_dummy_is_found_in_sets_too():
     right = ANSWERS["privset"]
     ANSWERS["privset"] = answer
     try:
-        verdict, losses = exact(cases_of(Shared.make(ONE, 3, pad=2), ONE))
+        verdict, losses = exact(build_cases(Shared.make(ONE, 3, pad=2), ONE))
     finally:
         ANSWERS["privset"] = right
     assert not verdict.stands
@@ -329,7 +329,7 @@ def test_a_little_more_than_a_small_epsilon_is_found_in_subsets(name, size, pad,
     claimed = Fraction(1, 10)
     right, more = (oracles()[name].make(claimed * times, size, pad=pad) for times in (1, Fraction(over)))
     planted = replace(right, hit=more.hit)
-    verdict, losses = exact(cases_of(planted, claimed))
+    verdict, losses = exact(build_cases(planted, claimed))
     assert not verdict.stands
     assert verdict.means == "exact"
     assert losses[0].ratio == planted.ratio
@@ -358,7 +358,7 @@ def test_what_is_enumerated_in_part_is_not_called_exact(monkeypatch):
 
     monkeypatch.setitem(ANSWERS, "grr", answer)
     monkeypatch.setattr(local_laws, "_PATHS", 41)
-    verdict, _ = exact(cases_of(GRR.make(ONE, 2), ONE))
+    verdict, _ = exact(build_cases(GRR.make(ONE, 2), ONE))
     assert verdict.means == "partial"
     assert verdict.tried == "1 questions, 4 baskets; up to 0.35 of what a device may do was left out"
     assert verdict.stands

@@ -116,7 +116,7 @@ def asked_again(patch: Patch) -> None:
 
 
 def everything_goes_along(patch: Patch) -> None:
-    patch.setattr(making, "_without_other_items", lambda patterns: patterns)
+    patch.setattr(making, "_drop_unused_items", lambda patterns: patterns)
 
 
 def items_that_occur(patch: Patch) -> None:

@@ -66,7 +66,7 @@ def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
     question = AuditQuestion(items=4, words={"top": 1}, listed=False)
     job = question.case(Exponential(), Budget.of(1, "1e-6"), ADDED, (((0, 2), 1),))
     assert list(job.baskets.vocabulary) == ["0", "1", "2"]
-    assert job.finding_items
+    assert job.selects_items
 
 
 def test_backwards_a_new_item_comes_before_all_others():

@@ -98,7 +98,7 @@ def test_no_questions_for_devices(monkeypatch):
     assert local.statistical([], [], 10, 1).outcome == "not tried"
     monkeypatch.setattr(local_talk, "_answers", lambda *given: iter(()))
     assert audit("svim", runs=10).outcome == "not tried"
-    monkeypatch.setattr(local, "cases_of", lambda *given: [])
+    monkeypatch.setattr(local, "build_cases", lambda *given: [])
     assert audit("olh", runs=10).outcome == "not tried"
 
 

@@ -9,7 +9,7 @@ import pytest
 import discreet
 from discreet.auditing import _relations as audited
 from discreet.exact import engine_of
-from discreet.publish import RelationCase, metered_relations
+from discreet.publish import RelationCase, run_relations
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +27,13 @@ def test_the_claim_stands(more):
 
 
 def test_a_note_that_depends_on_the_data_is_found(monkeypatch):
-    right = metered_relations
+    right = run_relations
 
     def peeking(job, meter, engine=engine_of):
         release = right(job, meter, engine)
         return replace(release, notes=(*release.notes, f"{len(job.baskets)} people"))
 
-    monkeypatch.setattr(audited, "metered_relations", peeking)
+    monkeypatch.setattr(audited, "run_relations", peeking)
     verdict = discreet.audit("release-relations", epsilon=1)
     assert not verdict.stands
     assert "notes" in verdict.attempts[0].why
@@ -53,12 +53,12 @@ def test_pairs_of_items_that_were_not_released_are_found(monkeypatch):
 
 
 def test_counting_a_person_twice_is_found(monkeypatch):
-    right = metered_relations
+    right = run_relations
 
     def doubled(job, meter, engine=engine_of):
         return right(job, meter, lambda baskets: Twice(engine(baskets)))
 
-    monkeypatch.setattr(audited, "metered_relations", doubled)
+    monkeypatch.setattr(audited, "run_relations", doubled)
     assert not discreet.audit("release-relations", epsilon=1).stands
 
 

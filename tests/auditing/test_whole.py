@@ -74,7 +74,7 @@ class TestPlanted:
 
     def test_an_item_that_one_person_holds_goes_along(self, monkeypatch):
         # X5: where items are found, the others of the data must not be in the vocabulary of the result.
-        monkeypatch.setattr(run, "_without_other_items", lambda patterns: patterns)
+        monkeypatch.setattr(run, "_drop_unused_items", lambda patterns: patterns)
         assert broken(budget=LOOSE).startswith("The two results differ in their items: ")
 
     def test_the_list_of_items_is_what_the_data_have(self, monkeypatch):
@@ -92,8 +92,8 @@ class TestPlanted:
         assert broken()
 
     def test_segments_are_those_of_the_data(self, monkeypatch):
-        right = resolving._segment_list
-        monkeypatch.setattr(resolving, "_segment_list", lambda segments, values: right(sorted(values), values))
+        right = resolving._resolve_segment_list
+        monkeypatch.setattr(resolving, "_resolve_segment_list", lambda segments, values: right(sorted(values), values))
         told = "There are releases of ['north', 'south'] for the one, and of ['hiv-clinic', 'north', 'south'] for the "
         assert broken().startswith(told)
 

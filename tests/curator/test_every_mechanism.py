@@ -24,7 +24,7 @@ from discreet.baskets import Baskets, Vocabulary, groceries, starts
 from discreet.cli import main
 from discreet.privacy import Charge, Meter, Neighbours, _meter as metering, compose
 from discreet.privacy.sampling import SimulationSource
-from discreet.publish import Case, Release, carry_out, metered
+from discreet.publish import Case, Release, carry_out, run_case
 from discreet.registry import mechanisms
 from questions import case
 
@@ -360,7 +360,7 @@ def drawing(job: Case, monkeypatch) -> tuple[Release, Drawing]:
         )
         for way, draw in metering._DRAWS.items():
             patch.setitem(metering._DRAWS, way, watched(way, draw, 2))
-        made = metered(job, meter)
+        made = run_case(job, meter)
     assert meter.drawn == []
     return made, meter
 
@@ -408,7 +408,7 @@ def test_what_the_noise_costs_adds_up_to_the_guarantee(name, epsilon, neighbours
             assert spent <= meter.total
             assert made.guarantee.rho == (None if meter.pure else meter.total)
             # Where items had to be found and none was, nothing was left to look for.
-            if not job.finding_items:
+            if not job.selects_items:
                 assert spent == meter.total or not meter.pure
                 assert spent > meter.total * (1 - Fraction(1, 10**9))
                 assert compose(meter.charges, meter.conversion)[0] > job.budget.epsilon * Fraction(998, 1000)

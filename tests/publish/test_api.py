@@ -416,7 +416,7 @@ class TestKeywordsAreTheFieldsOfTheQuestion:
 
         monkeypatch.setattr("discreet.publish._api.Question", lambda **fields: SimpleNamespace(by=None, **fields))
         monkeypatch.setattr("discreet.publish._keywords.Question", lambda **fields: SimpleNamespace(by=None, **fields))
-        monkeypatch.setattr("discreet.publish._api.answered", heard)
+        monkeypatch.setattr("discreet.publish._api.read_and_answer", heard)
         for function, given in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
             names = [
                 one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY

@@ -15,7 +15,7 @@ from discreet.exact import lengths_for
 from discreet.planning import trial
 from discreet.privacy import Budget, Neighbours, rho_for
 from discreet.privacy.sampling import SystemSource
-from discreet.publish._door import price
+from discreet.publish._door import price_budget
 from discreet.results import NOTHING
 from questions import case, cases
 
@@ -374,10 +374,10 @@ def test_half_of_delta_finds_the_items_and_half_turns_rho_into_epsilon():
 
 
 def test_what_a_release_takes_from_a_ledger():
-    one = price(Budget.of("1/2"), Neighbours.ADD_REMOVE)
+    one = price_budget(Budget.of("1/2"), Neighbours.ADD_REMOVE)
     assert (one.epsilon, one.rho, one.discovery_delta) == (Fraction(1, 2), Fraction(1, 8), 0)
     half = Fraction(1, 2 * 10**6)
-    loose = price(Budget.of(1, "1e-6"), Neighbours.ADD_REMOVE, half)
+    loose = price_budget(Budget.of(1, "1e-6"), Neighbours.ADD_REMOVE, half)
     assert loose.rho == rho_for(Fraction(1), half)
     assert loose.discovery_delta == half
 

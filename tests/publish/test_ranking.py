@@ -17,9 +17,9 @@ from discreet import BudgetError, Ledger, MisuseError
 from discreet.exact import BasketCount
 from discreet.privacy import Budget, Meter, Neighbours
 from discreet.privacy.sampling import SimulationSource, shorten_fraction
-from discreet.publish import RankQuestion, contest_of
-from discreet.publish._door import meter_for
-from discreet.publish._ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, metered_ranking
+from discreet.publish import RankQuestion, build_contest
+from discreet.publish._door import build_meter
+from discreet.publish._ranking import MAX_STEPS, SELECTION_SHARE, STEPS_PER_UNIT, Entries, ScoreTable, run_contest
 
 REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
 EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
@@ -29,7 +29,7 @@ DECLARED = {"sensitivity": 1, "labels": "public", "really": True}
 
 
 def prepare(scores, **question):
-    return contest_of(RankQuestion(**DECLARED | question), scores)
+    return build_contest(RankQuestion(**DECLARED | question), scores)
 
 
 def rank(scores, **question):
@@ -38,7 +38,7 @@ def rank(scores, **question):
 
 def tried(scores=REGIONS, seed=1, **question):
     contest = prepare(scores, **({"top": 2, "epsilon": 1} | question))
-    return metered_ranking(contest, meter_for(contest, SimulationSource(seed)))
+    return run_contest(contest, build_meter(contest, SimulationSource(seed)))
 
 
 class TestGrid:
@@ -50,9 +50,9 @@ class TestGrid:
     def test_rounding_keeps_sensitivity_and_direction(self, score, change, sensitivity):
         other = score + change * sensitivity
         one, two = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
-        assert abs(one - two) <= FINENESS
+        assert abs(one - two) <= STEPS_PER_UNIT
         assert (two >= one) if change >= 0 else (two <= one)
-        assert 0 <= score / (sensitivity / FINENESS) - one < 1
+        assert 0 <= score / (sensitivity / STEPS_PER_UNIT) - one < 1
 
     @settings(max_examples=300)
     @given(
@@ -65,8 +65,8 @@ class TestGrid:
         written = [f"{number}e{place}" for number, place in zip(digits, places, strict=True)]
         one, two = prepare(dict(enumerate(written)), top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
         exact = [number * Fraction(10) ** place for number, place in zip(digits, places, strict=True)]
-        step = Fraction(sensitivity) / FINENESS
-        assert [one, two] == [max(-FARTHEST, min(FARTHEST, number // step)) for number in exact]
+        step = Fraction(sensitivity) / STEPS_PER_UNIT
+        assert [one, two] == [max(-MAX_STEPS, min(MAX_STEPS, number // step)) for number in exact]
         assert (one >= two) if exact[0] >= exact[1] else (one <= two)
 
     @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
@@ -77,14 +77,14 @@ class TestGrid:
             other = Fraction(score) + Fraction(sensitivity)
             contest = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity)
             one, two = contest.scores.tolist()
-            assert 0 <= two - one <= FINENESS
+            assert 0 <= two - one <= STEPS_PER_UNIT
 
     def test_the_grid_does_not_come_from_the_scores(self):
         # A common denominator of the scores would show in the noisy ones.
         for scores in ({"a": "1/3", "b": "1/7"}, {"a": 1, "b": 2}, {"a": "0.000001", "b": 10**12}):
             contest = prepare(scores, top=1, epsilon=1, sensitivity="1/2")
             assert contest.grid == Fraction(1, 2000)
-            made = metered_ranking(contest, meter_for(contest, SimulationSource(3)))
+            made = run_contest(contest, build_meter(contest, SimulationSource(3)))
             assert all(Fraction(repr(score)) % Fraction(1, 2000) == 0 for score in made.scores)
 
     @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ class TestGrid:
             (Fraction(1, 3), 333),
             (Decimal("0.0015"), 1),
             (0.1, 100),
-            (10**40, FARTHEST),
-            (-(10**40), -FARTHEST),
-            (Decimal("1e999999"), FARTHEST),
-            (Decimal("-1e999999"), -FARTHEST),
+            (10**40, MAX_STEPS),
+            (-(10**40), -MAX_STEPS),
+            (Decimal("1e999999"), MAX_STEPS),
+            (Decimal("-1e999999"), -MAX_STEPS),
             (Decimal("-1e-999999"), -1),
             (Decimal("1e-999999"), 0),
             ("0e999999999", 0),
             ("-0e-999999999", 0),
-            ("1e999999999999", FARTHEST),
+            ("1e999999999999", MAX_STEPS),
             (np.int64(5), 5000),
         ],
     )
@@ -130,14 +130,14 @@ def test_the_enumerated_choice_loses_no_more_than_it_costs(neighbours, monotone)
     # Every way one person can move three scores by nothing or all of the sensitivity, in the directions allowed.
     epsilon = 2.0
     moves = (0, 1) if monotone else (-1, 0, 1)
-    one_person = [np.array(move) * FINENESS for move in product(moves, repeat=3)]
+    one_person = [np.array(move) * STEPS_PER_UNIT for move in product(moves, repeat=3)]
     if neighbours is Neighbours.ADD_REMOVE:
         changes = [*one_person, *(-move for move in one_person)]
     else:
         changes = [come - go for come in one_person for go in one_person]
-    base = np.array([2, 1, 0]) * FINENESS
+    base = np.array([2, 1, 0]) * STEPS_PER_UNIT
     meter = Meter(Budget.of(2), neighbours, SimulationSource(1))
-    rate = meter.rate(2, Fraction(1), "exponential", monotone=monotone, step=FINENESS)
+    rate = meter.rate(2, Fraction(1), "exponential", monotone=monotone, step=STEPS_PER_UNIT)
     before = law(base.tolist(), rate, 2)
     worst = 0.0
     for change in changes:
@@ -163,8 +163,8 @@ def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, mon
     person = [np.array(move) for move in product(moves, repeat=3)]
     replaced = neighbours == "replace"
     changes = [come - go for come in person for go in person] if replaced else person
-    most = max(int(np.abs(change).sum()) for change in changes) * FINENESS
-    squared = max(int((change**2).sum()) for change in changes) * FINENESS**2
+    most = max(int(np.abs(change).sum()) for change in changes) * STEPS_PER_UNIT
+    squared = max(int((change**2).sum()) for change in changes) * STEPS_PER_UNIT**2
     if delta == 0:
         assert most / drawn["scale"] == Fraction(1, 2)
     else:
@@ -189,7 +189,7 @@ def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
         dict.fromkeys(range(100_000), 0), top=100_000, epsilon=Fraction(1_000_001, 10**12), neighbours="replace"
     )
     meter = Meter(contest.budget, contest.neighbours, SimulationSource(1))
-    scale, _ = meter.scale(contest.query(tuple(range(100_000))), 1 - SELECTING)
+    scale, _ = meter.scale(contest.query(tuple(range(100_000))), 1 - SELECTION_SHARE)
     assert shorten_fraction(scale) >= scale
 
 

@@ -13,7 +13,7 @@ from discreet import Baskets
 from discreet.errors import BudgetError, LimitError, MisuseError
 from discreet.privacy import Budget, Meter
 from discreet.privacy.sampling import SimulationSource
-from discreet.publish import _relations as door, metered_relations, release_relations
+from discreet.publish import _relations as door, release_relations, run_relations
 from questions import relations_case
 
 ITEMS = 12
@@ -34,7 +34,7 @@ def shoppers(people: int, seed: int, **reading) -> discreet.Baskets:
 
 def simulated(baskets, seed=0, **question):
     job = relations_case(baskets, **{"items": ITEMS, "top": 8, "among": 6, "epsilon": 1} | question)
-    return metered_relations(job, Meter(job.budget, job.neighbours, SimulationSource(seed)))
+    return run_relations(job, Meter(job.budget, job.neighbours, SimulationSource(seed)))
 
 
 def by_name(relations):

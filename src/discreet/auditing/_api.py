@@ -142,7 +142,7 @@ def _local(how: Any, budget: Budget, runs: int, seed: int) -> Verdict:
         around, cases = local_talk.coupled(how, budget.epsilon, seed)
         attempts = (around,)
     else:
-        cases = local.cases_of(how, budget.epsilon)
+        cases = local.build_cases(how, budget.epsilon)
     enumerated, losses = local.exact(cases)
     return Verdict(
         what="protocol" if isinstance(how, Protocol) else "oracle",

@@ -22,7 +22,7 @@ from ..errors import MisuseError
 from ..exact import Engine
 from ..privacy import Budget, Meter, Neighbours, compose, epsilon_for
 from ..privacy.sampling import SimulationSource, Source
-from ..publish import Case, Release, metered
+from ..publish import Case, Release, build_meter, run_case
 from ._engines import NAME, Engines
 from ._neighbours import AuditQuestion, Database, NeighbourPair, battery, questions
 from ._steps import Differs, Step
@@ -109,14 +109,14 @@ class _Trial:
         return None
 
     def _recorded(self, case: Case, place: int) -> tuple[list[Step], dict[str, Any]]:
-        meter = Recorder(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        meter = build_meter(case, self.source, kind=Recorder)
         meter.record(MOODS[place % len(MOODS)], self.generator, labels(case))
         told = ended(case, meter, self.engines)
         return meter.tape, told
 
     def _replayed(self, case: Case, tape: list[Step], told: dict[str, Any]) -> float:
         """Return the loss that the differences of this pair amount to, in epsilon."""
-        meter = Replayer(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        meter = build_meter(case, self.source, kind=Replayer)
         meter.replay(tape, self.generator, labels(case))
         again = ended(case, meter, self.engines)
         meter.done()
@@ -145,7 +145,7 @@ def lost(meter: Replayer) -> float:
 def labels(case: Case) -> list[Item]:
     """Return the labels of the items that a pattern may have, where they are found."""
     every = list(case.baskets.vocabulary)
-    return [every[code] for code in case.allowed.tolist()]
+    return [every[code] for code in case.extra_items.tolist()]
 
 
 def ended(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def ended(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict
 
 def carried(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
     """Carry a case out and return the release and the warnings; whatever breaks the rules of a release is an error."""
-    return carried_by(lambda: metered(case, meter, engine), case.budget, meter)
+    return carried_by(lambda: run_case(case, meter, engine), case.budget, meter)
 
 
 def carried_by(run: Callable[[], Release], budget: Budget, meter: Meter) -> tuple[Release, list[str]]:

@@ -23,7 +23,7 @@ from ..errors import MisuseError
 from ..exact import Query, Universe
 from ..privacy import I64, Budget, Candidates, ItemTuple, Meter, Neighbours, Noisy, SealedEngine, Way, unsealed
 from ..privacy.sampling import Interval, Selection, SimulationSource, intervals
-from ..publish import Case
+from ..publish import Case, build_meter
 from ..results import Itemsets
 from ._coupled import ended
 from ._engines import NAME, Engines
@@ -140,7 +140,7 @@ def results(case: Case, engines: Engines) -> ExactOutcomes:
     pending: list[tuple[int, ...]] = [()]
     source = SimulationSource(0)
     while pending:
-        meter = Walker(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta)
+        meter = build_meter(case, source, kind=Walker)
         meter.walk(pending.pop())
         told = repr(ended(case, meter, engines))
         found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)

@@ -152,7 +152,7 @@ def known(oracle: AnyOracle) -> None:
         )
 
 
-def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[DeviceCase]:
+def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[DeviceCase]:
     """Return small questions for an oracle, or the one question that an oracle was made for."""
     if isinstance(oracle, type):
         made: list[AnyOracle] = []
@@ -168,7 +168,7 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
             made += [many for one in made if (many := one.expecting(_MANY)) is not one][:2]
         if not made:
             raise MisuseError(f"{oracle.name} refused every question of the audit.")
-        cases = [case for one in made for case in cases_of(one, epsilon)]
+        cases = [case for one in made for case in build_cases(one, epsilon)]
         # Once more, of people with several baskets, each of whose devices draws one.
         of_sets = (one for one in cases if not (one.refused or one.oracle.single or isinstance(one.oracle, MeanOracle)))
         return [*cases, *map(_of_several, islice(of_sets, 1))]

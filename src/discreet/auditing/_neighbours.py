@@ -19,7 +19,7 @@ import numpy as np
 from ..baskets import Baskets, Vocabulary, starts
 from ..curator import Mechanism
 from ..privacy import Budget, Neighbours, Relation
-from ..publish import Case, Question, cases_of
+from ..publish import Case, Question, build_cases
 
 Basket: TypeAlias = tuple[int, ...]
 Database: TypeAlias = tuple[tuple[Basket, int], ...]
@@ -92,7 +92,7 @@ class AuditQuestion:
             items=self.items if self.listed else None,
             **self.words,
         )
-        return cases_of(question, self._data(database), trying=True)[""]
+        return build_cases(question, self._data(database), trying=True)[""]
 
     def _data(self, database: Database) -> Baskets:
         """Return a database as the baskets of the question; without a list, over the items up to the last one held."""

@@ -18,7 +18,7 @@ from ..baskets import Baskets, Pairs, Sequences, Vocabulary, starts
 from ..exact import How
 from ..privacy import Budget, Meter, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import RELATIONS_NAME, RelationCase, RelationQuestion, Release, metered_relations, relation_case
+from ..publish import RELATIONS_NAME, RelationCase, RelationQuestion, Release, build_relation_case, run_relations
 from ._coupled import carried_by, compare_results, lost, seen
 from ._engines import NAME, Engines
 from ._neighbours import Database, NeighbourPair, pairs, planned
@@ -109,7 +109,7 @@ def _case(
         among=words["among"],
         people=None if neighbours is Neighbours.REPLACE else words.get("people"),
     )
-    return relation_case(question, ordered_people(database, items))
+    return build_relation_case(question, ordered_people(database, items))
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +139,7 @@ def _ended(case: RelationCase, meter: Meter, engines: Engines) -> dict[str, Any]
     """Carry a case out and return all that anyone sees of it, by name."""
 
     def run() -> Release:
-        return metered_relations(case, meter, engines)
+        return run_relations(case, meter, engines)
 
     release, heard = carried_by(run, case.budget, meter)
     found = release.relations

@@ -24,7 +24,7 @@ from ..curator import Mechanism
 from ..errors import MisuseError
 from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import Case
+from ..publish import Case, build_meter
 from ..wording import number_of
 from ._coupled import compare_results, ended, labels, lost
 from ._engines import NAME, Engines
@@ -102,7 +102,7 @@ class _ReplayTrial:
         first, second = pair.databases
         engines = Engines()
         case = self._case(question, first)
-        recorder = Recorder(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        recorder = build_meter(case, self.source, kind=Recorder)
         recorder.record("wide", self.generator, labels(case))
         self.scripts += 1
         self.data = str(pair)
@@ -119,7 +119,7 @@ class _ReplayTrial:
         self, case: Case, tape: list[Step], result: dict[str, Any], engines: Engines, *, far: bool
     ) -> float | None:
         """Return the loss that the exact answers of neighbours amount to; None where there is nothing to compare."""
-        meter = Replayer(case.budget, case.neighbours, self.source, discovery_delta=case.discovery_delta)
+        meter = build_meter(case, self.source, kind=Replayer)
         meter.replay(tape, self.generator, labels(case), far=far)
         try:
             again = ended(case, meter, engines)

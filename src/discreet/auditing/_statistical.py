@@ -20,7 +20,7 @@ from ..curator import Mechanism
 from ..errors import MisuseError
 from ..privacy import Budget, Meter, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import Case, Release, metered
+from ..publish import Case, Release, build_meter, run_case
 from ._engines import NAME, Engines
 from ._neighbours import AuditQuestion, NeighbourPair
 from ._verdict import Attempt
@@ -77,9 +77,9 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     engines = Engines()
 
     def run(case: Case) -> Features:
-        meter = Meter(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta)
+        meter: Meter = build_meter(case, source)
         try:
-            return told(metered(case, meter, engines))
+            return told(run_case(case, meter, engines))
         except Exception as error:  # an exception is a result too
             return {f"the exception {type(error).__name__}": 1.0}
 

@@ -25,7 +25,7 @@ from ..errors import MisuseError
 from ..exact import LocalEngine
 from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import Case, Question, Release, cases_of
+from ..publish import Case, Question, Release, build_cases, build_meter
 from ._coupled import carried, compare_results, labels, lost, seen
 from ._engines import NAME
 from ._steps import Differs, Step
@@ -160,16 +160,12 @@ class _Run:
             raise Differs(f"There are releases of {list(one)!r} for the one, and of {list(other)!r} for the other.")
         total, steps = 0.0, 0
         for segment, resolved in one.items():
-            first = Recorder(
-                resolved.budget, resolved.neighbours, self.source, discovery_delta=resolved.discovery_delta
-            )
+            first = build_meter(resolved, self.source, kind=Recorder)
             first.record(MOODS[place % len(MOODS)], self.generator, labels(resolved))
             # A segment that the person is not in has the same data on both sides: its files are as many again.
             saved = not _same(resolved.baskets, other[segment].baskets)
             told = self._told(resolved, first, saved)
-            again = Replayer(
-                resolved.budget, resolved.neighbours, self.source, discovery_delta=resolved.discovery_delta
-            )
+            again = build_meter(resolved, self.source, kind=Replayer)
             tape: Sequence[Step] = first.tape
             again.replay(tape, self.generator, labels(other[segment]))
             found = self._told(other[segment], again, saved)
@@ -191,7 +187,7 @@ class _Run:
             **case.words,
         )
         segment_of = [segment for _, segment in people] if case.by and not in_column else None
-        return cases_of(question, read_back(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True)
+        return build_cases(question, read_back(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True)
 
     def _told(self, case: Case, meter: Recorder, saved: bool) -> dict[str, Any]:
         """Carry a case out on the engine of a release, save it in every way, and return all that anyone sees."""

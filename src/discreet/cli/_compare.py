@@ -162,7 +162,7 @@ def compare(
 
 
 def _baskets(reading: TriedReading, one_row_a_person: bool) -> AnyBaskets:
-    from ..publish import WHOSE
+    from ..publish import PERSON_COLUMN_HINT
 
     reader = reading if reading.max_items is not None else replace(reading, seed=None)
-    return reader.baskets(None if one_row_a_person else WHOSE)
+    return reader.baskets(None if one_row_a_person else PERSON_COLUMN_HINT)

@@ -222,9 +222,9 @@ def upgrade(path: Place) -> None:
 def tell_head(ledger: LedgerLike) -> None:
     """Print the head of the chain of a ledger, to whoever has just spent from it."""
     if ledger is not None:
-        from ..publish import ledger_of
+        from ..publish import open_ledger
 
-        say(f"The head of {ledger} is {ledger_of(ledger).head}", err=True)
+        say(f"The head of {ledger} is {open_ledger(ledger).head}", err=True)
 
 
 def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:

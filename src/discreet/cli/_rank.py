@@ -52,7 +52,7 @@ def rank(
     writing: Writing,
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
-    from ..publish import contest_of, met, rank as choose
+    from ..publish import build_contest, has_scored_label, rank as choose
 
     question = asking.question()
     account = paying_ledger(ledger, anchor)
@@ -61,10 +61,10 @@ def rank(
     delivery.check([""])
     if dry_run:
         # The labels are public; that each has a score of 0 is as good as any other score here.
-        _forecast(contest_of(question, dict.fromkeys(_column(file, label, score), 0)), account, writing)
+        _forecast(build_contest(question, dict.fromkeys(_column(file, label, score), 0)), account, writing)
         return
     table = _column(file, label, score)
-    if not question.really and not isinstance(question.labels, str) and not met(question.labels, table):
+    if not question.really and not isinstance(question.labels, str) and not has_scored_label(question.labels, table):
         raise MisuseError(
             "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
             "is really meant, say so with --really."
@@ -116,10 +116,10 @@ def _column(file: Path, label: str, score: str) -> dict[str, str]:
 def _forecast(contest: Contest, ledger: Ledger | None, writing: Writing) -> None:
     """Say what a ranking would spend."""
     from ..privacy import shown
-    from ..publish import Payer, affordable, epsilon_left
+    from ..publish import Payer, compute_remaining_epsilon, render_affordability
 
     budget = contest.budget
-    left = None if ledger is None else epsilon_left(contest, None, Payer(ledger))
+    left = None if ledger is None else compute_remaining_epsilon(contest, None, Payer(ledger))
     if writing.format == "json":
         told = {
             "epsilon": shown(budget.epsilon),
@@ -133,5 +133,5 @@ def _forecast(contest: Contest, ledger: Ledger | None, writing: Writing) -> None
     for what, share in contest.steps():
         say(f"{what}  {float(share):.0%}")
     if left is not None:
-        say(f"\n{affordable(ledger, left)}")
+        say(f"\n{render_affordability(ledger, left)}")
     say("\nNothing was spent.")

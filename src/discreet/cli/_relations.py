@@ -112,9 +112,9 @@ def release_relations(
     read = places_read(reading, paying.ledger, paying.anchor, *asking.files())
     delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, None)
-    from ..publish import Observer, answer_relations, relation_case
+    from ..publish import Observer, answer_relations, build_relation_case
 
-    case = relation_case(question, baskets)
+    case = build_relation_case(question, baskets)
     delivery.check([""])
     if not question.really and len(case.baskets.codes) and not len(case.listed.codes):
         raise MisuseError(

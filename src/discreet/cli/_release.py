@@ -65,10 +65,10 @@ class Paying:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
-        from ..publish import WHOSE
+        from ..publish import PERSON_COLUMN_HINT
 
         try:
-            return reading.baskets(None if self.one_row_a_person else WHOSE, by)
+            return reading.baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, by)
         except NobodyError:
             from ..baskets import nobody
 
@@ -189,9 +189,9 @@ def _public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabulary | N
 
 def _answer(question: Question, baskets: AnyBaskets, paying: Paying, delivery: Delivery, dry_run: bool) -> None:
     """Check where results go, pay, carry out and hand over; or say what that would cost."""
-    from ..publish import Observer, answer, cases_of
+    from ..publish import Observer, answer, build_cases
 
-    cases = cases_of(question, baskets)
+    cases = build_cases(question, baskets)
     delivery.check(cases)
     _look(question, baskets, cases, dry_run)
     if dry_run:
@@ -213,11 +213,11 @@ def _look(question: Question, baskets: AnyBaskets, cases: Mapping[Item, Case], d
     What is shown is not private. A log or a pipe may be read by others, so nothing goes there but that the list of
     items does not meet the data: that has to stop a budget from being spent, and --really keeps it from being said.
     """
-    from ..publish import look, missed
+    from ..publish import find_list_flaw, preview_cases
 
     if at_terminal():
-        say("\n".join(look(baskets, cases).lines), err=True)
-    wrong = "" if dry_run or question.really else missed(baskets, cases)
+        say("\n".join(preview_cases(baskets, cases).lines), err=True)
+    wrong = "" if dry_run or question.really else find_list_flaw(baskets, cases)
     if wrong:
         raise MisuseError(f"{wrong} Nothing was spent. If it is really meant, say so with --really.")
 
@@ -238,8 +238,8 @@ def _forecast(baskets: AnyBaskets, cases: Mapping[Item, Case], paying: Paying) -
         say(f"\n{len(cases)} segments, for the price of one.")
     ledger = paying_ledger(paying.ledger, paying.anchor)
     if ledger is not None:
-        from ..publish import Payer, affordable, epsilon_left
+        from ..publish import Payer, compute_remaining_epsilon, render_affordability
 
-        left = epsilon_left(case, baskets, Payer(ledger, same_data=paying.same_data))
-        say(f"\n{affordable(ledger, left)}")
+        left = compute_remaining_epsilon(case, baskets, Payer(ledger, same_data=paying.same_data))
+        say(f"\n{render_affordability(ledger, left)}")
     say("\nNothing was spent.")

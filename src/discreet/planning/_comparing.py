@@ -18,7 +18,7 @@ from ..checks import is_whole, parse_positive
 from ..errors import DiscreetError, Message, MisuseError, name_options
 from ..exact import WantedPatterns
 from ..privacy import Relation, exact, shown
-from ..publish import Case, Keywords, Question, asks, cases_of, everyone
+from ..publish import Case, Keywords, Question, build_cases, read_data, with_keywords
 from ..registry import Entry, blamed, entry, mechanisms as every_mechanism
 from ..results import AUTO, Comparison, Trial, Trials
 from ..wording import number_of
@@ -51,7 +51,7 @@ class CompareOptions(TypedDict, total=False):
     max_baskets: int | None
 
 
-@asks(Question, CompareOptions)
+@with_keywords(Question, CompareOptions)
 def compare(
     baskets: Baskets | Any = None,
     *,
@@ -121,7 +121,7 @@ def compare(
         ground = imagined_ground(people, items, sizes, 1 if exponent is None else exponent, frequencies, drawn)
     else:
         given = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
-        held = everyone(baskets, **keywords.reading)
+        held = read_data(baskets, **keywords.reading)
         ground = ground_of(held, items, people, question.get("delta", 0), crowd, drawn, given)
     question |= {"items": ground.items, "people": ground.people}
     cases = _cases(ground, entries, budgets, question, refused)
@@ -201,7 +201,7 @@ def _cases(
             try:
                 # Nothing is promised by a trial, so nothing can be promised in vain.
                 asked = Question(mechanism=one.name, epsilon=budget, really=True, **question)
-                case = cases_of(asked, over, trying=True)[""]
+                case = build_cases(asked, over, trying=True)[""]
             except MisuseError as error:
                 reasons[budget] = error.message
                 continue

@@ -17,7 +17,7 @@ from ..exact import Engine, WantedPatterns, judged, listed_patterns, mine, tuple
 from ..local.study import expected
 from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
-from ..publish import Case, metered
+from ..publish import Case, run_case
 from ..results import Patterns, Trial
 from ._trying import interval_of
 
@@ -28,10 +28,10 @@ _MOST = 1_000_000
 def wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
     """Return what is asked for, as it is in the data; mined once for all trials."""
     vocabulary = case.baskets.vocabulary
-    barred = np.setdiff1d(np.arange(len(vocabulary), dtype=np.int32), np.union1d(case.allowed, case.required))
+    barred = np.setdiff1d(np.arange(len(vocabulary), dtype=np.int32), np.union1d(case.extra_items, case.required_items))
     which: dict[str, Any] = {
         "lengths": (case.question.min_length, case.question.max_length),
-        "contains": vocabulary.take(case.required).to_pylist(),
+        "contains": vocabulary.take(case.required_items).to_pylist(),
         "excludes": vocabulary.take(barred).to_pylist(),
     }
     threshold = case.question.top is None
@@ -75,7 +75,7 @@ def tried(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[Any],
     """
     began = time.perf_counter()
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
-    release = metered(case, meter, engine)
+    release = run_case(case, meter, engine)
     seconds = time.perf_counter() - began
     found = _coded(release.patterns, case)
     listed = listed_patterns(truth, found)

@@ -8,7 +8,7 @@ from typing import Any
 from ..exact import Engine, engine_of
 from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
-from ..publish import Question, Release, cases_of, everyone, metered
+from ..publish import Question, Release, build_cases, read_data, run_case
 
 
 def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_of, **question: Any) -> Release:
@@ -33,6 +33,6 @@ def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_o
     (True, 2)
     """
     # Nothing is promised, so nothing can be promised in vain.
-    case = cases_of(Question(**question | {"really": True}), everyone(baskets), trying=True)[""]
+    case = build_cases(Question(**question | {"really": True}), read_data(baskets), trying=True)[""]
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
-    return metered(case, meter, engine)
+    return run_case(case, meter, engine)

@@ -22,7 +22,7 @@ from ..exact import Supports, mine
 from ..local.study import Learnt, Wanted, converse, scored_relations
 from ..privacy import Budget, Meter, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import Question, cases_of, metered
+from ..publish import Question, build_cases, run_case
 from ..registry import Entry
 from ..results import Itemsets, Patterns
 from ._crowd import ImaginedCrowd, ScaledEngine
@@ -206,7 +206,7 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         mechanism=entry.name,
     )
     # Where a person is replaced, the sensitivities and the noise are others.
-    case = cases_of(question_to_ask, crowd.baskets)[""]
+    case = build_cases(question_to_ask, crowd.baskets)[""]
     case = replace(case, question=replace(question_to_ask, neighbours=asked.neighbours))
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
     calls: list[str] = []
@@ -215,7 +215,7 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         inner = crowd.exact if baskets is crowd.baskets else type(crowd.exact)(baskets)
         return ScaledEngine(inner, crowd.scale, calls)
 
-    release = metered(case, meter, engine)
+    release = run_case(case, meter, engine)
     most = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
     run = Tried(
         precision=None,

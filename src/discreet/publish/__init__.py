@@ -1,9 +1,8 @@
-"""The curator's door: from baskets and a question to a release, in the order that privacy asks for.
+"""The curator's door: from baskets and a question to a release, by check -> price -> pay -> run -> record.
 
-First everything that can go wrong is checked: public values by the `question`, and the data as their operator may look
-at them by `resolving`, which makes a `case` of both. Then the budget is spent, in the ledger where there is one
-(`door`). From that line on nothing but charged results depends on the data: no exception, no message, no progress
-figure, no column (`run`).
+Check: `question` checks the public values, and `resolving` checks them against the data and builds a `Case` of both.
+Price, pay, run and record: `door`, with `run` for the run of a release. After payment only metered values may depend
+on the data: no exception, message, progress figure or column.
 
 The names below are loaded on first use: the command line reads the fields of questions alone.
 """

@@ -1,4 +1,4 @@
-"""Asking and paying: the public functions of the curator's side."""
+"""The public functions of the curator's side: each makes a `Question` of its keywords, checks it on data and pays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..errors import MisuseError
 from . import _door as door
 from ._case import Case
 from ._door import Observer, Payer
-from ._keywords import CountOptions, Keywords, ReleaseOptions, asks, question_of
+from ._keywords import CountOptions, Keywords, ReleaseOptions, build_question, with_keywords
 from ._question import Question
-from ._resolving import cases_of, everyone
+from ._resolving import build_cases, read_data
 from ._result import Release
-from ._run import metered
+from ._run import run_case
 
 
-@asks(Question, ReleaseOptions)
+@with_keywords(Question, ReleaseOptions)
 def release(baskets: Baskets | Any, question: Question | None = None, **options: Unpack[ReleaseOptions]) -> Release:
-    """Publish what people hold together, under central differential privacy.
+    """Publish frequent itemsets under central differential privacy.
 
     Privacy: the unit is the person; the result is (epsilon, delta)-differentially private under adding or removing one
     person, or replacing one. See :doc:`/release`.
@@ -29,10 +29,10 @@ def release(baskets: Baskets | Any, question: Question | None = None, **options:
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        The result of :func:`discreet.read`, or any data that it accepts. One row is one person, unless it was read with
         ``basket=``.
     question
-        A :class:`discreet.Question`, such as one of a file. Keywords that are given too take the place of its fields.
+        A :class:`discreet.Question`, for example from a file. Keywords beside it replace its fields.
     FIELDS
 
     Examples
@@ -44,13 +44,13 @@ def release(baskets: Baskets | Any, question: Question | None = None, **options:
     (3, Fraction(1, 1))
     """
     keywords = Keywords.of(options)
-    asked = question_of(question, keywords.question)
-    if asked.by is not None:
+    question = build_question(question, keywords.question)
+    if question.by is not None:
         raise MisuseError("This question is for one release per segment: ask it by release_by().")
-    return answered(asked, baskets, keywords)[""]
+    return read_and_answer(question, baskets, keywords)[""]
 
 
-@asks(Question, ReleaseOptions)
+@with_keywords(Question, ReleaseOptions)
 def release_by(
     baskets: Baskets | Any,
     by: str | Sequence[Item] | NDArray[Any] | None = None,
@@ -59,39 +59,39 @@ def release_by(
     segments: Iterable[Item] | Literal["public"] | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> dict[Item, Release]:
-    """Publish what people hold together, one release per segment, for the price of one.
+    """Publish frequent itemsets, one release per segment, for the price of one.
 
-    Privacy: as :func:`discreet.release`. A person is in one segment, so the releases together cost what one costs.
+    Privacy: as :func:`discreet.release`. A person is in one segment, so all releases together cost as much as one.
 
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        The result of :func:`discreet.read`, or any data that it accepts. One row is one person, unless it was read with
         ``basket=``.
     by
-        A segment for each person, such as a region: a list, or the column that :func:`discreet.read` was told to keep
-        by ``by=``.
+        The segment of each person, such as a region: a list, or the column that :func:`discreet.read` kept by ``by=``.
     question
         A :class:`discreet.Question`, as for :func:`discreet.release`; it may name the column itself.
     segments
-        The public list of segments, also those nobody is in. ``"public"`` declares those found in the data to be
-        public.
+        The public list of segments, with the empty ones too. ``"public"`` declares the segments found in the data to
+        be public.
     FIELDS
 
     Examples
     --------
     >>> import discreet
     >>> baskets, regions = [{"tea"}] * 600 + [{"bread"}] * 300, ["north"] * 600 + ["south"] * 300
-    >>> asked = {"top": 1, "epsilon": 1, "items": ["bread", "tea"]}
-    >>> made = discreet.release_by(baskets, regions, segments=["north", "south"], **asked)
-    >>> list(made)
+    >>> keywords = {"top": 1, "epsilon": 1, "items": ["bread", "tea"]}
+    >>> releases = discreet.release_by(baskets, regions, segments=["north", "south"], **keywords)
+    >>> list(releases)
     ['north', 'south']
     """
     keywords = Keywords.of(options)
-    return answered(question_of(question, keywords.question | _segments(segments)), baskets, keywords, by)
+    question = build_question(question, keywords.question | _without_none(segments=segments))
+    return read_and_answer(question, baskets, keywords, by)
 
 
-@asks(Question, CountOptions)
+@with_keywords(Question, CountOptions)
 def count(baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], **options: Unpack[CountOptions]) -> Release:
     """Count given itemsets, each with noise.
 
@@ -100,10 +100,10 @@ def count(baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], **options:
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        The result of :func:`discreet.read`, or any data that it accepts. One row is one person, unless it was read with
         ``basket=``.
     itemsets
-        A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``. Without `items`, theirs are the list of items.
+        A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``. Without `items`, the items of the itemsets are the list.
     FIELDS
 
     Examples
@@ -114,10 +114,10 @@ def count(baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], **options:
     2
     """
     keywords = Keywords.of(options)
-    return answered(Question(itemsets=itemsets, **keywords.question), baskets, keywords)[""]
+    return read_and_answer(Question(itemsets=itemsets, **keywords.question), baskets, keywords)[""]
 
 
-@asks(Question, CountOptions)
+@with_keywords(Question, CountOptions)
 def count_by(
     baskets: Baskets | Any,
     itemsets: Iterable[Iterable[Item]],
@@ -142,27 +142,28 @@ def count_by(
     --------
     >>> import discreet
     >>> regions = ["north"] * 300 + ["south"] * 200
-    >>> made = discreet.count_by([{"tea"}] * 500, [{"tea"}], regions, segments=["north", "south"], epsilon=1)
-    >>> list(made)
+    >>> counts = discreet.count_by([{"tea"}] * 500, [{"tea"}], regions, segments=["north", "south"], epsilon=1)
+    >>> list(counts)
     ['north', 'south']
     """
     keywords = Keywords.of(options)
-    return answered(Question(itemsets=itemsets, **keywords.question, **_segments(segments)), baskets, keywords, by)
+    question = Question(itemsets=itemsets, **keywords.question, **_without_none(segments=segments))
+    return read_and_answer(question, baskets, keywords, by)
 
 
-def answered(question: Question, baskets: Any, keywords: Keywords, by: Any = None) -> dict[Item, Release]:
-    """Return the releases that answer a question, by segment: the data are read once, and paid for as they were read.
+def read_and_answer(question: Question, baskets: Any, keywords: Keywords, by: Any = None) -> dict[Item, Release]:
+    """Return the releases that answer a question, by segment, from data that are read first.
 
-    `by` is the column of segments, or the segment of each person; None where the question names the column.
+    `by` is the column of segments or the segment of each person; None where the question names the column.
     """
     if isinstance(by, str):
         question, by = question.changed(by=by), None
-    held = everyone(baskets, by=question.by, **keywords.reading)
-    return answer(held, cases_of(question, held, segment_of=by), payer=keywords.payer, observer=keywords.observer)
+    data = read_data(baskets, by=question.by, **keywords.reading)
+    return answer(data, build_cases(question, data, segment_of=by), payer=keywords.payer, observer=keywords.observer)
 
 
-def _segments(segments: Any) -> dict[str, Any]:
-    return {} if segments is None else {"segments": segments}
+def _without_none(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def answer(
@@ -172,5 +173,5 @@ def answer(
     payer: Payer | None = None,
     observer: Observer | None = None,
 ) -> dict[Item, Release]:
-    """Return the release of each case, by segment: paid for together, then made one by one."""
-    return door.answer(cases, metered, baskets=baskets, payer=payer, observer=observer)
+    """Return the release of each case, by segment: all cases are paid for together and run in turn."""
+    return door.answer(cases, run_case, baskets=baskets, payer=payer, observer=observer)

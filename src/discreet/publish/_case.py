@@ -1,4 +1,4 @@
-"""A question over one data set: what the door is handed, and what a mechanism's `Problem` is made of."""
+"""A question over one data set: the input of the door, from which the `Problem` of a mechanism is built."""
 
 from __future__ import annotations
 
@@ -16,60 +16,60 @@ from ..checks import MAX_LENGTH
 from ..curator import Mechanism, Problem, settings_of
 from ..exact import lengths_for
 from ..results import Itemsets
-from ._door import Steps
-from ._question import OfQuestion, Question
+from ._door import CheckedQuestion, Steps
+from ._question import Question
 
-# Shares of the budget that the door itself spends.
-HOW_MANY_EACH = "counting how many baskets people have"
-PEOPLE = Fraction(1, 50)
-PREFIX = Fraction(1, 20)
-FINDING = Fraction(1, 5)
-# Of the budget where people have several baskets: how many they have is looked at with so much.
-BASKETS = Fraction(1, 25)
-# How many items of a basket may take part in finding the items.
-FINDABLE = 10
-# How many items there may be, for checks before they are found.
-MANY_ITEMS = 10**6
+# The steps before the mechanism, and their shares of the budget. Chosen, not derived: a larger share sharpens the step
+# and leaves less to the mechanism. The number of people scales every support, but as one large count it needs little.
+BASKETS_STEP, BASKETS_SHARE = "counting how many baskets people have", Fraction(1, 25)
+PEOPLE_SHARE = Fraction(1, 50)  # the name of its step has the unit: `Case.count_step`
+REQUIRED_STEP, REQUIRED_SHARE = "counting the items every pattern has", Fraction(1, 20)
+ITEMS_STEP, ITEMS_SHARE = "finding the items", Fraction(1, 5)
+# The sensitivity of the item selection: more of a basket's items reach the step, with noise in proportion.
+MAX_SELECTION_ITEMS = 10
+# Stands for the private number of items in plans and checks, which are public: large, so that no limit is passed late.
+ASSUMED_ITEM_COUNT = 10**6
 
 
-# Which items there are: on a list that was given, in the data and declared public, or still to be found with noise, by
-# a step before the mechanism or by the mechanism itself.
+# The origin of the item list: a list of the user, the data by public declaration, or a noisy selection by a step before
+# the mechanism or by the mechanism itself.
 ItemSource: TypeAlias = Literal["listed", "data", "finding step", "mechanism"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Case(OfQuestion):
-    """A question resolved against one data set, ready to be carried out: every check has passed.
+class Case(CheckedQuestion):
+    """A question resolved against one data set, ready to run: every check has passed.
 
     Parameters
     ----------
     question
-        The question as it was asked.
+        The question of the user.
     mechanism
         The mechanism that answers it.
     baskets
-        The data over the items that patterns are made of.
-    required, allowed
-        The codes of the items every pattern has, and of those that may be added to them.
+        The data, recoded to the items that patterns are made of.
+    required_items, extra_items
+        The codes of the items that every pattern has, and of the items that may be added to them.
     itemsets
-        The itemsets to be counted, where these were given.
+        The itemsets to count; None where patterns are selected.
     people
-        The number of people, where it is public.
+        The number of people, if it is public.
     item_source
-        How it comes that these items are known.
+        The origin of the item list.
     public
-        What the guarantee states as public, in words.
+        The facts that the guarantee states as public, in words.
     max_baskets
-        How many baskets of each person take part; None to have it chosen with noise, or where a person has one.
+        The largest number of baskets of one person that take part; None to select it with noise, or where a person has
+        one basket.
     record
-        The question as a result and a ledger keep it.
+        The question in the form that a result and a ledger store.
     """
 
     question: Question
     mechanism: Mechanism
     baskets: AnyBaskets
-    required: Codes
-    allowed: Codes
+    required_items: Codes
+    extra_items: Codes
     itemsets: Itemsets | None
     people: int | None
     item_source: ItemSource
@@ -78,87 +78,78 @@ class Case(OfQuestion):
     record: Mapping[str, Any]
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings of the mechanism, as plain values."""
-        return settings_of(self.mechanism)
-
-    @property
-    def items_known(self) -> bool:
-        """Whether the items are public, so that none have to be found."""
+    def has_public_items(self) -> bool:
+        """Whether the item list is public, so that no item has to be selected."""
         return self.item_source in ("listed", "data")
 
     @property
-    def finding_items(self) -> bool:
-        """Whether a step before the mechanism finds the items with noise."""
+    def selects_items(self) -> bool:
+        """Whether a step before the mechanism selects the items with noise."""
         return self.item_source == "finding step"
 
     @property
     def discovery_delta(self) -> Fraction:
-        """The part of delta kept for finding items or patterns nobody listed; the rest turns zCDP into epsilon."""
+        """The part of delta that is reserved to select unlisted items or patterns; the remainder converts zCDP."""
         if self.mechanism.finds:
             return self.budget.delta
-        return self.budget.delta / 2 if self.finding_items else Fraction(0)
+        return self.budget.delta / 2 if self.selects_items else Fraction(0)
 
     @property
     def required_count(self) -> int:
-        """How many items every pattern has."""
-        return len(self.required)
+        """The number of items that every pattern has."""
+        return len(self.required_items)
 
     @property
     def required_is_pattern(self) -> bool:
-        """Whether the items every pattern has are a pattern by themselves."""
+        """Whether the required items are a pattern by themselves."""
         return bool(self.required_count) and self.question.min_length <= self.required_count
 
     @property
-    def required_counted(self) -> bool:
-        """Whether those who hold the items every pattern has are counted.
+    def counts_required(self) -> bool:
+        """Whether the holders of the required items are counted.
 
-        Whether these are over a threshold has to be paid for, also where the count is not shown.
+        Their count against a threshold has to be paid for, even where the count is not shown.
         """
         return self.required_is_pattern and (self.question.counts or self.question.top is None)
 
     @property
-    def choosing_cap(self) -> bool:
-        """Whether it is chosen with noise how many baskets of each person take part."""
+    def selects_cap(self) -> bool:
+        """Whether the largest number of baskets of one person is selected with noise."""
         return self.baskets.several and self.max_baskets is None
 
     @property
-    def counting(self) -> str:
-        """What counting everything there is is called: patterns are counted in the same unit."""
+    def count_step(self) -> str:
+        """The name of the step that counts all people, or all baskets: the unit of the patterns."""
         return f"counting the {self.baskets.unit}"
 
     @property
     def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
-        """The name and the parameters under which a ledger records the spend."""
-        return self.mechanism.name, {"asked": self.record, "settings": self.settings}
+        """The name and the parameters, all public, under which a ledger records the spend."""
+        return self.mechanism.name, {"asked": self.record, "settings": settings_of(self.mechanism)}
 
     def steps(self) -> Steps:
-        """Return the shares of the budget by the name of the step that spends them."""
-        before = self.steps_before_mechanism()
-        rest = 1 - sum((share for _, share in before), Fraction(0))
-        # The number of items to be found is not known before, and the number in the data must not show: suppose many.
-        item_count = MANY_ITEMS if self.finding_items else max(len(self.allowed), 1)
-        planned = self.mechanism.plan(self.problem(item_count, self.people or 1))
-        return [*before, *((name, rest * share) for name, share in planned)]
-
-    def steps_before_mechanism(self) -> Steps:
-        """Return the shares of the budget that are spent before the mechanism runs, by the name of the step."""
-        steps = []
-        if self.choosing_cap:
-            steps.append((HOW_MANY_EACH, BASKETS))
-        if self.people is None:
-            steps.append((self.counting, PEOPLE))
-        if self.required_counted:
-            steps.append(("counting the items every pattern has", PREFIX))
-        if self.finding_items:
-            steps.append(("finding the items", FINDING))
-        return steps
+        """Return the name of each step with its share of the budget, in order."""
+        steps = [
+            (name, share)
+            for is_taken, name, share in (
+                (self.selects_cap, BASKETS_STEP, BASKETS_SHARE),
+                (self.people is None, self.count_step, PEOPLE_SHARE),
+                (self.counts_required, REQUIRED_STEP, REQUIRED_SHARE),
+                (self.selects_items, ITEMS_STEP, ITEMS_SHARE),
+            )
+            if is_taken
+        ]
+        remaining_share = 1 - sum((share for _, share in steps), Fraction(0))
+        # The number of items in the data is private, and the number selected is not known yet.
+        item_count = ASSUMED_ITEM_COUNT if self.selects_items else max(len(self.extra_items), 1)
+        mechanism_steps = self.mechanism.plan(self.problem(item_count, self.people or 1))
+        return [*steps, *((name, remaining_share * share) for name, share in mechanism_steps)]
 
     def problem(self, item_count: int, people: int) -> Problem:
-        """Return the question to the mechanism: over the items that may be added to those every pattern has."""
+        """Return the problem of the mechanism: patterns of the items that may be added to the required items."""
         question, required_count = self.question, self.required_count
         if self.item_source == "mechanism":
-            item_count = MAX_LENGTH  # the mechanism finds them; how many the data have must not show in the question
+            item_count = MAX_LENGTH  # the mechanism selects items; the number in the data must not show in the problem
         min_length = max(1, question.min_length - required_count)
         top = None if question.top is None else question.top - self.required_is_pattern
         max_length = MAX_LENGTH if question.max_length is None else question.max_length - required_count
@@ -177,7 +168,7 @@ class Case(OfQuestion):
             required_count=required_count,
             required_is_pattern=self.required_is_pattern,
             people=people,
-            people_known_to_engine=self.required_counted or not required_count,
+            people_known_to_engine=self.counts_required or not required_count,
             with_counts=question.counts,
             itemsets=self.itemsets,
             epsilon=self.budget.epsilon,
@@ -188,15 +179,15 @@ class Case(OfQuestion):
 
     @cached_property
     def lineage(self) -> Lineage | None:
-        """Which of the items that patterns are looked for among stand above which."""
-        held = self.baskets
-        codes = self.allowed if self.itemsets is None else np.arange(held.items, dtype=np.int32)
-        if held.lineage is None or len(codes) == held.items:
-            return held.lineage
-        return recoded(held.lineage, numbering(codes, held.items), len(codes))
+        """The hierarchy over the codes of the problem; None without a hierarchy."""
+        lineage, item_count = self.baskets.lineage, self.baskets.items
+        codes = self.extra_items if self.itemsets is None else np.arange(item_count, dtype=np.int32)
+        if lineage is None or len(codes) == item_count:
+            return lineage
+        return recoded(lineage, numbering(codes, item_count), len(codes))
 
     @property
     def _scope(self) -> str:
         if self.required_count:
-            return f"patterns that contain the given items and others{' that were found' if self.finding_items else ''}"
-        return "patterns of the items that were found" if self.finding_items else ""
+            return f"patterns that contain the given items and others{' that were found' if self.selects_items else ''}"
+        return "patterns of the items that were found" if self.selects_items else ""

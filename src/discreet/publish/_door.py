@@ -1,12 +1,13 @@
-"""The curator's one door: price, pay, run, record, for releases, counts, relations and rankings alike.
+"""The curator's one door: check -> price -> pay -> run -> record, for releases, counts, relations and rankings alike.
 
-Checking comes before this module: a case is a question that was checked against the data, so that everything that can
-fail has failed. `answer` is then the whole way to a result. The price is known before the data are asked anything; from
-payment on, nothing but what a meter lets out may depend on the data.
+The check comes before this module: a `CheckedQuestion` has passed every test on its data. `answer` is the path from
+there to a result. The price is computed from public values; after payment only the values that a meter releases may
+depend on the data.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,48 +27,57 @@ if TYPE_CHECKING:
 
     from ..baskets import AnyBaskets, Item
     from ..privacy.ledger import Ledger, Spend
+    from ._question import PrivacyQuestion
 
 Steps: TypeAlias = list[tuple[str, Fraction]]
 LedgerLike: TypeAlias = "str | PathLike[str] | Ledger | None"
 
 
-class Payable(Protocol):
-    """A question that was checked against one data set: all that the door has to know of it."""
+class CheckedQuestion(ABC):
+    """A question that was checked against one data set: the door needs no more than this to price and to record it."""
+
+    question: PrivacyQuestion
 
     @property
     def budget(self) -> Budget:
-        """The budget that the result may spend, all of which is paid."""
+        """The budget that the result may spend. All of it is paid."""
+        return self.question.budget
 
     @property
     def neighbours(self) -> Neighbours:
         """The neighbour relation of the promise."""
+        return self.question.relation
 
     @property
     def discovery_delta(self) -> Fraction:
-        """The part of delta that is kept for items or patterns that no public list names."""
+        """The part of delta that is reserved to select items or patterns outside a public list: 0 with such a list."""
+        return Fraction(0)
 
     @property
+    @abstractmethod
     def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
-        """The name and the parameters under which a ledger records the spend: public values."""
+        """The name and the parameters, all public, under which a ledger records the spend."""
 
+    @abstractmethod
     def steps(self) -> Steps:
-        """Return the shares of the budget by the name of the step that spends them."""
+        """Return the name of each step with its share of the budget, in order."""
 
 
 class Digestible(Protocol):
     """A result that a ledger can record."""
 
     def digest(self) -> str:
-        """Return a hash of everything that is released."""
+        """Return a hash of all released values."""
 
 
-PayableT = TypeVar("PayableT", bound=Payable)
+CheckedT = TypeVar("CheckedT", bound=CheckedQuestion)
 ResultT = TypeVar("ResultT", bound=Digestible)
+MeterT = TypeVar("MeterT", bound=Meter)
 
 
 @dataclass(frozen=True)
 class Payer:
-    """The account that pays, and what it is told: a ledger or none, a name, and whether the data are the same."""
+    """The account that pays: a ledger or None, the user's name, and a claim that the data are the ledger's data."""
 
     ledger: LedgerLike = None
     who: str = ""
@@ -76,16 +86,16 @@ class Payer:
 
 @dataclass(frozen=True)
 class Observer:
-    """Functions that are called on the way, with public values alone.
+    """Functions that are called during a release, with public values alone.
 
     Parameters
     ----------
     progress
-        Called with the share of the planned budget that the steps before this one have.
+        Called before each step with the planned share of the budget of all earlier steps, from 0 to 1.
     stage
         Called with the name of each step before the step is taken.
     paid
-        Called with the receipt as soon as there is one: from then on the spend stands, whatever happens.
+        Called with the receipt right after payment. The spend stands from then on, even if the run fails.
     """
 
     progress: Callable[[float], object] | None = None
@@ -94,54 +104,60 @@ class Observer:
 
 
 def answer(
-    cases: Mapping[Item, PayableT],
-    run: Callable[[PayableT, Meter], ResultT],
+    cases: Mapping[Item, CheckedT],
+    run: Callable[[CheckedT, Meter], ResultT],
     *,
     baskets: AnyBaskets | None,
     payer: Payer | None = None,
     observer: Observer | None = None,
 ) -> dict[Item, ResultT]:
-    """Return the result of each case, by segment: priced and paid for together, run one by one, then recorded.
+    """Return the result of each case, by segment: all cases are paid for together, run in turn, then recorded.
 
     Parameters
     ----------
     cases
-        The checked question, once per segment (or once, under the name ""). Nobody is in two segments, so that all of
-        them together cost what one of them costs.
+        The checked question once per segment, or once under the name "". Segments are disjoint sets of people, so
+        by parallel composition all cases together cost as much as one.
     run
-        Makes the result of a case from what a meter lets out.
+        Builds the result of a case from the values that a meter releases.
     baskets
-        The data by which a ledger knows whether it pays for the same people; None where there are none.
+        The data, by which a ledger recognises its data set; None where no baskets exist.
     payer, observer
         The account that pays, and functions that are called on the way.
     """
+    # Check. The cases were checked when they were built; a bad callback must not fail after payment either.
     payer, observer = payer or Payer(), observer or Observer()
     if observer.progress is not None and not callable(observer.progress):
         raise MisuseError(
             f"progress is a function that takes a number from 0 to 1; {observer.progress!r:.80} was given."
         )
+    # Price: the whole budget, whatever the case will spend, so that the price is public.
     case = next(iter(cases.values()))
-    receipt = pay(price_of(case), entry_of(cases), payer, baskets)
+    price = price_budget(case.budget, case.neighbours, case.discovery_delta)
+    # Pay. From this line on, only metered values may depend on the data.
+    receipt = pay(price, build_ledger_entry(cases), payer, baskets)
     if observer.paid is not None:
         observer.paid(receipt)
+    # Run.
     results: dict[Item, ResultT] = {}
-    begin_step = _progress_of(case, len(cases), results, observer)
+    begin_step = _build_step_callback(case, len(cases), results, observer)
     try:
-        for segment, one in cases.items():
-            results[segment] = run(one, meter_for(one, SystemSource(), begin_step))
+        for segment, segment_case in cases.items():
+            results[segment] = run(segment_case, build_meter(segment_case, SystemSource(), begin_step))
     except DiscreetError as error:
-        # Whether a cluster does its work depends on the data too, so that nothing can be given back. An observer of the
-        # receipt has it already.
+        # A failure of a cluster may depend on the data, so nothing is refunded. An observer of the receipt has the
+        # receipt already; without one the error carries it.
         if observer.paid is not None or not str(receipt):
             raise
         raise type(error)(f"{error} {receipt}") from error
     if observer.progress is not None:
         observer.progress(1.0)
+    # Record.
     receipt.record(result.digest() for result in results.values())
     return results
 
 
-def price(budget: Budget, neighbours: Neighbours, discovery_delta: Fraction = Fraction(0)) -> Price:
+def price_budget(budget: Budget, neighbours: Neighbours, discovery_delta: Fraction = Fraction(0)) -> Price:
     """Return the price of a whole budget, in the units of a ledger."""
     conversion = budget.delta - discovery_delta
     # Pure epsilon-DP is epsilon**2 / 2 - zCDP (Bun, Steinke 2016, proposition 1.4).
@@ -149,41 +165,41 @@ def price(budget: Budget, neighbours: Neighbours, discovery_delta: Fraction = Fr
     return Price.of(budget.epsilon, budget.delta, rho, discovery_delta, neighbours)
 
 
-def price_of(case: Payable) -> Price:
-    """Return the price of a case: its whole budget, whatever the case will spend."""
-    return price(case.budget, case.neighbours, case.discovery_delta)
+def build_meter(
+    case: CheckedQuestion,
+    source: Source,
+    stage: Callable[[str], object] | None = None,
+    kind: type[MeterT] = Meter,  # type: ignore[assignment]
+) -> MeterT:
+    """Return the meter of a case; with a seeded source it marks every result as simulated. The audit has own kinds."""
+    return kind(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta, stage=stage)
 
 
-def meter_for(case: Payable, source: Source, stage: Callable[[str], object] | None = None) -> Meter:
-    """Return the meter of a case; with a seeded source whatever it lets out is marked as simulated."""
-    return Meter(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta, stage=stage)
-
-
-def entry_of(cases: Mapping[Item, Payable]) -> tuple[str, dict[str, Any]]:
-    """Return the name and parameters of the one spend that pays for all segments."""
+def build_ledger_entry(cases: Mapping[Item, CheckedQuestion]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of the one spend that pays for all segments."""
     name, parameters = next(iter(cases.values())).ledger_entry
     entry = {key: dict(value) if isinstance(value, Mapping) else value for key, value in parameters.items()}
-    asked = entry.get("asked")
-    if asked is not None and asked.pop("segment", None) is not None:
-        asked["segments"] = list(cases)
+    question = entry.get("asked")
+    if question is not None and question.pop("segment", None) is not None:
+        question["segments"] = list(cases)
     return name, entry
 
 
-def pay(cost: Price, entry: tuple[str, Mapping[str, Any]], payer: Payer, baskets: AnyBaskets | None) -> Receipt:
-    """Spend, and return the receipt. Without a ledger nothing is spent and nothing recorded."""
+def pay(price: Price, entry: tuple[str, Mapping[str, Any]], payer: Payer, baskets: AnyBaskets | None) -> Receipt:
+    """Spend the price and return the receipt; without a ledger nothing is spent and the receipt is empty."""
     same_data = parse_switch("same_data", payer.same_data)
     if payer.ledger is None:
         return Receipt()
-    account, (name, parameters) = ledger_of(payer.ledger), entry
+    account, (name, parameters) = open_ledger(payer.ledger), entry
     spend = account.spend(
-        **vars(cost), what=name, parameters=parameters, who=payer.who, baskets=baskets, same_data=same_data
+        **vars(price), what=name, parameters=parameters, who=payer.who, baskets=baskets, same_data=same_data
     )
     return Receipt(account, spend)
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The evidence that a result was paid for, where a ledger paid."""
+    """The evidence that a result was paid for; empty where no ledger paid."""
 
     ledger: Ledger | None = None
     spend: Spend | None = None
@@ -192,10 +208,11 @@ class Receipt:
         """Write the digest of the results beside the spend."""
         if self.ledger is None or self.spend is None:
             return
-        listed = list(digests)
-        digest = listed[0] if len(listed) == 1 else sha256("".join(listed).encode()).hexdigest()
-        # The spend stands, and the ledger shows it without a result: a ledger that cannot be written any more is no
-        # reason to lose what was paid for.
+        digest, *later_digests = digests
+        if later_digests:
+            digest = sha256("".join((digest, *later_digests)).encode()).hexdigest()
+        # The spend stands, and the ledger shows it without a result. A ledger that cannot be written any more is no
+        # reason to lose a result that was paid for.
         with suppress(DiscreetError):
             self.ledger.record(self.spend, digest)
 
@@ -209,45 +226,49 @@ class Receipt:
         )
 
 
-def epsilon_left(case: Payable, baskets: AnyBaskets | None, payer: Payer) -> Fraction:
-    """Return the epsilon that the ledger would have left after a case; a budget it does not have is an error."""
-    account = ledger_of(payer.ledger).check(**vars(price_of(case)), baskets=baskets, same_data=payer.same_data)
+def compute_remaining_epsilon(case: CheckedQuestion, baskets: AnyBaskets | None, payer: Payer) -> Fraction:
+    """Return the epsilon that remains in the ledger after a case; a budget beyond the ledger's is an error."""
+    price = price_budget(case.budget, case.neighbours, case.discovery_delta)
+    account = open_ledger(payer.ledger).check(**vars(price), baskets=baskets, same_data=payer.same_data)
     return account.epsilon_left
 
 
-def affordable(ledger: LedgerLike, left: Fraction) -> str:
-    """Return the sentence that a ledger could pay, and what it would have left."""
-    return f"The ledger {ledger} allows it, and would have epsilon = {shown(left)} left."
+def render_affordability(ledger: LedgerLike, remaining_epsilon: Fraction) -> str:
+    """Return the sentence that a ledger can pay for a case, and the epsilon that remains after it."""
+    return f"The ledger {ledger} allows it, and would have epsilon = {shown(remaining_epsilon)} left."
 
 
-def ledger_of(given: Any) -> Ledger:
-    """Return the ledger that was given, as an object or by its path; its first use opens the file."""
+def open_ledger(ledger: Any) -> Ledger:
+    """Return a ledger that is given as an object or by its path; its first use opens the file."""
     from os import PathLike
     from pathlib import Path
 
     from ..privacy.ledger import Ledger
 
-    if isinstance(given, Ledger):
-        return given
-    if not isinstance(given, str | PathLike):
+    if isinstance(ledger, Ledger):
+        return ledger
+    if not isinstance(ledger, str | PathLike):
         raise MisuseError.format(
             "{ledger} is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given.",
-            given=given,
+            given=ledger,
         )
-    return Ledger(Path(given))
+    return Ledger(Path(ledger))
 
 
-def _progress_of(
-    case: Payable, case_count: int, finished: Mapping[Item, object], observer: Observer
+def _build_step_callback(
+    case: CheckedQuestion, case_count: int, results: Mapping[Item, object], observer: Observer
 ) -> Callable[[str], None]:
-    """Return a function that passes the name of a step on, and the share of the plan that comes before the step."""
-    # The place of a step in the plan is public; steps that the plan does not name leave the progress where it is.
+    """Return a function of a step's name that calls the observer's `progress` and `stage`.
+
+    Progress is (finished cases + planned share of the steps before this one) / cases: the plan is public, so the figure
+    is too. A step that the plan does not name leaves the progress unchanged.
+    """
     names, shares = zip(*case.steps(), strict=True)
-    begins = dict(zip(names, accumulate(shares[:-1], initial=Fraction(0)), strict=True))
+    share_before = dict(zip(names, accumulate(shares[:-1], initial=Fraction(0)), strict=True))
 
     def begin_step(name: str) -> None:
-        if observer.progress is not None and name in begins:
-            observer.progress((len(finished) + float(begins[name])) / case_count)
+        if observer.progress is not None and name in share_before:
+            observer.progress((len(results) + float(share_before[name])) / case_count)
         if observer.stage is not None:
             observer.stage(name)
 

@@ -1,10 +1,9 @@
-"""A look at the data before anything is paid for, for the curator alone.
+"""A preview of the data before payment, for the curator alone.
 
-A list of items that nobody's basket meets, or columns taken for one another, would spend a budget on noise. So the
-curator, who holds the data, may look: how many people and items were read, how many items of the list occur, and how
-far off counts would be. **None of this is private.** It is shown on the curator's terminal and nowhere else: it enters
-no file, no log, no result and no ledger, and `release` itself never decides by it, since whoever may put questions
-through a program of yours would learn from a refusal whether anybody holds what they named.
+A list of items that occur in no basket, or two swapped columns, would spend a budget on noise. So the curator, who has
+the data, may see the number of people and items, the listed items that occur, and the expected error of counts. **None
+of this is private.** It is shown on the curator's terminal alone: it enters no file, log, result or ledger. `release`
+itself never decides by it: a user who may ask questions through a program X.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from ..privacy.sampling import SimulationSource
 from ..results import margins_of
 from ..wording import number_of
 from ._case import Case
-from ._keywords import Keywords, ReleaseOptions, asks, question_of
+from ._keywords import Keywords, ReleaseOptions, build_question, with_keywords
 from ._question import Question
-from ._resolving import cases_of, everyone
+from ._resolving import build_cases, read_data
 from ._run import carry_out
 
 if TYPE_CHECKING:
@@ -36,28 +35,28 @@ if TYPE_CHECKING:
 
     from ..baskets import AnyBaskets, Baskets, Item
 
-_TRIED = 3  # runs with noise that is thrown away
+_TRIAL_RUNS = 3  # with noise that is discarded; more: a steadier forecast, and a longer wait at the terminal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What :func:`discreet.preview` returns. **Not private**: for the eyes of whoever holds the data.
+    """The result of :func:`discreet.preview`. **Not private**: for the curator's eyes.
 
     Parameters
     ----------
     people, items
-        How many people, and how many different items they hold, as they were read.
+        The number of people in the data, and of the different items that they hold.
     listed, met
-        How many items the public list has, and how many of these anybody holds; None where there is no list.
+        The number of items on the public list, and of the listed items in the data; None without a list.
     hint
-        What may be wrong with a list that nobody's basket meets.
+        The likely flaw of a list without any item in the data; "" otherwise.
     found, margin
-        How many patterns a release would have, and by how many people half of its counts may be off or more. Both were
-        tried out with noise that was thrown away. None where there are no counts.
+        The expected number of patterns, and the median margin of their counts, in people: from trial runs with noise
+        that was discarded. The margin is None without counts.
     shares
-        What the budget would be spent on.
+        The name of each step with its share of the budget.
     segments, outside
-        How many releases there would be, one per segment; and how many people are in none of the segments.
+        The number of releases, one per segment; and of people outside all segments.
     """
 
     people: int
@@ -77,23 +76,26 @@ class Preview:
 
     @property
     def lines(self) -> list[str]:
-        """What was seen, in sentences."""
-        several = "" if self.baskets is None else f", {number_of(self.baskets, 'basket')}"
-        told = [f"Read {number_of(self.people, 'person', 'people')}{several} and {number_of(self.items, 'item')}."]
+        """The preview in sentences."""
+        basket_text = "" if self.baskets is None else f", {number_of(self.baskets, 'basket')}"
+        people_text = number_of(self.people, "person", "people")
+        lines = [f"Read {people_text}{basket_text} and {number_of(self.items, 'item')}."]
         if self.listed is not None:
-            told.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
+            lines.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
         if self.outside:
-            told.append(f"{self.outside:,} of them are in none of the segments that are listed, and are left out.")
+            lines.append(f"{self.outside:,} of them are in none of the segments that are listed, and are left out.")
         if self.hint:
-            told.append(self.hint)
-        many = f"about {number_of(self.found, 'pattern')}"
+            lines.append(self.hint)
+        patterns = f"about {number_of(self.found, 'pattern')}"
         if self.margin is None:
-            told.append(f"Expect {many}, without counts.")
+            lines.append(f"Expect {patterns}, without counts.")
         elif self.found:
-            told.append(f"Expect {many}, with counts off by ± {self.margin:,} {self._unit} or less for half of them.")
+            lines.append(
+                f"Expect {patterns}, with counts off by ± {self.margin:,} {self._unit} or less for half of them."
+            )
         else:
-            told.append(f"Expect no pattern at all: too few {self._unit} hold anything.")
-        return told
+            lines.append(f"Expect no pattern at all: too few {self._unit} hold anything.")
+        return lines
 
     @property
     def _unit(self) -> str:
@@ -101,19 +103,19 @@ class Preview:
 
     def __str__(self) -> str:
         head = f"{self.mechanism} would spend {Budget(epsilon=self.epsilon, delta=self.delta)}:"
-        width = max(len(what) for what, _ in self.shares)
-        table = [f"  {what:<{width}}  {float(share):>6.1%}" for what, share in self.shares]
+        width = max(len(step) for step, _ in self.shares)
+        table = [f"  {step:<{width}}  {float(share):>6.1%}" for step, share in self.shares]
         segments = [f"{self.segments:,} segments, for the price of one."] if self.segments > 1 else []
         return "\n".join([*self.lines, "", head, *table, *segments, "Nothing was spent. For your eyes: not private."])
 
     __repr__ = __str__
 
 
-ITEMS = "Nobody holds any item on the list: a release would spend the budget on noise."
-SEGMENTS = "Nobody is in any segment on the list: a release would spend the budget on noise."
+_NO_LISTED_ITEM = "Nobody holds any item on the list: a release would spend the budget on noise."
+_NO_LISTED_SEGMENT = "Nobody is in any segment on the list: a release would spend the budget on noise."
 
 
-@asks(Question, ReleaseOptions)
+@with_keywords(Question, ReleaseOptions)
 def preview(
     baskets: Baskets | Any,
     itemsets: Any = None,
@@ -123,10 +125,10 @@ def preview(
     segments: Iterable[Item] | Literal["public"] | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Preview:
-    """Look at what a release would be about, before paying for it.
+    """Preview the data of a release, before paying for it.
 
-    Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them, and must not be
-    shown, logged or handed on. Nothing is spent, and no ledger is asked.
+    Privacy: **none**. The result depends on the exact data: it is for the curator's eyes, and must not be shown to
+    anyone else, logged or published. Nothing is spent, and no ledger is read.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def preview(
         As for :func:`discreet.release`, or for :func:`discreet.release_by`; `ledger`, `who`, `same_data` and `progress`
         are for the release itself, and make no difference here.
     itemsets
-        As for :func:`discreet.count`, where that is what you are going to ask.
+        As for :func:`discreet.count`, to preview a count.
     FIELDS
 
     Examples
@@ -148,75 +150,67 @@ def preview(
     The case of letters differs: without that, some would match.
     """
     keywords = Keywords.of(options)
-    values = keywords.question | {
-        name: one for name, one in (("itemsets", itemsets), ("segments", segments)) if one is not None
-    }
-    asked = question_of(question, values | ({"by": by} if isinstance(by, str) else {}))
-    held = everyone(baskets, by=asked.by, **keywords.reading)
-    return look(held, cases_of(asked, held, segment_of=None if isinstance(by, str) else by))
+    values = keywords.question | ({"by": by} if isinstance(by, str) else {})
+    values |= {name: value for name, value in (("itemsets", itemsets), ("segments", segments)) if value is not None}
+    question = build_question(question, values)
+    data = read_data(baskets, by=question.by, **keywords.reading)
+    return preview_cases(data, build_cases(question, data, segment_of=None if isinstance(by, str) else by))
 
 
-def look(held: AnyBaskets, cases: Mapping[Item, Case]) -> Preview:
-    """Return what a curator may want to see of cases that are ready to be paid for."""
-    case = max(cases.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
-    tried = [carry_out(case, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
-    # A count that is cut at 0 hides how far it may be off, so the widest of a few runs is told.
-    margins = [median(reach) for one in tried if (reach := list(filter(isfinite, margins_of(one))))]
-    named = case.item_source == "listed"
+def preview_cases(data: AnyBaskets, cases: Mapping[Item, Case]) -> Preview:
+    """Return the preview of the cases of one question, by segment."""
+    case = max(cases.values(), key=lambda segment_case: len(segment_case.baskets))  # more people: more patterns
+    trials = [carry_out(case, SimulationSource(randbits(64))).patterns for _ in range(_TRIAL_RUNS)]
+    # A count that noise cut to 0 has a short interval that hides the margin, so the widest of the trials is shown.
+    margins = [median(widths) for trial in trials if (widths := list(filter(isfinite, margins_of(trial))))]
+    has_list = case.item_source == "listed"
+    listed_counts = sum(segment_case.baskets.item_counts for segment_case in cases.values())
     return Preview(
-        people=held.people,
-        items=int(np.count_nonzero(held.item_counts)),
-        listed=len(case.baskets.vocabulary) if named else None,
-        met=_occurring(cases) if named else None,
-        hint=_hint(held, case, missed(held, cases)),
-        found=len(tried[0]),
+        people=data.people,
+        items=int(np.count_nonzero(data.item_counts)),
+        listed=len(case.baskets.vocabulary) if has_list else None,
+        met=int(np.count_nonzero(listed_counts)) if has_list else None,
+        hint=_build_hint(data, case, find_list_flaw(data, cases)),
+        found=len(trials[0]),
         margin=ceil(max(margins, default=0)) if case.question.counts else None,
         shares=tuple(case.steps()),
         mechanism=case.mechanism.name,
         epsilon=case.budget.epsilon,
         delta=case.budget.delta,
         segments=len(cases),
-        outside=held.people - sum(one.baskets.people for one in cases.values()),
-        baskets=len(held) if held.several else None,
+        outside=data.people - sum(segment_case.baskets.people for segment_case in cases.values()),
+        baskets=len(data) if data.several else None,
     )
 
 
-def missed(held: AnyBaskets, cases: Mapping[Item, Case]) -> str:
-    """Say so where there are people, and a list of items or segments meets none of them; nothing otherwise."""
+def find_list_flaw(data: AnyBaskets, cases: Mapping[Item, Case]) -> str:
+    """Return the message that a list of segments or items has nothing in common with the data; "" if it has."""
     case = next(iter(cases.values()))
-    if not len(held):
+    if not len(data):
         return ""
-    if not any(len(one.baskets) for one in cases.values()):
-        return SEGMENTS
-    meets = case.item_source != "listed" or any(one.baskets.item_counts.any() for one in cases.values())
-    return "" if meets else ITEMS
+    if not any(len(segment_case.baskets) for segment_case in cases.values()):
+        return _NO_LISTED_SEGMENT
+    has_listed_item = any(segment_case.baskets.item_counts.any() for segment_case in cases.values())
+    return "" if has_listed_item or case.item_source != "listed" else _NO_LISTED_ITEM
 
 
-def _occurring(cases: Mapping[Item, Case]) -> int:
-    """Return how many items of the list anybody holds."""
-    return int(np.count_nonzero(sum(case.baskets.item_counts for case in cases.values())))
+def _build_hint(data: AnyBaskets, case: Case, flaw: str) -> str:
+    """Return the message about a list with its likely cause; "" for a list without a flaw."""
+    if flaw == _NO_LISTED_SEGMENT:
+        return f"{flaw} Are they written as in the data?"
+    return f"{flaw} {_guess_cause(data, case)}" if flaw else ""
 
 
-def _hint(held: AnyBaskets, case: Case, wrong: str) -> str:
-    """Say what is likely to be wrong with a list that has nothing in common with the data, beside that it has not."""
-    why = ""
-    if wrong is SEGMENTS:
-        why = " Are they written as in the data?"
-    elif wrong:
-        why = f" {_why(held, case)}"
-    return wrong + why
-
-
-def _why(held: AnyBaskets, case: Case) -> str:
-    listed = {str(label) for label in case.baskets.vocabulary.labels.to_pylist()}
-    there = {str(label) for label in held.vocabulary.labels.to_pylist()}
-    if listed & there:
+def _guess_cause(data: AnyBaskets, case: Case) -> str:
+    """Return the likely reason why no item of the list occurs: the first way in which labels would match."""
+    listed_labels = {str(label) for label in case.baskets.vocabulary.labels.to_pylist()}
+    data_labels = {str(label) for label in data.vocabulary.labels.to_pylist()}
+    if listed_labels & data_labels:
         return "Those in the segments on the list hold none of it."
-    if {label.strip() for label in listed} & {label.strip() for label in there}:
+    if {label.strip() for label in listed_labels} & {label.strip() for label in data_labels}:
         return "There are spaces around names: without them, some would match."
-    if {label.casefold() for label in listed} & {label.casefold() for label in there}:
+    if {label.casefold() for label in listed_labels} & {label.casefold() for label in data_labels}:
         return "The case of letters differs: without that, some would match."
-    parts = {part.strip() for label in listed for mark in ",;\t|" if mark in label for part in label.split(mark)}
-    if parts & there:
+    if data_labels & {part.strip() for label in listed_labels for mark in ",;\t|" for part in label.split(mark)}:
         return "Its lines have several columns: give a list with one item per line."
     return "Is it the list of these data, and were the columns of person and item not taken for one another?"

@@ -1,8 +1,8 @@
-"""The keywords of the curator's functions: their types for type checkers, and what makes signatures and help of them.
+"""The keywords of the curator's functions: their types, their signatures and their help.
 
-A type checker reads the classes below and nothing that runs. What each keyword means, and its default, stands at the
-field of its question; a test holds the classes to the fields. `asks` gives a function the signature and the docstring
-that help() and editors show.
+Type checkers run no code, and need the classes below. The meaning of a keyword and its default stand at the field of
+its question; a test holds the classes to the fields. `with_keywords` gives a function the signature and the
+docstring that help() and editors show.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 from ..baskets import Item
 from ..curator import Mechanism
 from ..privacy import Relation
 from ..wording import check_keywords
 from ._door import Observer, Payer
-from ._fields import field_entries, parameter_text, question_fields
+from ._fields import field_texts, question_fields, render_parameters
 from ._question import PrivacyQuestion, Question
 
 if TYPE_CHECKING:
@@ -28,30 +28,21 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Progress: TypeAlias = Callable[[float], object]
 
 
-class _Reading(TypedDict, total=False):
-    person: str | None
-    item: str | None
-    basket: str | None
-    time: str | None
-    pair: tuple[str, str] | None
+# The keywords by their purpose: to read data, to pay, to observe the run. All further ones are fields of the question.
+_READING = ("person", "item", "basket", "time", "pair")
+_PAYING = ("ledger", "who", "same_data")
+_OBSERVING = ("progress",)
 
 
-class _Paying(TypedDict, total=False):
+class CountOptions(TypedDict, total=False):
+    """The keywords of :func:`count` and :func:`count_by`, for type checkers."""
+
     ledger: str | PathLike[str] | Ledger | None
     who: str
     same_data: bool
-
-
-class _Watching(TypedDict, total=False):
-    progress: Progress | None
-
-
-class CountOptions(_Paying, _Watching, total=False):
-    """The keywords of :func:`count`, for type checkers: :func:`count_by` takes them too."""
-
+    progress: Callable[[float], object] | None
     person: str | None
     item: str | None
     basket: str | None
@@ -67,7 +58,7 @@ class CountOptions(_Paying, _Watching, total=False):
 
 
 class ReleaseOptions(CountOptions, total=False):
-    """The keywords of :func:`release`, for type checkers: :func:`release_by` takes them too."""
+    """The keywords of :func:`release` and :func:`release_by`, for type checkers."""
 
     top: int | None
     min_support: Any
@@ -80,12 +71,12 @@ class ReleaseOptions(CountOptions, total=False):
     counts: bool
 
 
-# What is said of keywords that are no fields of a question.
-_OTHER_WORDS = {
-    "person": "The column that says whose row it is, in a table with one row per item, as for :func:`discreet.read`.",
+# The help of keywords that are no fields of a question.
+_OTHER_TEXTS = {
+    "person": "The column of the person, in a table with one row per item, as for :func:`discreet.read`.",
     "item": "The column with the item.",
-    "basket": "The column that tells the baskets of a person apart: counts are then of baskets, and the unit of "
-    "privacy is the person all the same.",
+    "basket": "The column of the basket, if a person may have several: counts are then of baskets, and the unit of "
+    "privacy remains the person.",
     "time": "The column that orders a person's rows.",
     "pair": "Two columns: each row gives its person a pair of items.",
     "ledger": "The account that pays: a path or an open ledger. It is written before anything is computed.",
@@ -98,7 +89,7 @@ _OTHER_WORDS = {
 
 @dataclass(frozen=True)
 class Keywords:
-    """The keywords of a call by what they are for: to read data, to pay, to watch, and to ask."""
+    """The keywords of a call by their purpose: to read data, to pay, to observe, and to ask."""
 
     reading: dict[str, Any]
     payer: Payer
@@ -107,57 +98,59 @@ class Keywords:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Keywords:
-        """Return the keywords of a call, told apart."""
-        kinds: list[dict[str, Any]] = [
-            {name: value for name, value in options.items() if name in kind.__annotations__}
-            for kind in (_Reading, _Paying, _Watching)
-        ]
-        asked = {name: value for name, value in options.items() if not any(name in kind for kind in kinds)}
-        return cls(kinds[0], Payer(**kinds[1]), Observer(**kinds[2]), asked)
+        """Return the keywords of a call, sorted by purpose."""
+        reading, paying, observing = (
+            {name: options[name] for name in names if name in options} for names in (_READING, _PAYING, _OBSERVING)
+        )
+        question = {name: value for name, value in options.items() if name not in reading | paying | observing}
+        return cls(reading, Payer(**paying), Observer(**observing), question)
 
 
-def asks(question: type[PrivacyQuestion], options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function that takes `options`: fields of a question, and what reads, pays and watches.
+def with_keywords(question: type[PrivacyQuestion], options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for a function that takes `options`: fields of a question, reading, paying and observing.
 
     The function gets the signature that help() and editors show, and a docstring with an entry for each keyword in the
-    place of FIELDS. A word of another library is answered with ours.
+    place of FIELDS. A keyword of a foreign library is refused with a hint to ours.
     """
-    names = list(options.__annotations__)
-    said = field_entries(question) | _OTHER_WORDS
-    defaults = {one.name: one.default for holder in (question, Payer, Observer) for one in fields(holder)}
-    order = {one.name: place for place, (one, _) in enumerate(question_fields(question))}
-    names.sort(key=lambda name: order.get(name, len(order)))
+    texts = field_texts(question) | _OTHER_TEXTS
+    defaults = {field.name: field.default for holder in (question, Payer, Observer) for field in fields(holder)}
+    order = {field.name: place for place, (field, _) in enumerate(question_fields(question))}
+    names = sorted(options.__annotations__, key=lambda name: order.get(name, len(order)))
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        shape = signature(function)
-        own = [one for one in shape.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        taken = {one.name for one in own}
-        keywords = [_parameter(name, options, defaults.get(name)) for name in names if name not in taken]
-        known = {*taken, *(one.name for one in keywords)}
+        own_signature = signature(function)
+        own_parameters = {
+            name: parameter
+            for name, parameter in own_signature.parameters.items()
+            if parameter.kind is not Parameter.VAR_KEYWORD
+        }
+        keywords = [_build_parameter(name, options, defaults.get(name)) for name in names if name not in own_parameters]
+        allowed_names = {*own_parameters, *(keyword.name for keyword in keywords)}
 
         @wraps(function)
-        def call(*args: P.args, **given: P.kwargs) -> R:
-            check_keywords(function.__name__, given, known)
-            for name in given:
-                if name not in known:
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            check_keywords(function.__name__, kwargs, allowed_names)
+            for name in kwargs:
+                if name not in allowed_names:
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-            return function(*args, **given)
+            return function(*args, **kwargs)
 
-        entries = {one.name: said[one.name] for one in keywords if one.name in said}
-        call.__doc__ = (function.__doc__ or "").replace("FIELDS", parameter_text(entries, "    ").strip())
-        call.__signature__ = shape.replace(parameters=[*own, *keywords])  # type: ignore[attr-defined]
+        entries = {keyword.name: texts[keyword.name] for keyword in keywords if keyword.name in texts}
+        call.__doc__ = (function.__doc__ or "").replace("FIELDS", render_parameters(entries, "    ").strip())
+        parameters = [*own_parameters.values(), *keywords]
+        call.__signature__ = own_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call
 
     return decorate
 
 
-def _parameter(name: str, options: type, default: Any) -> Parameter:
-    """Return a keyword with its type as the class of options has it."""
-    kind = options.__annotations__[name]
-    written = str(getattr(kind, "__forward_arg__", kind))
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=written)
+def _build_parameter(name: str, options: type, default: Any) -> Parameter:
+    """Return a keyword-only parameter with its annotation from the class of options."""
+    annotation = options.__annotations__[name]
+    text = str(getattr(annotation, "__forward_arg__", annotation))
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=text)
 
 
-def question_of(question: Question | None, values: Mapping[str, Any]) -> Question:
-    """Return the question that a function is asked: of its keywords, or another one with these in place of its own."""
+def build_question(question: Question | None, values: Mapping[str, Any]) -> Question:
+    """Return a question of keywords, or the given question with these keywords in place of its fields."""
     return Question(**values) if question is None else question.changed(**values)

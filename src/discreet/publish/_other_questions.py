@@ -1,4 +1,4 @@
-"""What is asked of relations and of scores: questions beside those about patterns."""
+"""The questions about relations and about scores, beside the question about patterns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..privacy import Budget, exact, shown
 from ._fields import told_field
 from ._question import SMALLEST_EPSILON, BasketQuestion, PrivacyQuestion, documented
 
-WAYS = ("exponential", "laplace")
-# Bounds that keep all noise below 2^54 and all that is said within what a number of the machine holds.
+RANK_MECHANISMS = ("exponential", "laplace")
+# Bounds that keep all noise below 2^54, and every released score within the range of a double.
 LARGEST_SCORE = 10**60
 MOST_LABELS = 100_000
 
@@ -22,7 +22,7 @@ MOST_LABELS = 100_000
 @documented
 @dataclass(frozen=True, kw_only=True)
 class RelationQuestion(BasketQuestion):
-    """What :func:`discreet.release_relations` is asked: public values, without the data.
+    """The question of :func:`discreet.release_relations`: public values, without the data.
 
     FIELDS
     """
@@ -52,7 +52,7 @@ class RelationQuestion(BasketQuestion):
 @documented
 @dataclass(frozen=True, kw_only=True)
 class RankQuestion(PrivacyQuestion):
-    """What :func:`discreet.rank` is asked: public values, without the scores.
+    """The question of :func:`discreet.rank`: public values, without the scores.
 
     FIELDS
     """
@@ -90,7 +90,7 @@ class RankQuestion(PrivacyQuestion):
             laplace=Message("``'laplace'``", "laplace"),
         ),
         default="exponential",
-        choices=WAYS,
+        choices=RANK_MECHANISMS,
         shows_default=True,
     )
     counts: bool = told_field(
@@ -103,9 +103,11 @@ class RankQuestion(PrivacyQuestion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mechanism not in WAYS:
+        if self.mechanism not in RANK_MECHANISMS:
             raise MisuseError.format(
-                "{mechanism} is {ways}; {given!r} was given.", ways=" or ".join(map(repr, WAYS)), given=self.mechanism
+                "{mechanism} is {ways}; {given!r} was given.",
+                ways=" or ".join(map(repr, RANK_MECHANISMS)),
+                given=self.mechanism,
             )
         for name in ("top", "sensitivity"):
             if getattr(self, name) is None:
@@ -127,13 +129,13 @@ class RankQuestion(PrivacyQuestion):
         self._set(
             top=int(self.top),
             sensitivity=sensitivity,
-            labels=_declared_labels(self.labels),
+            labels=_parse_labels(self.labels),
             monotone=parse_switch("monotone", self.monotone),
             counts=parse_switch(Message("counts", "--scores"), self.counts),
         )
 
     def checked_budget(self, budget: Budget) -> Budget:
-        """Return the budget, if it leaves anything to spend and is no slip."""
+        """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""
         super().checked_budget(budget)
         if not SMALLEST_EPSILON <= budget.epsilon <= LARGEST_SCORE:
             raise MisuseError.format(
@@ -143,8 +145,8 @@ class RankQuestion(PrivacyQuestion):
         return self.spendable(budget)
 
 
-def _declared_labels(labels: Any) -> Any:
-    """Return the labels that were declared public, each once, or "public": by declaration, never by default (X5)."""
+def _parse_labels(labels: Any) -> Any:
+    """Return the unique labels of a public list, or "public": public by declaration, never by default (X5)."""
     choices = build_message(
         "Say which labels there are: list them with {labels=}, also those that nobody has to do with; or declare with "
         "{labels='public'} that those of the scores are public knowledge."
@@ -160,11 +162,11 @@ def _declared_labels(labels: Any) -> Any:
             "{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices
         )
     try:
-        listed = tuple(dict.fromkeys(labels))
+        unique_labels = tuple(dict.fromkeys(labels))
     except TypeError:
         raise MisuseError.format("{labels} is a list of names or numbers. {choices}", choices=choices) from None
-    if not listed:
+    if not unique_labels:
         raise MisuseError.format(
             "The list of labels is empty: there is nothing to choose from. {choices}", choices=choices
         )
-    return listed
+    return unique_labels

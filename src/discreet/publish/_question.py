@@ -1,7 +1,7 @@
-"""What a curator asks, as one frozen value: built once at the edge, checked, and unchanged to the record.
+"""The question of a curator as one frozen value: built once at the edge, checked, and unchanged to the record.
 
-A `Question` holds public values alone, under the names that users type. It reads no data. Whether it fits a data set
-is for `resolving`, which makes a `Case` of the two.
+A `Question` holds public values alone, under the names that users type. It reads no data: `resolving` checks a question
+against a data set and builds a `Case` of both.
 """
 
 from __future__ import annotations
@@ -29,35 +29,36 @@ from ..checks import (
 )
 from ..errors import InputError, Message, MisuseError, add_option, build_message, name_options
 from ..privacy import Budget, Neighbours, Relation, serious, shown
-from ._fields import default_of, field_entries, parameter_text, question_fields, told_field
+from ._fields import default_of, field_texts, question_fields, render_parameters, told_field
 
 if TYPE_CHECKING:
     from ..baskets import Item
     from ..curator import Mechanism
 
-# Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
+# A smaller epsilon needs noise beyond whole numbers of 64 bits, and the result would be noise alone.
 SMALLEST_EPSILON = Fraction(1, 10**6)
-# More patterns than this would take hours to choose, and none of them would stand out of the noise.
+# Selection takes a time in proportion to the patterns: more than this would take hours. At usual budgets the noise
+# exceeds every count long before.
 MOST_PATTERNS = 100_000
-# A question file lists so many items at most; of a longer list it has the number and a digest.
+# Larger: longer question files. Of a longer list of items a file has the length and a digest.
 MOST_LISTED = 1_000
 
 _DIGEST = "sha256"
-_ONE_OF = ("top", "min_support", "min_count")
+_SELECTORS = ("top", "min_support", "min_count")  # a question has exactly one, or itemsets
 
 
 def documented(question: type) -> type:
-    """Return a class of questions whose docstring has what is said of its fields, and whose fields messages name."""
-    for one, words in question_fields(question):
-        add_option(one.name, words.option)
-    section = f"Parameters\n    ----------\n{parameter_text(field_entries(question), '    ')}\n"
+    """Return a class of questions, with the help of its fields in its docstring and its fields known to messages."""
+    for question_field, words in question_fields(question):
+        add_option(question_field.name, words.option)
+    section = f"Parameters\n    ----------\n{render_parameters(field_texts(question), '    ')}\n"
     question.__doc__ = (question.__doc__ or "").replace("FIELDS", section.strip())
     return question
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyQuestion:
-    """What every question says of its price: all that `release`, `count`, `rank` and `release_relations` share."""
+    """The price and the promise of a question: fields of `release`, `count`, `rank` and `release_relations` alike."""
 
     epsilon: Any = told_field(
         build_message("The privacy budget, an exact number: 1, 0.5, 1/3."), group="privacy", metavar="NUMBER"
@@ -101,11 +102,11 @@ class PrivacyQuestion:
         self._set(epsilon=budget.epsilon, delta=budget.delta, neighbours=Neighbours.typed(self.neighbours).value)
 
     def checked_budget(self, budget: Budget) -> Budget:
-        """Return the budget, if it leaves anything to spend and is no slip."""
+        """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""
         return serious(budget, self.really)
 
     def spendable(self, budget: Budget) -> Budget:
-        """Return the budget, if zCDP leaves anything of it to spend."""
+        """Return the budget; one without any rho to spend under zCDP is an error."""
         if not budget.pure and budget.rho == 0:
             raise MisuseError(
                 f"With a delta of {self.delta}, an epsilon of {self.epsilon} leaves nothing to spend: raise either."
@@ -123,30 +124,14 @@ class PrivacyQuestion:
         return Neighbours(self.neighbours)
 
     def _set(self, **values: Any) -> None:
-        """Set fields to what their values mean: once, before anybody sees the question."""
+        """Replace typed values by their meaning. Only constructors may call it: a question never changes after."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
-class OfQuestion:
-    """A question over data, with the budget and the neighbour relation that the question states."""
-
-    question: PrivacyQuestion
-
-    @property
-    def budget(self) -> Budget:
-        """The budget that the answer may spend."""
-        return self.question.budget
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The neighbour relation of the promise."""
-        return self.question.relation
-
-
 @dataclass(frozen=True, kw_only=True)
 class BasketQuestion(PrivacyQuestion):
-    """What every question about baskets says of what is public."""
+    """The public facts of a question about baskets."""
 
     items: Any = told_field(
         build_message(
@@ -169,17 +154,23 @@ class BasketQuestion(PrivacyQuestion):
         from ..baskets import declared_items
 
         super().__post_init__()
-        given: Any = self.people
-        if given is not None:
-            if parse_positive("people", given) < given:
+        people: Any = self.people
+        if people is not None:
+            # `parse_positive` cuts to the largest whole number of the machine, which is no number of people.
+            if parse_positive("people", people) < people:
                 raise MisuseError.format(
-                    "{people} is at most {many:,}; {given} was given.", many=MAX_COUNT, given=given
+                    "{people} is at most {many:,}; {given} was given.", many=MAX_COUNT, given=people
                 )
-            self._set(people=int(given))
+            self._set(people=int(people))
         self._set(items=declared_items(self.items))
 
+    @property
+    def items_are_public(self) -> bool:
+        """Whether the items found in the data are declared public."""
+        return isinstance(self.items, str) and self.items == "public"
+
     def checked_budget(self, budget: Budget) -> Budget:
-        """Return the budget, if it leaves anything to spend and is no slip."""
+        """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""
         people: Any = self.people
         serious(budget, self.really, int(people) if is_whole(people) and people > 0 else None)
         if budget.epsilon < SMALLEST_EPSILON:
@@ -190,10 +181,10 @@ class BasketQuestion(PrivacyQuestion):
 @documented
 @dataclass(frozen=True, kw_only=True)
 class Question(BasketQuestion):
-    """What :func:`discreet.release` and :func:`discreet.count` are asked: public values, without the data.
+    """The question of :func:`discreet.release` and :func:`discreet.count`: public values, without the data.
 
-    A question is checked when it is made, and never changes: `dataclasses.replace` makes another one of it. Values are
-    kept as what they mean, numbers as exact fractions and lists of items in files as their lines.
+    A question is checked when it is made, and never changes: `dataclasses.replace` makes a changed copy. Numbers are
+    kept as exact fractions, and a file of items as its lines.
 
     FIELDS
 
@@ -339,13 +330,13 @@ class Question(BasketQuestion):
                 "{top} is at most {many:,} in a release; {given} was given.", many=MOST_PATTERNS, given=self.top
             )
         if self.itemsets is None:
-            self._check_one_of()
+            self._check_selectors()
         self._set(
             top=None if self.top is None else int(self.top),
             min_count=None if self.min_count is None else parse_positive("min_count", self.min_count),
             min_support=None if self.min_support is None else parse_support(self.min_support),
-            itemsets=None if self.itemsets is None else named_itemsets(self.itemsets),
-            lengths=None if self.lengths is None else _lengths(*parse_lengths(self.lengths)),
+            itemsets=None if self.itemsets is None else parse_itemsets(self.itemsets),
+            lengths=None if self.lengths is None else _parse_lengths(self.lengths),
             contains=tuple(parse_items(self.contains, "contains")),
             excludes=tuple(parse_items(self.excludes, "excludes")),
             counts=parse_switch("counts", self.counts),
@@ -357,43 +348,43 @@ class Question(BasketQuestion):
                 "{by} is the name of a column in a question; {given!r:.80} was given.", given=self.by
             )
         if self.segments is not None:
-            self._set(segments=_segments(self.segments))
+            self._set(segments=_read_segments(self.segments))
 
     @property
     def min_length(self) -> int:
-        """The fewest items of a pattern."""
+        """The smallest number of items in a pattern."""
         return 1 if self.lengths is None else self.lengths[0]
 
     @property
     def max_length(self) -> int | None:
-        """The most items of a pattern; None where no bound was given."""
+        """The largest number of items in a pattern; None without a bound."""
         return None if self.lengths is None else self.lengths[1]
 
     def changed(self, **values: Any) -> Question:
-        """Return the question with other values; a way to say which patterns are wanted takes the place of another."""
-        if any(values.get(name) is not None for name in (*_ONE_OF, "itemsets")):
-            values = dict.fromkeys((*_ONE_OF, "itemsets")) | values
+        """Return a copy with changed fields. A new selector (`top`, …) replaces the old selector."""
+        if any(values.get(name) is not None for name in (*_SELECTORS, "itemsets")):
+            values = dict.fromkeys((*_SELECTORS, "itemsets")) | values
         return replace(self, **values)
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
-        """The question as a result and a ledger keep it: public values, long lists by their number.
+        """The question in the form that a result and a ledger store: public values, and the length of a long list.
 
-        What a guarantee and a mechanism state stays out, as results have these beside it.
+        The fields of the guarantee and of the mechanism are left out: a result states them separately.
         """
         plain = self.to_dict()
-        kept = ("top", "min_support", "min_count", "lengths", "contains", "excludes", "max_baskets")
-        words = {name: plain[name] for name in kept if name in plain}
+        names = (*_SELECTORS, "lengths", "contains", "excludes", "max_baskets")
+        record = {name: plain[name] for name in names if name in plain}
         if self.lengths is not None and self.lengths[0] != self.lengths[1]:
-            words["lengths"] = list(self.lengths)
+            record["lengths"] = list(self.lengths)
         if self.itemsets is not None:
-            words["itemsets"] = len(self.itemsets)
+            record["itemsets"] = len(self.itemsets)
         if self.hierarchy is not None:
-            words |= self.hierarchy.recorded(self.level)
-        return words
+            record |= self.hierarchy.recorded(self.level)
+        return record
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the question as plain values, as a question file has them: what is as by default is left out.
+        """Return the question as the plain values of a question file, without fields that have their default.
 
         Examples
         --------
@@ -401,44 +392,46 @@ class Question(BasketQuestion):
         {'min_support': '0.01', 'epsilon': '1', 'items': 100}
         """
         values = {
-            one.name: value
-            for one, _ in question_fields(Question)
-            if (value := getattr(self, one.name)) != default_of(one) and value is not None
+            question_field.name: value
+            for question_field, _ in question_fields(Question)
+            if (value := getattr(self, question_field.name)) != default_of(question_field) and value is not None
         }
-        return {name: _plain(name, value) for name, value in values.items()}
+        return {name: _to_plain(name, value) for name, value in values.items()}
 
     def to_toml(self) -> str:
         """Return the question as the text of a question file, which :meth:`from_file` reads."""
-        plain = self.to_dict()
-        lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if not isinstance(value, dict)]
-        for name, value in plain.items():
-            if isinstance(value, dict):
-                lines += _toml_table(name, value)
-        return "\n".join(lines)
+        return "\n".join(_toml_lines(self.to_dict()))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "The question", **others: Any) -> Question:
-        """Return the question of plain values; what `others` say goes before. A key that is no field is refused."""
-        names = [one.name for one, _ in question_fields(cls)]
+        """Return the question of plain values.
+
+        Parameters
+        ----------
+        values
+            The fields by name. A key that is no field is an error.
+        place
+            The origin of the values, for error messages.
+        others
+            Fields that replace the fields in `values`; None replaces nothing.
+        """
+        from ..baskets import Hierarchy, declared_items
+
+        names = [question_field.name for question_field, _ in question_fields(cls)]
         for name in values:
             if name not in names:
-                near = get_close_matches(str(name), names, 1)
-                hint = f": did you mean {near[0]}?" if near else f"; it may have {', '.join(names)}."
+                matches = get_close_matches(str(name), names, 1)
+                hint = f": did you mean {matches[0]}?" if matches else f"; it may have {', '.join(names)}."
                 raise InputError(f"{place} has {name!r}, which is no field of a question{hint}")
         values, others = dict(values), {name: value for name, value in others.items() if value is not None}
-        if others.get("items") is not None:
-            from ..baskets import declared_items
-
+        if "items" in others:
             others["items"] = declared_items(others["items"])
-        digest = values.get("items")
-        if isinstance(digest, Mapping):
+        if isinstance(digest := values.get("items"), Mapping):
             values["items"] = others.get("items")
             _check_digest(digest, values["items"], place)
-        if any(others.get(name) is not None for name in _ONE_OF):
-            values = {name: value for name, value in values.items() if name not in _ONE_OF}
+        if not others.keys().isdisjoint(_SELECTORS):
+            values = {name: value for name, value in values.items() if name not in _SELECTORS}
         if isinstance(hierarchy := values.get("hierarchy"), Mapping) and "parents" in hierarchy:
-            from ..baskets import Hierarchy
-
             values["hierarchy"] = Hierarchy.from_dict(hierarchy)
         return cls(**values | others)
 
@@ -449,9 +442,9 @@ class Question(BasketQuestion):
         Parameters
         ----------
         path
-            The file. Files that it names, of items or of a hierarchy, are looked for beside it.
+            The file. Paths in it, of items, segments or a hierarchy, are relative to its directory.
         others
-            Values that go before those of the file.
+            Fields that replace the fields in the file.
         """
         path = Path(path)
         try:
@@ -470,21 +463,28 @@ class Question(BasketQuestion):
                 values[name] = path.parent / value
         return cls.from_dict(values, str(path), **others)
 
-    def _check_one_of(self) -> None:
-        given = [name for name in _ONE_OF if getattr(self, name) is not None]
-        if len(given) != 1:
+    def _check_selectors(self) -> None:
+        selectors = [name for name in _SELECTORS if getattr(self, name) is not None]
+        if len(selectors) != 1:
             raise MisuseError.format(
                 "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a "
                 "fraction of people) or {min_count} (a number of people); {those} given.",
-                those=build_message("{several} were", several=name_options(*given)) if given else "none of them was",
+                those=build_message("{several} were", several=name_options(*selectors))
+                if selectors
+                else "none of them was",
             )
 
 
-def named_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
-    """Return the itemsets; items that stand where itemsets should are not taken for either."""
-    held = [] if isinstance(itemsets, str) or not isinstance(itemsets, Iterable) else list(itemsets)
-    if isinstance(itemsets, str) or any(isinstance(one, str) or not isinstance(one, Iterable) for one in held):
-        items = [itemsets] if isinstance(itemsets, str) else sorted(held, key=str)[:2]
+def parse_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
+    """Return the itemsets of a list of sets; a list of bare items is ambiguous, and an error."""
+    if not isinstance(itemsets, str) and not isinstance(itemsets, Iterable):
+        raise MisuseError.format(
+            "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.",
+            given=itemsets,
+        )
+    rows = [itemsets] if isinstance(itemsets, str) else list(itemsets)
+    if any(isinstance(row, str) or not isinstance(row, Iterable) for row in rows):
+        items = sorted(rows, key=str)[:2]
         single = ", ".join(f"{{{item!r}}}" for item in items)
         together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
         raise MisuseError.format(
@@ -494,24 +494,22 @@ def named_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
             single=single,
             together=together,
         )
-    if not isinstance(itemsets, Iterable):
-        raise MisuseError.format(
-            "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.", given=itemsets
-        )
-    if not held:
+    if not rows:
         raise MisuseError("There is no itemset to count: give at least one.")
-    wanted = tuple(tuple(parse_items(itemset, "an itemset")) for itemset in held)
-    if not all(wanted):
+    parsed = tuple(tuple(parse_items(row, "an itemset")) for row in rows)
+    if not all(parsed):
         raise MisuseError.format("{itemsets} has an empty itemset: everyone holds it. Leave it out.")
-    return wanted
+    return parsed
 
 
-def _lengths(least: int, most: int) -> tuple[int, int | None]:
-    return least, None if most == MAX_LENGTH else most
+def _parse_lengths(lengths: Any) -> tuple[int, int | None]:
+    """Return the smallest and the largest number of items; None for no upper bound."""
+    min_length, max_length = parse_lengths(lengths)
+    return min_length, None if max_length == MAX_LENGTH else max_length
 
 
-def _segments(segments: Any) -> Any:
-    """Return the list of segments, of a file where one is named; what they may be is checked with the data."""
+def _read_segments(segments: Any) -> Any:
+    """Return the list of segments, read from a file if a path is given; the values are checked with the data."""
     if isinstance(segments, Path):
         from ..baskets import from_file
 
@@ -519,55 +517,56 @@ def _segments(segments: Any) -> Any:
     return segments if isinstance(segments, str) or not isinstance(segments, Iterable) else tuple(segments)
 
 
-def _digest(items: Iterable[Any]) -> str:
-    """Return a digest of a list of items, whatever their order."""
+def _hash_items(items: Iterable[Any]) -> str:
+    """Return a SHA-256 digest of a list of items that does not depend on their order."""
     return sha256("\n".join(sorted(map(str, items))).encode()).hexdigest()
 
 
 def _check_digest(digest: Mapping[str, Any], items: Any, place: str) -> None:
-    """Refuse another list of items than the one that a question was written with."""
+    """Check that a list of items is the list that the question was written with."""
     if not isinstance(items, tuple):
         raise MisuseError.format(
             "{place} was asked about a list of {many} items, which is too long to be in it: give it by {items=}.",
             place=place,
             many=digest.get("count"),
         )
-    if _digest(items) != digest.get(_DIGEST):
+    if _hash_items(items) != digest.get(_DIGEST):
         raise MisuseError.format("The list of {items} is not the one of {place}: its digest differs.", place=place)
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return a value of a field as JSON and TOML have it."""
+def _to_plain(name: str, value: Any) -> Any:
+    """Return the value of a field as JSON and TOML can write it; `name` is "" for a value inside a container."""
     if isinstance(value, Fraction):
         return shown(value)
     if name == "lengths":
-        least, most = value
-        return least if least == most else f"{least}-{most or ''}"
+        min_length, max_length = value
+        return min_length if min_length == max_length else f"{min_length}-{max_length or ''}"
     if name == "items" and isinstance(value, tuple) and len(value) > MOST_LISTED:
-        return {"count": len(value), _DIGEST: _digest(value)}
+        return {"count": len(value), _DIGEST: _hash_items(value)}
     if name == "mechanism" and not isinstance(value, str):
         return value.name
     if name == "hierarchy":
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(key): _plain("", one) for key, one in value.items()}
+        return {str(key): _to_plain("", entry) for key, entry in value.items()}
     if isinstance(value, tuple | list | set | frozenset):
-        return [_plain("", one) for one in value]
+        return [_to_plain("", entry) for entry in value]
     return int(value) if is_whole(value) else value
 
 
-def _toml(value: Any) -> str:
-    """Return a plain value as TOML writes it; its texts are those of JSON, but for one character."""
+def _toml_text(value: Any) -> str:
+    """Return the TOML text of a plain value: its JSON text, except for DEL, which TOML allows only escaped."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_toml_text, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a table, tables in it after its own lines."""
-    lines = ["", f"[{name}]"]
-    lines += [f"{_toml(key)} = {_toml(value)}" for key, value in table.items() if not isinstance(value, dict)]
+def _toml_lines(table: Mapping[str, Any], path: str = "") -> list[str]:
+    """Return the lines of a table: its values first, as TOML demands, then the tables in it."""
+    lines = ["", f"[{path}]"] if path else []
+    key_texts = {key: _toml_text(key) if path else key for key in table}  # top-level keys are names of fields
+    lines += [f"{key_texts[key]} = {_toml_text(value)}" for key, value in table.items() if not isinstance(value, dict)]
     for key, value in table.items():
         if isinstance(value, dict):
-            lines += _toml_table(f"{name}.{_toml(key)}", value)
+            lines += _toml_lines(value, f"{path}.{key_texts[key]}" if path else key_texts[key])
     return lines

@@ -1,7 +1,7 @@
 """Ranking anything by private scores: the general form of section 5 of Bhaskar et al. (2010).
 
-Patterns are ranked by how many people hold them; here the labels and their scores are yours, and you say by how much
-one person can change a score. Not a mechanism of the registry, as no baskets come in. The proof is in `rank.md`.
+A release ranks patterns by their holders; here the user supplies labels with scores, and states the sensitivity of a
+score. It is no mechanism of the registry, as it takes no baskets. The proof is in `rank.md`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from ..exact import Engine, Listed, Query, Sensitivity
 from ..privacy import Guarantee, Meter, Relation, SealedEngine, shown
 from ..results import Provenance, Result, promised_texts, read_fields
 from ..wording import number_of, printable
-from ._door import Steps, answer
-from ._keywords import Keywords, asks
+from ._door import CheckedQuestion, Steps, answer
+from ._keywords import Keywords, with_keywords
 from ._other_questions import RankQuestion
-from ._question import OfQuestion
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -42,40 +41,42 @@ if TYPE_CHECKING:
 Score: TypeAlias = int | str | float | Fraction | Decimal
 I64 = NDArray[np.int64]
 
-# Scores are rounded down to multiples of the sensitivity divided by this: a public grid, and finer than any noise.
-FINENESS = 1_000
-# Scores are cut at so many steps of the grid.
-FARTHEST = 2**61
-# The share that chooses where scores are shown too, and the probability with which the promise may fail.
-SELECTING = Fraction(1, 2)
-DOUBT = Fraction(1, 10)
+# Scores are rounded down to multiples of sensitivity / STEPS_PER_UNIT: a public grid. The scale of Laplace noise
+# is at least 1,000 / epsilon steps, so the grid is finer than the noise of any usual epsilon.
+STEPS_PER_UNIT = 1_000
+# The largest absolute score in steps of the grid: scores and noise below 2^54 steps together fit into 64 bits.
+MAX_STEPS = 2**61
+# The share of the budget that selects the labels where scores are released too. Chosen: neither task has priority.
+SELECTION_SHARE = Fraction(1, 2)
+# The probability with which `gamma` and `eta` may each fail. Smaller: wider bounds.
+FAILURE_PROBABILITY = Fraction(1, 10)
 
-_NUMBERS = ("scores", "low", "high")  # the columns of a ranking beside its labels
-_CHOOSE = "choosing the labels"
-_MEASURE = "measuring their scores"
+_SCORE_COLUMNS = ("scores", "low", "high")
+_SELECTION_STEP = "choosing the labels"
+_SCORE_STEP = "measuring their scores"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Ranking(Result):
-    """What :func:`discreet.rank` returns: the labels of the largest scores, as far as privacy allows.
+    """The result of :func:`discreet.rank`: the labels of the largest scores, as far as privacy allows.
 
     Parameters
     ----------
     labels
-        The labels: by falling noisy score, or in the order they were chosen where no scores are shown.
+        The labels: by falling noisy score, or in the order of their selection if no scores are released.
     scores, low, high
-        The noisy score of each, and a 95 % interval for the true one; None where only labels were asked for.
+        The noisy score of each label, and a 95 % interval for the exact score; None if no scores are released.
     gamma
-        A distance from the score of the last label of the true top. With a probability of at least 90 %, no label here
-        scores more than this below it, and every label that scores more than this above it is here.
+        A distance from the k-th largest exact score. With a probability of at least 90 %, the ranking has no label
+        that scores more than `gamma` below it, and has every label that scores more than `gamma` above it.
     eta
-        With a probability of at least 90 %, no score here is off by more than this.
+        The largest error of a score, with a probability of at least 90 %.
     guarantee
-        What is promised: the budget, which the noise that was really added keeps within, and what it rests on.
+        The promise: the budget, which the noise that was really added keeps within, and its assumptions.
     mechanism
-        How the labels were chosen.
+        The name of the selection mechanism.
     simulated
-        Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
+        Whether the noise came from a seeded source: then the result is a trial, without any promise.
     """
 
     FORM: ClassVar[str] = "ranking/1"
@@ -93,7 +94,7 @@ class Ranking(Result):
 
     @property
     def provenance(self) -> Provenance:
-        """What was promised, and how the labels were chosen."""
+        """The guarantee and the selection mechanism."""
         return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, mechanism=self.mechanism)
 
     def _rich(self, rows: int | None) -> Group:
@@ -121,7 +122,7 @@ class Ranking(Result):
         return pa.table({"label": names} | shown_columns)
 
     def cell_table(self) -> pa.Table:
-        """Return the table as cells; every row repeats what was promised, as tables of releases do."""
+        """Return the table as cells; every row repeats the guarantee, as in tables of releases."""
         import pyarrow as pa
 
         table = super().cell_table()
@@ -130,30 +131,31 @@ class Ranking(Result):
         return table.append_column("simulated", pa.array([self.simulated] * len(self)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; a label that is neither a whole number nor a text becomes a text."""
+        """Return all fields as plain values; a label that is neither a whole number nor a text becomes a text."""
         labels = [int(str(label)) if is_whole(label) else str(label) for label in self.labels]
-        columns = {name: None if (one := getattr(self, name)) is None else list(one) for name in _NUMBERS}
-        rest = {"labels": labels, **columns, "guarantee": self.guarantee.to_dict()}
-        return {"discreet": self.FORM, **vars(self), **rest}
+        columns = {name: getattr(self, name) for name in _SCORE_COLUMNS}
+        lists = {name: None if column is None else list(column) for name, column in columns.items()}
+        plain = {"labels": labels, **lists, "guarantee": self.guarantee.to_dict()}
+        return {"discreet": self.FORM, **vars(self), **plain}
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
         labels = tuple(values["labels"])
         if not all(is_whole(label) or isinstance(label, str) for label in labels):
             raise ValueError("labels must be whole numbers or texts")
-        made = read_fields(cls, values, labels=labels)
-        if any(column is not None and len(column) != len(labels) for column in map(values.get, _NUMBERS)):
+        ranking = read_fields(cls, values, labels=labels)
+        if any(column is not None and len(column) != len(labels) for column in map(values.get, _SCORE_COLUMNS)):
             raise ValueError("it has not one number for each label")
-        return made
+        return ranking
 
     def digest(self) -> str:
-        """Return a hash of everything that is released, by which a ledger knows this ranking."""
+        """Return a hash of all released values, by which a ledger identifies this ranking."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Entries(Query):
-    """The scores at some places of a table, in steps of the grid."""
+    """The query for the scores at some places of a table, in steps of the grid."""
 
     places: tuple[int, ...]
     step: int
@@ -161,14 +163,14 @@ class Entries(Query):
 
     @property
     def cells(self) -> int:
-        """One number a place."""
+        """The number of scores: one per place."""
         return len(self.places)
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return that each score may move by a step.
+        """Return the sensitivity: a person moves each score by at most one step.
 
-        Where scores move both ways, the one who goes and the one who comes may move each in the same direction; and as
-        entries may be negative, the squares of two need not add up.
+        Replacing a person moves a score by two steps if scores can move both ways: the two people may move it in one
+        direction. As entries may be negative, the squared norms of two differences need not add up.
         """
         if baskets != 1:
             raise MisuseError("Scores say themselves how far one person moves them: there are no baskets here.")
@@ -183,38 +185,38 @@ class Entries(Query):
 
     @property
     def monotone(self) -> bool:
-        """As was said of the scores."""
+        """Whether the user stated that scores move in one direction."""
         return self.one_way
 
 
 class ScoreTable(Engine):
-    """An engine that holds scores instead of baskets."""
+    """An engine over scores instead of baskets."""
 
     def __init__(self, scores: I64) -> None:
         self.scores = scores
         self.items = len(scores)
 
     def answer(self, query: Query) -> I64:
-        """Look scores up."""
+        """Return the scores at the places of the query."""
         if not isinstance(query, Entries):
             raise MisuseError(f"A table of scores cannot answer {type(query).__name__}.")
         return self.scores[list(query.places)]
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Refuse: there are no itemsets here."""
+        """Raise an error: scores have no itemsets."""
         raise MisuseError("A table of scores has no itemsets.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Contest(OfQuestion):
-    """A question for a ranking with the scores it is asked about, checked and ready to be carried out.
+class Contest(CheckedQuestion):
+    """A question for a ranking with its scores, checked and ready to run.
 
     Parameters
     ----------
     question
-        The question as it was asked.
+        The question of the user.
     labels, source
-        The public labels, and how it comes that they are public.
+        The public labels, and the origin of their publicity.
     scores
         The score of each label, in steps of the grid.
     """
@@ -226,42 +228,38 @@ class Contest(OfQuestion):
 
     @property
     def grid(self) -> Fraction:
-        """The step of the grid on which scores lie: public, as that of the scores would tell of them."""
-        step: Fraction = self.question.sensitivity / FINENESS
+        """The step of the grid of scores, from the question alone: a step fitted to the scores would leak."""
+        step: Fraction = self.question.sensitivity / STEPS_PER_UNIT
         return step
 
     @property
-    def discovery_delta(self) -> Fraction:
-        """No part of delta finds labels: they are public."""
-        return Fraction(0)
-
-    @property
     def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
-        """The name and the parameters under which a ledger records the spend."""
+        """The name and the parameters, all public, under which a ledger records the spend."""
+        question = self.question
         return "rank", {
-            "top": self.question.top,
+            "top": question.top,
             "labels": len(self.labels),
-            "sensitivity": str(self.question.sensitivity),
-            "monotone": self.question.monotone,
-            "mechanism": self.question.mechanism,
-            "counts": self.question.counts,
+            "sensitivity": str(question.sensitivity),
+            "monotone": question.monotone,
+            "mechanism": question.mechanism,
+            "counts": question.counts,
         }
 
     def steps(self) -> Steps:
-        """Return the shares of the budget by the name of the step that spends them."""
+        """Return the name of each step with its share of the budget, in order."""
         if not self.question.counts:
-            return [(_CHOOSE, Fraction(1))]
-        return [(_CHOOSE, SELECTING), (_MEASURE, 1 - SELECTING)]
+            return [(_SELECTION_STEP, Fraction(1))]
+        return [(_SELECTION_STEP, SELECTION_SHARE), (_SCORE_STEP, 1 - SELECTION_SHARE)]
 
     @property
     def assumption(self) -> str:
-        """What the noise is measured by, and has to be true of the scores."""
-        least = ", and one person more never lowers a score, or never raises one" if self.question.monotone else ""
-        return f"one person changes no score by more than {shown(self.question.sensitivity)}{least}"
+        """The assumption about the scores on which the scale of the noise rests."""
+        direction = ", and one person more never lowers a score, or never raises one" if self.question.monotone else ""
+        return f"one person changes no score by more than {shown(self.question.sensitivity)}{direction}"
 
     def query(self, places: tuple[int, ...]) -> Entries:
-        """Return the question for the scores at some places."""
-        return Entries(places, FINENESS, self.question.monotone)
+        """Return the query for the scores at some places."""
+        return Entries(places, STEPS_PER_UNIT, self.question.monotone)
 
 
 class RankOptions(TypedDict, total=False):
@@ -281,7 +279,7 @@ class RankOptions(TypedDict, total=False):
     who: str
 
 
-@asks(RankQuestion, RankOptions)
+@with_keywords(RankQuestion, RankOptions)
 def rank(scores: Mapping[Any, Score], question: RankQuestion | None = None, **options: Unpack[RankOptions]) -> Ranking:
     """Choose the labels with the largest scores, under central differential privacy.
 
@@ -293,7 +291,7 @@ def rank(scores: Mapping[Any, Score], question: RankQuestion | None = None, **op
     scores
         A score for each label: whole numbers, fractions such as ``"1/3"``, decimal numbers.
     question
-        A question that was made before; keywords that are given too take the place of its fields.
+        A :class:`discreet.publish.RankQuestion`. Keywords beside it replace its fields.
     FIELDS
 
     Returns
@@ -309,51 +307,51 @@ def rank(scores: Mapping[Any, Score], question: RankQuestion | None = None, **op
     (['east', 'north'], Fraction(1, 1))
     """
     keywords = Keywords.of(options)
-    asked = RankQuestion(**keywords.question) if question is None else replace(question, **keywords.question)
-    contest = contest_of(asked, scores)
-    return answer({"": contest}, metered_ranking, baskets=None, payer=keywords.payer)[""]
+    question = RankQuestion(**keywords.question) if question is None else replace(question, **keywords.question)
+    contest = build_contest(question, scores)
+    return answer({"": contest}, run_contest, baskets=None, payer=keywords.payer)[""]
 
 
-def contest_of(question: RankQuestion, scores: Mapping[Any, Score]) -> Contest:
-    """Return the contest of a question over scores, put on the grid. Nothing is spent here."""
+def build_contest(question: RankQuestion, scores: Mapping[Any, Score]) -> Contest:
+    """Return the contest of a question over scores, rounded to the grid. Nothing is spent here."""
     if not isinstance(scores, Mapping) or (not scores and isinstance(question.labels, str)):
-        # What was given may be scores, which are private: its type has to do.
-        what = (
+        # The argument may be scores, which are private: the message has its type alone.
+        flaw = (
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
         )
-        raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {what}.")
-    public = isinstance(question.labels, str)
-    labels = tuple(scores) if public else question.labels
+        raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {flaw}.")
+    labels_are_public = isinstance(question.labels, str)
+    labels = tuple(scores) if labels_are_public else question.labels
     if question.top > len(labels):
-        there = f"{'are' if len(labels) > 1 else 'is'} only {number_of(len(labels), 'label')}"
+        labels_text = f"{'are' if len(labels) > 1 else 'is'} only {number_of(len(labels), 'label')}"
         raise MisuseError.format(
-            "{top} is {given:,}, but there {there}: ask for at most so many.", given=question.top, there=there
+            "{top} is {given:,}, but there {there}: ask for at most so many.", given=question.top, there=labels_text
         )
-    grid = question.sensitivity / FINENESS
+    step = question.sensitivity / STEPS_PER_UNIT
     return Contest(
         question=question,
         labels=labels,
-        source="as given with the scores" if public else "as declared",
-        scores=np.array([_on_grid(label, _score(scores, label), grid) for label in labels], np.int64),
+        source="as given with the scores" if labels_are_public else "as declared",
+        scores=np.array([_round_to_grid(label, _find_score(scores, label), step) for label in labels], np.int64),
     )
 
 
-def _score(scores: Mapping[Any, Score], label: Any) -> Score:
-    """Return the score of a label; whether labels are numbers or text is for the list to say."""
+def _find_score(scores: Mapping[Any, Score], label: Any) -> Score:
+    """Return the score of a label, 0 without one. The list decides whether labels are numbers or texts."""
     if label in scores:
         return scores[label]
-    other = str(label) if is_whole(label) else as_items([label])[0] if isinstance(label, str) else label
-    return scores.get(other, 0)
+    converted = str(label) if is_whole(label) else as_items([label])[0] if isinstance(label, str) else label
+    return scores.get(converted, 0)
 
 
-def met(labels: Iterable[Any], scores: Mapping[Any, Score]) -> bool:
-    """Say whether any of these labels has a score: for the curator alone, before anything is paid for."""
-    known = set(map(str, scores))
-    return not known or any(str(label) in known for label in labels)
+def has_scored_label(labels: Iterable[Any], scores: Mapping[Any, Score]) -> bool:
+    """Return whether a label has a score, or no score exists at all: for the curator alone, before payment."""
+    scored_labels = set(map(str, scores))
+    return not scored_labels or any(str(label) in scored_labels for label in labels)
 
 
-def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
-    """Return a score in steps of the grid, rounded down. The grid is public: that of the scores would tell of them."""
+def _round_to_grid(label: Any, score: Any, step: Fraction) -> int:
+    """Return a score in steps of the grid, rounded down and cut to `MAX_STEPS`."""
     number = parse_number(score)
     if number is None:
         # The score itself is private, and stays out of the message.
@@ -362,38 +360,38 @@ def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
             "number such as '0.25'."
         )
     if isinstance(number, Decimal):
-        # Numbers that are certainly cut, or certainly within a step of 0, come to the same as below, but are never
-        # written out: they may have a billion digits.
+        # These bounds give the results of the last line without writing the number out: "1e999999999" has a billion
+        # digits.
         if number == 0:
             return 0
-        if number.adjusted() > ceil(FARTHEST * grid).bit_length():
-            return FARTHEST if number > 0 else -FARTHEST
-        if number.adjusted() < -grid.denominator.bit_length():
+        if number.adjusted() > ceil(MAX_STEPS * step).bit_length():
+            return MAX_STEPS if number > 0 else -MAX_STEPS
+        if number.adjusted() < -step.denominator.bit_length():
             return 0 if number > 0 else -1
-    return int(max(-FARTHEST, min(FARTHEST, Fraction(number) // grid)))
+    return int(max(-MAX_STEPS, min(MAX_STEPS, Fraction(number) // step)))
 
 
-def metered_ranking(contest: Contest, meter: Meter) -> Ranking:
-    """Return the ranking of a contest: labels chosen, their scores measured, and what is promised about both."""
-    choosing = dict(contest.steps())[_CHOOSE]
+def run_contest(contest: Contest, meter: Meter) -> Ranking:
+    """Return the ranking of a contest: labels are selected, then their scores measured with the remaining budget."""
+    question, share = contest.question, dict(contest.steps())[_SELECTION_STEP]
     table = SealedEngine(ScoreTable(contest.scores))
     scores = table.answer(contest.query(tuple(range(len(contest.labels)))))
-    rate = meter.rate(
-        contest.question.top, choosing, contest.question.mechanism, monotone=contest.question.monotone, step=FINENESS
-    )
-    # Rounding down moves a score by less than one step of the grid: hence one more in every promise.
-    gamma = slack(contest.question.mechanism, contest.question.top, len(contest.labels), DOUBT, rate) + 1
-    chosen = meter.choose(_CHOOSE, scores, contest.question.top, choosing, contest.question.mechanism)
-    values = margin = eta = None
-    if contest.question.counts:
-        noisy = meter.count(_MEASURE, table, contest.query(chosen), meter.left)
+    rate = meter.rate(question.top, share, question.mechanism, monotone=question.monotone, step=STEPS_PER_UNIT)
+    # Rounding down moves a score by less than one step of the grid: hence one more step in `gamma`, `eta` and `high`.
+    gamma = slack(question.mechanism, question.top, len(contest.labels), FAILURE_PROBABILITY, rate) + 1
+    places = meter.choose(_SELECTION_STEP, scores, question.top, share, question.mechanism)
+    noisy_scores, margin, eta = None, 0, None
+    if question.counts:
+        noisy = meter.count(_SCORE_STEP, table, contest.query(places), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
-        chosen = tuple(chosen[place] for place in order.tolist())
-        values, margin = noisy.values[order].tolist(), noisy.margin()
-        eta = noisy.margin(1 - float(DOUBT) / contest.question.top) + 1
+        places = tuple(places[place] for place in order.tolist())
+        noisy_scores, margin = noisy.values[order].tolist(), noisy.margin()
+        # One failure probability for all scores together: each may fail with 1 / top of it.
+        eta = noisy.margin(1 - float(FAILURE_PROBABILITY) / question.top) + 1
 
-    def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
-        return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
+    def rescale(shift: int) -> tuple[float, ...] | None:
+        """Return the noisy scores, moved by some steps, in the unit of the user."""
+        return None if noisy_scores is None else tuple(float((steps + shift) * contest.grid) for steps in noisy_scores)
 
     guarantee = Guarantee.of(
         contest.budget,
@@ -403,13 +401,13 @@ def metered_ranking(contest: Contest, meter: Meter) -> Ranking:
         assumed=(contest.assumption,),
     )
     return Ranking(
-        labels=tuple(contest.labels[place] for place in chosen),
-        scores=spoken(values),
-        low=spoken(values, -(margin or 0)),
-        high=spoken(values, (margin or 0) + 1),
+        labels=tuple(contest.labels[place] for place in places),
+        scores=rescale(0),
+        low=rescale(-margin),
+        high=rescale(margin + 1),
         gamma=float(gamma * contest.grid),
         eta=None if eta is None else float(eta * contest.grid),
         guarantee=guarantee,
-        mechanism=contest.question.mechanism,
+        mechanism=question.mechanism,
         simulated=meter.simulated,
     )

@@ -1,9 +1,9 @@
-"""Publishing relations a → b: who holds a has b after it, or with it, or as the data say.
+"""Publishing relations a → b: a person with a has b after it, or together with it, or as a pair in the data.
 
-No mechanism of the registry, as those know baskets and no order. The most frequent items are found first. Then every
-person's ordered pairs of these become the basket of that person, over a list of pairs that is released by then. So
-pairs are counted by what counts items, with the sensitivities it has, and the pairs of all items are never laid out.
-The proof is in `relations.md`.
+It is no mechanism of the registry, as mechanisms take baskets without order. The most frequent items are selected
+first. Then the ordered pairs of these items that a person has become the basket of the person, over a list of pairs
+that is released by then. So the mechanism for items counts pairs too, with its own sensitivities, and the pairs of all
+items are never enumerated. The proof is in `relations.md`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ..baskets import Baskets, Codes, Vocabulary, item_list, on_this_machine, on
 from ..curator import Found, Problem
 from ..curator.mechanisms import ClippedCounting
 from ..errors import LimitError, MisuseError
-from ..exact import MERGED, BasketCount, Engine, How, checked_how, engine_of, held_pairs, usual_how
+from ..exact import MERGED, Engine, How, checked_how, engine_of, held_pairs, usual_how
 from ..privacy import Guarantee, Meter, Relation, SealedEngine
 from ..results import Itemsets, Patterns, Rules, whole_counts, within
-from ._case import PEOPLE
-from ._door import Observer, Payer, Steps, answer
-from ._keywords import Keywords, asks
+from ._case import PEOPLE_SHARE
+from ._door import CheckedQuestion, Observer, Payer, Steps, answer
+from ._keywords import Keywords, with_keywords
 from ._other_questions import RelationQuestion
-from ._question import OfQuestion
 from ._reconciling import people_interval, reconcile
-from ._resolving import everyone, public_facts
+from ._resolving import read_data, resolve_public_facts
 from ._result import Release
+from ._run import NoisyCount, count_baskets
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -39,36 +39,38 @@ if TYPE_CHECKING:
     from ..privacy.ledger import Ledger
 
 RELATIONS_NAME = "release-relations"
-# The share that finds the most frequent items and counts them; what is left finds pairs and counts those.
-ITEMS = Fraction(3, 10)
-# Pairs of so many items are a list that is counted as fast as one of items.
-MOST_AMONG = 300
+# The share of the budget that selects and counts the items; the remainder selects and counts the pairs. Chosen: a
+# larger share misses fewer items of frequent pairs, and makes the counts of pairs noisier.
+ITEMS_SHARE = Fraction(3, 10)
+# Bounds the list of pairs by 300 * 299 = 89,700 entries, which is counted as fast as a list of as many items.
+MAX_AMONG = 300
 
 _SUMMARY = (
     "Finds the most frequent items, then counts their ordered pairs, people who hold many of them scaled down; shows "
     "the pairs that most people hold."
 )
-_COUNTING = "counting the people"
+_PEOPLE_STEP, _ITEMS_STEP, _PAIRS_STEP = "counting the people", "finding the items", "finding the pairs"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RelationCase(OfQuestion):
+class RelationCase(CheckedQuestion):
     """A question for relations, resolved against one data set and checked.
 
     Parameters
     ----------
     question
-        The question as it was asked.
+        The question of the user.
     baskets, listed, codes
-        The data; the same over the public list of items; and the place on that list of each item of the data, or -1.
+        The data; the data recoded to the public list of items; and the code on that list of each item of the
+        data, -1 for an unlisted item.
     how
-        What makes a pair.
+        The kind of pair: `given`, `after` or `together`.
     among
-        Among how many of the most frequent items, at most those of the list.
+        The number of items that pairs are made of, at most the length of the list.
     people, public, record
-        As for patterns.
+        As in `Case`.
     notes
-        What is to be said of how the question was taken.
+        Sentences for the reader about the interpretation of the question.
     """
 
     question: RelationQuestion
@@ -83,38 +85,34 @@ class RelationCase(OfQuestion):
     notes: tuple[str, ...] = ()
 
     @property
-    def discovery_delta(self) -> Fraction:
-        """No part of delta finds items: they are public."""
-        return Fraction(0)
-
-    @property
     def ledger_entry(self) -> tuple[str, Mapping[str, Any]]:
-        """The name and the parameters under which a ledger records the spend."""
+        """The name and the parameters, all public, under which a ledger records the spend."""
         return RELATIONS_NAME, {"asked": self.record}
 
     def steps(self) -> Steps:
-        """Return the shares of the budget by the name of the step that spends them."""
-        before = [(_COUNTING, PEOPLE)] if self.people is None else []
-        pairs = 1 - ITEMS - sum((share for _, share in before), Fraction(0))
-        return [*before, ("finding the items", ITEMS), ("finding the pairs", pairs)]
+        """Return the name of each step with its share of the budget, in order."""
+        people_share = PEOPLE_SHARE if self.people is None else Fraction(0)
+        people_steps = [(_PEOPLE_STEP, people_share)] if people_share else []
+        return [*people_steps, (_ITEMS_STEP, ITEMS_SHARE), (_PAIRS_STEP, 1 - ITEMS_SHARE - people_share)]
 
-    def pairs(self, chosen: Codes) -> Baskets:
-        """Return the ordered pairs of some items that each person has, as a basket: a → b is one of k (k - 1) items."""
-        width = len(chosen)
-        places = np.full(len(self.listed.vocabulary) + 1, -1, np.int64)  # the last is for items that are not listed
-        places[chosen] = np.arange(width)
-        offsets, held = held_pairs(self.baskets, np.arange(len(self.baskets)), places[self.codes], width, self.how)
-        first, second = held // width, held % width
-        codes = (first * (width - 1) + second - (second > first)).astype(np.int32)
+    def pair_baskets(self, selected_items: Codes) -> Baskets:
+        """Return a basket per person with the ordered pairs of selected items: a → b is one of k (k - 1) items."""
+        width = len(selected_items)
+        places = np.full(len(self.listed.vocabulary) + 1, -1, np.int64)  # the last place is for unlisted items
+        places[selected_items] = np.arange(width)
+        offsets, pairs = held_pairs(self.baskets, np.arange(len(self.baskets)), places[self.codes], width, self.how)
+        left, right = pairs // width, pairs % width
+        # Pairs of an item with itself do not exist: codes to the right of the diagonal move down by one.
+        codes = (left * (width - 1) + right - (right > left)).astype(np.int32)
         return Baskets(offsets, codes, Vocabulary(list(range(width * (width - 1)))))
 
 
-def relation_case(question: RelationQuestion, baskets: Baskets | Any) -> RelationCase:
-    """Return the case of a question over a data set, before anything is spent: what may go wrong goes wrong here."""
-    read = on_this_machine(everyone(baskets), "release_relations()")
-    held = read.merged_people()
-    how = checked_how(usual_how(held) if question.how is None else question.how, held)
-    vocabulary, declared = item_list(question.items, held)
+def build_relation_case(question: RelationQuestion, baskets: Baskets | Any) -> RelationCase:
+    """Return the case of a question over a data set. Every error is raised here, before anything is spent."""
+    data = on_this_machine(read_data(baskets), "release_relations()")
+    people_baskets = data.merged_people()
+    how = checked_how(usual_how(people_baskets) if question.how is None else question.how, people_baskets)
+    vocabulary, declared = item_list(question.items, people_baskets)
     if vocabulary is None:
         raise MisuseError.format(
             "Relations need a public list of items: give it with {items=}, a file with one per line, a list or a "
@@ -123,10 +121,10 @@ def relation_case(question: RelationQuestion, baskets: Baskets | Any) -> Relatio
     if len(vocabulary) < 2:
         raise MisuseError("A relation is of two items: the list must have at least two.")
     among = min(question.among, len(vocabulary))
-    if not 2 <= among <= MOST_AMONG:
+    if not 2 <= among <= MAX_AMONG:
         raise MisuseError.format(
             "{among} is a number of items from 2 to {most_items}; {given!r} was given.",
-            most_items=MOST_AMONG,
+            most_items=MAX_AMONG,
             given=question.among,
         )
     possible = among * (among - 1)
@@ -138,24 +136,24 @@ def relation_case(question: RelationQuestion, baskets: Baskets | Any) -> Relatio
             item_count=among,
             possible=possible,
         )
-    people, public = public_facts(declared, question, held)
-    _fit(held, how, among)
+    people, public = resolve_public_facts(declared, question, people_baskets)
+    _check_pair_count(people_baskets, how, among)
     return RelationCase(
         question=question,
-        baskets=held,
-        listed=onto(held, vocabulary),
-        codes=table_onto(held.vocabulary, vocabulary),
+        baskets=people_baskets,
+        listed=onto(people_baskets, vocabulary),
+        codes=table_onto(people_baskets.vocabulary, vocabulary),
         how=how,
         among=among,
         people=people,
         public=public,
         record={"relations": question.top, "how": how, "among": among, "items": len(vocabulary)},
-        notes=(MERGED,) if read.several else (),
+        notes=(MERGED,) if data.several else (),
     )
 
 
-def _fit(baskets: Baskets, how: How, among: int) -> None:
-    """Refuse data with more pairs than can be counted at once: before paying, as nothing may be refused after it."""
+def _check_pair_count(baskets: Baskets, how: How, among: int) -> None:
+    """Check that the largest possible number of pairs fits into codes of 32 bits, as no error may follow payment."""
     if how == "given" and baskets.pairs is not None:
         pairs = len(baskets.pairs.first)
     else:
@@ -188,22 +186,22 @@ class RelationOptions(TypedDict, total=False):
     same_data: bool
 
 
-@asks(RelationQuestion, RelationOptions)
+@with_keywords(RelationQuestion, RelationOptions)
 def release_relations(baskets: Baskets | Any, **options: Unpack[RelationOptions]) -> Release:
-    """Publish relations a → b that many people have, under central differential privacy.
+    """Publish frequent relations a → b, under central differential privacy.
 
-    Privacy: as :func:`discreet.release`. The unit is the person, with everything they did, in whatever order.
+    Privacy: as :func:`discreet.release`. The unit is the person, with all items in any order.
 
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+        The result of :func:`discreet.read`, or any data that it accepts. One row is one person.
     FIELDS
 
     Returns
     -------
     Release
-        Its `relations` have support and confidence, with intervals; its `patterns` are the items that were found.
+        Its `relations` have support and confidence, with intervals; its `patterns` are the selected items.
 
     Examples
     --------
@@ -214,25 +212,29 @@ def release_relations(baskets: Baskets | Any, **options: Unpack[RelationOptions]
     (1, 'relations', Fraction(1, 1))
     """
     keywords = Keywords.of(options)
-    case = relation_case(RelationQuestion(**keywords.question), everyone(baskets, **keywords.reading))
+    case = build_relation_case(RelationQuestion(**keywords.question), read_data(baskets, **keywords.reading))
     return answer_relations(case, payer=keywords.payer)
 
 
 def answer_relations(case: RelationCase, *, payer: Payer | None = None, observer: Observer | None = None) -> Release:
-    """Return the release of a case: paid for, then made."""
-    return answer({"": case}, metered_relations, baskets=case.baskets, payer=payer, observer=observer)[""]
+    """Return the release of a case, after payment."""
+    return answer({"": case}, run_relations, baskets=case.baskets, payer=payer, observer=observer)[""]
 
 
-def metered_relations(case: RelationCase, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
-    """Make the release of a case with what a meter lets out of an engine; the audit brings its own of both."""
-    noisy_people, margin = case.people, 0
-    if noisy_people is None:
-        counted = meter.count(_COUNTING, SealedEngine(engine(case.listed)), BasketCount(), PEOPLE)
-        noisy_people, margin = int(counted.values[0]), counted.margin()
-    spread = None if case.people is not None else people_interval(noisy_people, margin)
-    how = ClippedCounting()
+def run_relations(case: RelationCase, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
+    """Return the release of a case from the values that a meter releases of an engine; the audit replaces both.
 
-    def best(baskets: Baskets, top: int, part: Meter) -> Found:
+    1. Count the people.
+    2. Select and count the most frequent items.
+    3. Select and count the most frequent ordered pairs of these items.
+    4. Reconcile the counts, and state the guarantee from the charges of the meter.
+    """
+    people = NoisyCount(case.people or 0, 0)
+    if case.people is None:
+        people = count_baskets(_PEOPLE_STEP, PEOPLE_SHARE, case.listed, meter, engine)
+    mechanism = ClippedCounting()
+
+    def select_top(baskets: Baskets, top: int, part: Meter) -> Found:
         """Return the `top` most frequent items of baskets, counted."""
         problem = Problem(
             top=top,
@@ -240,65 +242,65 @@ def metered_relations(case: RelationCase, meter: Meter, engine: Callable[[Any], 
             max_length=1,
             max_length_given=True,
             item_count=baskets.items,
-            people=max(0, noisy_people),
-            people_margin=margin,
+            people=max(0, people.value),
+            people_margin=people.margin,
             epsilon=case.budget.epsilon,
         )
-        return how.run(SealedEngine(engine(baskets), baskets.items), problem, part)
+        return mechanism.run(SealedEngine(engine(baskets), baskets.items), problem, part)
 
-    items = best(case.listed, case.among, meter.part(ITEMS))
-    chosen = np.sort(items.itemsets.codes)
-    pairs = best(case.pairs(chosen), case.question.top, meter.part(meter.left))
-    people, items, pairs = _reconciled(noisy_people, margin, items, pairs)
-    patterns = _patterns(case, items, people, spread)
-    relations = _relations(case, pairs, chosen, patterns)
-    guarantee = Guarantee.of(case.budget, meter.charges, neighbours=case.neighbours, public=case.public)
-    made = Release(
+    items = select_top(case.listed, case.among, meter.part(ITEMS_SHARE))
+    selected_items = np.sort(items.itemsets.codes)
+    pairs = select_top(case.pair_baskets(selected_items), case.question.top, meter.part(meter.left))
+    people_count, items, pairs = _reconcile_steps(people, items, pairs)
+    patterns = _build_patterns(case, items, people_count, people_interval(*people) if case.people is None else None)
+    relations = _build_relations(case, pairs, selected_items, patterns)
+    release = Release(
         patterns=patterns,
         relations=relations,
-        guarantee=guarantee,
+        guarantee=Guarantee.of(case.budget, meter.charges, neighbours=case.neighbours, public=case.public),
         mechanism=RELATIONS_NAME,
         asked=case.record,
-        facts=_facts(items=items, pairs=pairs),
+        facts={
+            f"{step}, {name}": fact
+            for step, found in (("items", items), ("pairs", pairs))
+            for name, fact in found.facts.items()
+        },
         notes=tuple(dict.fromkeys((*case.notes, *items.notes, *pairs.notes))),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
-        citations=(how.citation,),
+        citations=(mechanism.citation,),
         summary=_SUMMARY,
     )
-    provenance = made.provenance
-    beside = replace(provenance, others={"patterns": patterns.to_arrow().to_pylist()})
+    provenance = release.provenance
+    # A file of relations alone has no patterns: their counts go into its provenance.
+    with_items = replace(provenance, others={"patterns": patterns.to_arrow().to_pylist()})
     return replace(
-        made, patterns=replace(patterns, provenance=provenance), relations=replace(relations, provenance=beside)
+        release, patterns=replace(patterns, provenance=provenance), relations=replace(relations, provenance=with_items)
     )
 
 
-def _facts(**steps: Found) -> dict[str, Any]:
-    return {f"{name}, {what}": fact for what, found in steps.items() for name, fact in found.facts.items()}
-
-
-def _reconciled(people: int, margin: int, items: Found, pairs: Found) -> tuple[int, Found, Found]:
-    """Return the number of people, the items and the pairs, with counts of which none is over that number."""
-    columns = [np.concatenate(both) for both in zip(_columns(items), _columns(pairs), strict=True)]
-    made = reconcile(people, margin, *columns)
-    parts = slice(0, len(items.itemsets)), slice(len(items.itemsets), None)
-    first, second = (
-        replace(side, estimates=made.estimates[part], low=made.low[part], high=made.high[part])
-        for side, part in zip((items, pairs), parts, strict=True)
+def _reconcile_steps(people: NoisyCount, items: Found, pairs: Found) -> tuple[int, Found, Found]:
+    """Return the number of people, the items and the pairs, with each count at most the number of people."""
+    columns = [np.concatenate(both) for both in zip(_interval_columns(items), _interval_columns(pairs), strict=True)]
+    reconciled = reconcile(*people, *columns)
+    count = len(items.itemsets)
+    items, pairs = (
+        replace(found, estimates=reconciled.estimates[part], low=reconciled.low[part], high=reconciled.high[part])
+        for found, part in ((items, slice(0, count)), (pairs, slice(count, None)))
     )
-    return made.people, first, second
+    return reconciled.people, items, pairs
 
 
-def _columns(found: Found) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _interval_columns(found: Found) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the estimates of a step and both ends of their intervals."""
     if found.estimates is None or found.low is None or found.high is None:
         raise AssertionError("items and pairs are counted with intervals")
     return found.estimates, found.low, found.high
 
 
-def _patterns(case: RelationCase, found: Found, people: int, spread: tuple[int, int] | None) -> Patterns:
-    """Return the items that were found, the most frequent first."""
-    counts, low, high = whole_counts(*_columns(found))
+def _build_patterns(case: RelationCase, found: Found, people: int, people_within: tuple[int, int] | None) -> Patterns:
+    """Return the selected items as patterns, the most frequent first."""
+    counts, low, high = whole_counts(*_interval_columns(found))
     order = np.argsort(-counts, kind="stable")
     itemsets = found.itemsets.take(order)
     return Patterns(
@@ -309,37 +311,38 @@ def _patterns(case: RelationCase, found: Found, people: int, spread: tuple[int, 
         people=people,
         low=low[order],
         high=high[order],
-        people_within=spread,
+        people_within=people_within,
     )
 
 
-def _relations(case: RelationCase, found: Found, chosen: Codes, items: Patterns) -> Rules:
-    """Return the pairs as relations, those that most people have first, with the counts of their sides."""
-    counts, low, high = whole_counts(*_columns(found))
+def _build_relations(case: RelationCase, found: Found, selected_items: Codes, items: Patterns) -> Rules:
+    """Return the pairs as relations, the most frequent first, with the counts of both sides."""
+    counts, low, high = whole_counts(*_interval_columns(found))
     order = np.argsort(-counts, kind="stable")
     counts, low, high = counts[order], low[order], high[order]
+    # The inverse of the coding in `pair_baskets`.
     codes = found.itemsets.codes[order].astype(np.int64)
-    first, second = codes // (len(chosen) - 1), codes % (len(chosen) - 1)
-    second = second + (second >= first)
-    # Where each of the chosen stands among the items that are shown.
-    places = np.argsort(items.codes)
-    left, right = places[first], places[second]
+    left, right = codes // (len(selected_items) - 1), codes % (len(selected_items) - 1)
+    right = right + (right >= left)
+    # The row of each selected item in the table of patterns.
+    rows = np.argsort(items.codes)
+    left_rows, right_rows = rows[left], rows[right]
     if items.low is None or items.high is None:
         raise AssertionError("items are counted with intervals")
     ends = (
-        (items.low[left], items.high[left]),
-        (items.low[right], items.high[right]),
+        (items.low[left_rows], items.high[left_rows]),
+        (items.low[right_rows], items.high[right_rows]),
         (low, high),
     )
     bounds = within("confidence", items.people_within or (items.people,) * 2, *ends)
-    rows = np.arange(len(codes) + 1)
+    offsets = np.arange(len(codes) + 1)
     return Rules(
-        antecedents=Itemsets(rows, chosen[first].astype(np.int32)),
-        consequents=Itemsets(rows.copy(), chosen[second].astype(np.int32)),
+        antecedents=Itemsets(offsets, selected_items[left].astype(np.int32)),
+        consequents=Itemsets(offsets.copy(), selected_items[right].astype(np.int32)),
         counts=counts,
-        # With noise nobody may seem to hold an item; a share of nobody is none.
-        antecedent_counts=np.maximum(items.counts[left], 1),
-        consequent_counts=np.maximum(items.counts[right], 1),
+        # Noise may leave an item without holders; a confidence over 0 holders does not exist.
+        antecedent_counts=np.maximum(items.counts[left_rows], 1),
+        consequent_counts=np.maximum(items.counts[right_rows], 1),
         vocabulary=case.listed.vocabulary,
         people=items.people,
         low=bounds[0],

@@ -1,4 +1,4 @@
-"""A private result that may leave the building: patterns with intervals, and what was promised about them."""
+"""A private result that may be published: patterns with intervals, and the guarantee of the run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..results import Rules
 
 
-# What of a release its provenance keeps, and under which name.
-_KEPT = {
+# The fields of a release that its provenance has too, with their names there.
+_PROVENANCE_NAMES = {
     "mechanism": "mechanism", "chosen": "chosen_mechanism", "asked": "question", "settings": "settings",
     "facts": "facts", "notes": "notes", "citations": "citations", "when": "date",
 }  # fmt: skip
@@ -27,31 +27,31 @@ _KEPT = {
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release(PrivateResult):
-    """What :func:`discreet.release` returns.
+    """The result of :func:`discreet.release`.
 
     Parameters
     ----------
     patterns
-        The patterns with their noisy counts, each with an interval from `low` to `high`. The true count lies in it in
-        95 of 100 releases, as far as released facts tell.
+        The patterns with their noisy counts, each with an interval from `low` to `high`. The interval contains the true
+        count in 95 of 100 releases, as far as released facts tell.
     guarantee
-        What is promised: the budget that was paid for, which the noise that was really added keeps within.
+        The promise: the budget that was paid for. The noise that was really added keeps within it.
     mechanism, chosen
-        The name of the mechanism that ran, and of the one it chose to do the work, if any.
+        The name of the mechanism that ran, and of the mechanism that it delegated to, if any.
     asked, settings
         The question and the mechanism's settings: public values.
     facts
-        Numbers found on the way that were released too, by name.
+        Further released numbers from the run, by name.
     notes
-        Sentences for the reader: what was chosen and why, and what the result promises.
+        Sentences for the reader: the choices with their reasons, and the promises about the result.
     simulated
-        Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
+        Whether the noise came from a seeded source: then the result is a trial, without any promise.
     when
-        The day it was made.
+        The date of the run.
     relations
-        The relations, where :func:`discreet.release_relations` found them; `patterns` are the items they are among.
+        The relations from :func:`discreet.release_relations`; `patterns` are then the items of the relations.
     citations, summary
-        What to cite, the mechanism that did the work first, and what the mechanism does in one sentence.
+        Citations, that of the delegate first, and a summary of the mechanism in one sentence.
 
     Examples
     --------
@@ -80,12 +80,12 @@ class Release(PrivateResult):
 
     @property
     def provenance(self) -> Provenance:
-        """All but the patterns: what travels with them, in files too."""
-        kept = {kept_name: getattr(self, name) for name, kept_name in _KEPT.items()}
-        return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, **kept)
+        """The facts about the run that accompany the patterns, in files too."""
+        fields = {provenance_name: getattr(self, name) for name, provenance_name in _PROVENANCE_NAMES.items()}
+        return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, **fields)
 
     def digest(self) -> str:
-        """Return a hash of everything that is released, by which a ledger knows this release."""
+        """Return a hash of all released values, by which a ledger identifies this release."""
         table = self.patterns.to_arrow()
         content = {
             "about": self.provenance.to_dict(),
@@ -100,22 +100,27 @@ class Release(PrivateResult):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Return a release that :meth:`save` or the command line wrote to a file, with all it promised.
+        """Return a release, with its guarantee, from a file that :meth:`save` or the command line wrote.
 
-        The file is taken at its word: whoever can change it can change what it says.
+        The file is trusted: a changed file is not recognised.
         """
         from ..registry import described
         from ..results import load_rows
 
-        found = load_rows(path)
-        told = found.provenance
-        if not isinstance(found, Patterns) or told is None or told.guarantee is None or told.mechanism is None:
+        patterns = load_rows(path)
+        provenance = patterns.provenance
+        if (
+            not isinstance(patterns, Patterns)
+            or provenance is None
+            or provenance.guarantee is None
+            or provenance.mechanism is None
+        ):
             raise InputError(f"{path} holds no release: discreet.load() reads other results.")
-        kept = {name: getattr(told, kept_name) for name, kept_name in _KEPT.items()}
+        values = {name: getattr(provenance, stored_name) for name, stored_name in _PROVENANCE_NAMES.items()}
         return cls(
-            patterns=found,
-            guarantee=Guarantee.from_dict(told.guarantee.to_dict()),
-            simulated=told.simulated,
-            summary=described(told.mechanism)[0],
-            **{name: value for name, value in kept.items() if value is not None},
+            patterns=patterns,
+            guarantee=Guarantee.from_dict(provenance.guarantee.to_dict()),
+            simulated=provenance.simulated,
+            summary=described(provenance.mechanism)[0],
+            **{name: value for name, value in values.items() if value is not None},
         )

@@ -1,11 +1,12 @@
-"""Making a release: from here on nothing but what a meter lets out may depend on the data."""
+"""The run of a release: from here on only the values that a meter releases may depend on the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,17 +14,33 @@ from ..baskets import AnyBaskets, Codes, Vocabulary, only
 from ..checks import MAX_COUNT, MAX_LENGTH
 from ..curator import Found, Problem, settings_of
 from ..curator.mechanisms import find
-from ..exact import BasketCount, Engine, engine_of
+from ..exact import BasketCount, Engine, engine_of, with_prefix
 from ..privacy import Guarantee, Meter, SealedEngine
 from ..privacy.sampling import Source
 from ..results import NOTHING, Itemsets, Patterns, whole_counts
 from ..wording import number_of
-from ._basket_cap import cap_told, choose_cap, each_query
-from ._basket_draw import cover_draw
-from ._case import BASKETS, FINDABLE, FINDING, HOW_MANY_EACH, PEOPLE, PREFIX, Case
-from ._door import meter_for
+from ._basket_cap import choose_cap, cover_draw, describe_cap, each_query
+from ._case import (
+    BASKETS_SHARE,
+    BASKETS_STEP,
+    ITEMS_SHARE,
+    ITEMS_STEP,
+    MAX_SELECTION_ITEMS,
+    PEOPLE_SHARE,
+    REQUIRED_SHARE,
+    REQUIRED_STEP,
+    Case,
+)
+from ._door import build_meter
 from ._reconciling import people_interval, reconcile
 from ._result import Release
+
+
+class NoisyCount(NamedTuple):
+    """A released count and the half width of its 95 % interval, or a public count and 0."""
+
+    value: int
+    margin: int
 
 
 def carry_out(case: Case, source: Source, stage: Callable[[str], object] | None = None) -> Release:
@@ -31,197 +48,199 @@ def carry_out(case: Case, source: Source, stage: Callable[[str], object] | None 
 
     `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
     """
-    return metered(case, meter_for(case, source, stage))
+    return run_case(case, build_meter(case, source, stage))
 
 
-def metered(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
-    """Make the release of a case with what a meter lets out of an engine; the audit brings its own of both."""
-    baskets, notes = _capped(case, meter, engine)
-    most = meter.max_baskets
-    noisy_people, margin = case.people, 0
-    if noisy_people is None:
-        everyone = SealedEngine(engine(baskets), max_baskets=most)
-        noisy = meter.count(case.counting, everyone, BasketCount(), PEOPLE)
-        noisy_people, margin = int(noisy.values[0]), noisy.margin()
-    people = max(0, noisy_people)
-    inner = baskets
+def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
+    """Return the release of a case from the values that a meter releases of an engine; the audit replaces both.
+
+    1. Cap the baskets of each person, and count the people.
+    2. Select the items where no list is public, and count the holders of the required items.
+    3. Run the mechanism with the remaining budget, over the people who hold the required items.
+    4. Reconcile the counts, and state the guarantee from the charges of the meter.
+    """
+    baskets, notes = _cap_baskets(case, meter, engine)
+    people = NoisyCount(case.people or 0, 0)
+    if case.people is None:
+        people = count_baskets(case.count_step, PEOPLE_SHARE, baskets, meter, engine)
+    people_count = max(0, people.value)
     if case.required_count:
-        inner = inner.holding(case.required)
-    # Given itemsets are counted over the whole list; patterns are looked for among the items that may be added.
-    back = case.allowed if case.itemsets is None else np.arange(len(case.baskets.vocabulary), dtype=np.int32)
-    if case.finding_items:
-        back, note = _find_items(inner, back, people + margin, meter, engine)
+        baskets = baskets.holding(case.required_items)
+    # Given itemsets are counted over the whole list; patterns are made of the items that may be added.
+    item_codes = case.extra_items if case.itemsets is None else np.arange(case.baskets.items, dtype=np.int32)
+    if case.selects_items:
+        item_codes, note = _select_items(baskets, item_codes, people_count + people.margin, meter, engine)
         notes.append(note)
-    inner = only(inner, back)
-    alone: tuple[float, int] | None = None
-    if case.required_counted:
-        holding = SealedEngine(engine(inner), max_baskets=most)
-        one = meter.count("counting the items every pattern has", holding, BasketCount(), PREFIX)
-        alone = float(one.values[0]), one.margin()
-    asked = replace(case.problem(len(back), people), people_margin=margin)
-    if alone is not None:
-        asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    listed = None if asked.item_count == MAX_LENGTH else asked.item_count
-    found = _found(case, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
+    baskets = only(baskets, item_codes)
+    problem = replace(case.problem(len(item_codes), people_count), people_margin=people.margin)
+    holders: NoisyCount | None = None
+    if case.counts_required:
+        holders = count_baskets(REQUIRED_STEP, REQUIRED_SHARE, baskets, meter, engine)
+        problem = replace(problem, people=max(0, holders.value), people_margin=holders.margin)
+    item_count = None if problem.item_count == MAX_LENGTH else problem.item_count
+    found = _run_mechanism(
+        case, problem, SealedEngine(engine(baskets), item_count, max_baskets=meter.max_baskets), meter
+    )
     if case.itemsets is None:
-        found = _antichains(found, asked)
-    patterns = _patterns(case, found, back, (noisy_people, margin), alone)
-    if not case.items_known:
-        patterns = _without_other_items(patterns)
+        found = _drop_impossible_itemsets(found, problem)
+    patterns = _build_patterns(case, found, item_codes, people, holders)
+    if not case.has_public_items:
+        patterns = _drop_unused_items(patterns)
     if not len(patterns):
         notes.insert(0, NOTHING)
-    how = found.chosen or case.mechanism
+    mechanism = found.chosen or case.mechanism
     guarantee = Guarantee.of(
         case.budget, meter.charges, discovery_delta=case.discovery_delta, neighbours=case.neighbours, public=case.public
     )
-    made = Release(
+    release = Release(
         patterns=patterns,
         guarantee=guarantee,
         mechanism=case.mechanism.name,
         asked=case.record,
-        settings=settings_of(how),
-        facts={"most baskets of a person": most, **found.facts} if case.baskets.several else dict(found.facts),
+        settings=settings_of(mechanism),
+        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.several else {}) | dict(found.facts),
         notes=(*notes, *found.notes),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
-        citations=tuple(dict.fromkeys((how.citation, case.mechanism.citation))),
+        citations=tuple(dict.fromkeys((mechanism.citation, case.mechanism.citation))),
         summary=case.mechanism.summary,
         chosen=found.chosen.name if found.chosen is not None else "",
     )
-    return replace(made, patterns=replace(patterns, provenance=made.provenance))
+    return replace(release, patterns=replace(patterns, provenance=release.provenance))
 
 
-def _capped(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
-    """Return as many baskets of each person as take part, and say so; from here on the meter reckons with so many."""
+def count_baskets(
+    step: str, share: Fraction, baskets: AnyBaskets, meter: Meter, engine: Callable[[Any], Engine]
+) -> NoisyCount:
+    """Return the noisy number of baskets, and charge a share of the budget to a step of that name."""
+    noisy = meter.count(step, SealedEngine(engine(baskets), max_baskets=meter.max_baskets), BasketCount(), share)
+    return NoisyCount(int(noisy.values[0]), noisy.margin())
+
+
+def _cap_baskets(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
+    """Return baskets with a bounded number per person, and a note; the meter scales its noise to the bound."""
     if not case.baskets.several:
         return case.baskets, []
-    most = case.max_baskets
-    if most is None:
-        # Nobody's baskets are capped yet: only what does not depend on how many there are can be asked sensibly.
+    cap = case.max_baskets
+    if cap is None:
+        # No basket is capped yet: with this bound, any query that a person's number of baskets moves is all noise.
         meter.max_baskets = MAX_COUNT
         uncapped = SealedEngine(engine(case.baskets), max_baskets=MAX_COUNT)
-        most = choose_cap(meter.count(HOW_MANY_EACH, uncapped, each_query(), BASKETS), meter)
-    meter.max_baskets = most
-    return case.baskets.capped(most, meter.secret()), [cap_told(most, case.max_baskets is None)]
+        cap = choose_cap(meter.count(BASKETS_STEP, uncapped, each_query(), BASKETS_SHARE), meter)
+    meter.max_baskets = cap
+    return case.baskets.capped(cap, meter.secret()), [describe_cap(cap, case.max_baskets is None)]
 
 
-def _found(case: Case, asked: Problem, engine: SealedEngine, meter: Meter) -> Found:
-    nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
-    blank = np.empty(0, np.float64) if case.question.counts else None
-    many = asked.universe().up_to(asked.top) if asked.top is not None else 1
+def _run_mechanism(case: Case, problem: Problem, engine: SealedEngine, meter: Meter) -> Found:
+    """Return the result of the mechanism, run with the remaining budget; of an empty problem, no itemsets."""
+    # The budget is spent on an empty problem too: a release of selected items must not cost less than it states.
     part = meter.part(meter.left)
-    if asked.top is not None and (many == 0 or asked.top == 0):
-        return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
-    if asked.top is not None and asked.top > many:
-        asked = replace(asked, top=many)
-    if asked.item_count == 0:
-        return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
-    return case.mechanism.run(engine, asked, part)
+    if problem.top is not None:
+        problem = replace(problem, top=min(problem.top, problem.universe().up_to(problem.top)))
+    if problem.top == 0 or problem.item_count == 0:
+        no_counts = np.empty(0, np.float64) if case.question.counts else None
+        return Found(itemsets=Itemsets.of([]), estimates=no_counts, low=no_counts, high=no_counts)
+    return case.mechanism.run(engine, problem, part)
 
 
-def _antichains(found: Found, asked: Problem) -> Found:
-    """Leave out what is no pattern, as an item of it stands above another: mechanisms of others may not know of it."""
-    kept = asked.mark_antichains(found.itemsets)
-    if kept.all():
+def _drop_impossible_itemsets(found: Found, problem: Problem) -> Found:
+    """Return the result without itemsets of an item and its ancestor: a plugin may know of no hierarchy."""
+    is_possible = problem.mark_antichains(found.itemsets)
+    if is_possible.all():
         return found
-    estimates, low, high = (None if one is None else one[kept] for one in (found.estimates, found.low, found.high))
-    itemsets = found.itemsets.take(np.flatnonzero(kept))
-    return replace(found, itemsets=itemsets, estimates=estimates, low=low, high=high)
+    columns = {name: getattr(found, name) for name in ("estimates", "low", "high")}
+    columns = {name: None if column is None else column[is_possible] for name, column in columns.items()}
+    return replace(found, itemsets=found.itemsets.take(np.flatnonzero(is_possible)), **columns)
 
 
-def _find_items(
-    baskets: AnyBaskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Any], Engine]
+def _select_items(
+    baskets: AnyBaskets, candidate_items: Codes, max_people: int, meter: Meter, engine: Callable[[Any], Engine]
 ) -> tuple[Codes, str]:
-    """Return the items that enough people hold, found with noise; rare items have hardly a chance."""
-    inner = SealedEngine(engine(only(baskets, allowed)), max_baskets=meter.max_baskets)
-    things = find(inner, meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
-    found = np.sort(things.itemsets.codes)
-    note = (
-        f"The list of items was not given: {number_of(len(found), 'item was', 'items were')} found with noise, those "
-        f"with about {things.threshold:,} {baskets.unit} or more, of each basket {FINDABLE} items at most."
+    """Return the items over a noisy threshold, with a note; an item of few people is hardly ever released."""
+    sealed = SealedEngine(engine(only(baskets, candidate_items)), max_baskets=meter.max_baskets)
+    selection = find(
+        sealed, meter, ITEMS_STEP, ITEMS_SHARE, kept=MAX_SELECTION_ITEMS, least=1, longest=1, people=max_people
     )
-    return allowed[found], note
+    places = np.sort(selection.itemsets.codes)
+    note = (
+        f"The list of items was not given: {number_of(len(places), 'item was', 'items were')} found with noise, those "
+        f"with about {selection.threshold:,} {baskets.unit} or more, of each basket {MAX_SELECTION_ITEMS} items at "
+        "most."
+    )
+    return candidate_items[places], note
 
 
-def _patterns(
-    case: Case, found: Found, back: Codes, people: tuple[int, int], alone: tuple[float, int] | None
+def _build_patterns(
+    case: Case, found: Found, item_codes: Codes, people: NoisyCount, holders: NoisyCount | None
 ) -> Patterns:
-    """Return the patterns, ordered by their counts, with labels and with the items that every pattern has.
+    """Return the patterns with labels and with the required items, in the order of their counts.
 
-    `people` is the number of people, as it was counted, with its margin; `alone` the number of people who hold the
-    items that every pattern has, with its margin.
+    Parameters
+    ----------
+    found
+        The itemsets over `item_codes`, with estimates.
+    item_codes
+        The code on the item list for each code of the problem.
+    people, holders
+        The number of all people, and of the holders of the required items.
     """
-    itemsets = _with_prefix(Itemsets(found.itemsets.offsets, back[found.itemsets.codes]), case.required)
-    first = Itemsets(np.array([0, case.required_count]), case.required)
-    threshold = case.problem(len(back), max(0, people[0])).threshold
-    # Among the top they are in any case: no pattern that has them is more frequent.
-    listed = case.required_is_pattern and (threshold is None or (alone is not None and alone[0] >= threshold))
-    within = people_interval(*people) if case.people is None else None
+    codes = item_codes[found.itemsets.codes]
+    itemsets = Itemsets(*with_prefix(found.itemsets.offsets, codes, case.required_items))
+    threshold = case.problem(len(item_codes), max(0, people.value)).threshold
+    # Among the top the required items are in any case: no pattern with them has more holders.
+    adds_required = case.required_is_pattern and (
+        threshold is None or (holders is not None and holders.value >= threshold)
+    )
+    if adds_required:
+        itemsets = Itemsets.joined((Itemsets.of([case.required_items.tolist()]), itemsets))
+    facts: dict[str, Any] = {
+        "vocabulary": case.baskets.vocabulary,
+        "people_within": people_interval(*people) if case.people is None else None,
+        "unit": case.baskets.unit,
+        "hierarchy": case.baskets.hierarchy,
+    }
     if found.estimates is None or not case.question.counts:
-        itemsets = _joined(first, itemsets) if listed else itemsets
         return Patterns(
             offsets=itemsets.offsets,
             codes=itemsets.codes,
             counts=np.zeros(len(itemsets), np.int64),
-            vocabulary=case.baskets.vocabulary,
-            people=max(0, people[0]),
-            people_within=within,
+            people=max(0, people.value),
             counted=False,
-            unit=case.baskets.unit,
-            hierarchy=case.baskets.hierarchy,
+            **facts,
         )
     estimates, low, high = found.estimates, found.low, found.high
     if low is None or high is None:
         raise AssertionError("estimates come with an interval")
-    if alone is not None:
-        # Whoever holds a pattern holds the items that every pattern has.
-        made = reconcile(int(alone[0]), alone[1], estimates, low, high)
-        holders, margin = float(made.people), alone[1]
-        estimates, low, high = made.estimates, made.low, made.high
-        if listed:
-            itemsets = _joined(first, itemsets)
-            estimates = np.concatenate(([holders], estimates))
-            ends = min(alone[0] - margin, holders), max(alone[0] + margin, holders)
-            low, high = np.concatenate(([ends[0]], low)), np.concatenate(([ends[1]], high))
-    made = reconcile(people[0], people[1], estimates, low, high)
+    if holders is not None:
+        # A holder of a pattern is a holder of the required items.
+        within_holders = reconcile(*holders, estimates, low, high)
+        estimates, low, high = within_holders.estimates, within_holders.low, within_holders.high
+        if adds_required:
+            count, ends = float(within_holders.people), (holders.value - holders.margin, holders.value + holders.margin)
+            estimates = np.concatenate(([count], estimates))
+            low, high = np.concatenate(([min(ends[0], count)], low)), np.concatenate(([max(ends[1], count)], high))
+    reconciled = reconcile(*people, estimates, low, high)
+    estimates, low, high = reconciled.estimates, reconciled.low, reconciled.high
+    if case.baskets.several:
+        low, high = cover_draw(estimates, low, high, max(0, people.value + people.margin))
     order = np.arange(len(itemsets))
     if case.itemsets is None:
-        order = np.lexsort((itemsets.sizes, -np.maximum(made.estimates, 0)))
-    ordered = itemsets.take(order)
-    low, high = made.low, made.high
-    if case.baskets.several:
-        low, high = cover_draw(made.estimates, low, high, max(0, people[0] + people[1]))
-    counts, low, high = whole_counts(made.estimates[order], low[order], high[order])
+        order = np.lexsort((itemsets.sizes, -np.maximum(estimates, 0)))
+    itemsets = itemsets.take(order)
+    counts, low, high = whole_counts(estimates[order], low[order], high[order])
     return Patterns(
-        offsets=ordered.offsets,
-        codes=ordered.codes,
+        offsets=itemsets.offsets,
+        codes=itemsets.codes,
         counts=counts,
-        vocabulary=case.baskets.vocabulary,
-        people=made.people,
-        people_within=within,
+        people=reconciled.people,
         low=low,
         high=high,
-        unit=case.baskets.unit,
-        hierarchy=case.baskets.hierarchy,
+        **facts,
     )
 
 
-def _without_other_items(patterns: Patterns) -> Patterns:
-    """Leave out the items that no pattern has: where the list is not public, which others occur must not go along."""
-    used = np.unique(patterns.codes)
-    codes = np.searchsorted(used, patterns.codes).astype(np.int32)
-    return replace(patterns, codes=codes, vocabulary=Vocabulary(patterns.vocabulary.take(used)))
-
-
-def _with_prefix(itemsets: Itemsets, prefix: Codes) -> Itemsets:
-    if not len(prefix):
-        return itemsets
-    from ..exact import with_prefix
-
-    return Itemsets(*with_prefix(itemsets.offsets, itemsets.codes, prefix))
-
-
-def _joined(one: Itemsets, other: Itemsets) -> Itemsets:
-    return Itemsets(
-        np.concatenate((one.offsets, other.offsets[1:] + one.offsets[-1])), np.concatenate((one.codes, other.codes))
-    )
+def _drop_unused_items(patterns: Patterns) -> Patterns:
+    """Return the patterns over their own items alone: without a public list, the occurrence of an item is private."""
+    used_codes = np.unique(patterns.codes)
+    codes = np.searchsorted(used_codes, patterns.codes).astype(np.int32)
+    return replace(patterns, codes=codes, vocabulary=Vocabulary(patterns.vocabulary.take(used_codes)))
