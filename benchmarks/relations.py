@@ -121,7 +121,7 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     """Run a protocol, and return the relations it found with all rounds that were heard."""
     from fractions import Fraction
 
-    from discreet.local.study import SimulatedPeople, Wanted, as_rules, converse
+    from discreet.local.study import SimulatedPeople, Wanted, build_rules, converse
 
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
     plan.check(wanted)
@@ -129,7 +129,7 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     numbers = crowd.numbers()
     learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
     assert learnt.related is not None
-    return as_rules(learnt.related, baskets.vocabulary, len(baskets)), heard
+    return build_rules(learnt.related, baskets.vocabulary, len(baskets)), heard
 
 
 def covered(name: str, found: Any) -> float:
@@ -152,11 +152,11 @@ def covered(name: str, found: Any) -> float:
 
 def candidates(heard: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, both ways where they have no order."""
-    from discreet.local.study import WhichRelations
+    from discreet.local.study import Relations, Which
 
     for one in reversed(heard):
         question = one.ask.question
-        if isinstance(question, WhichRelations):
+        if isinstance(question, Which) and isinstance(question.of, Relations):
             pairs = {(pair[0], pair[-1]) for pair in question.of.of}
             return pairs | ({(b, a) for a, b in pairs} if question.of.items.how == "together" else set())
     return set()

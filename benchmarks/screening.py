@@ -78,13 +78,13 @@ def cases(name: str, epsilon: str) -> Iterator[Case]:
 
 def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
     """Return in how many honest rounds there was a sign, a report left out, a support lowered; and all rounds."""
-    from discreet.local.study import screened
+    from discreet.local.study import screen_reports
 
     seen = Counter[str]()
     answered = answers(crowd, case.people, case.items, case.pad, 5)
     for seed in range(first_seed, first_seed + case.rounds):
         columns = case.oracle.reports(answered, seed)
-        found = screened(case.oracle, lambda columns=columns: [columns])
+        found = screen_reports(case.oracle, lambda columns=columns: [columns])
         seen["rounds"] += 1
         seen["accused"] += bool(found.alarms)
         seen["lost"] += found.left_out > 0

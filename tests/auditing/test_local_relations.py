@@ -14,7 +14,7 @@ from discreet.auditing._holdings import as_baskets, small
 from discreet.auditing._local import DEVICE, case_of, countable, spread
 from discreet.local.device import WORD, _answering as answering
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.study import Ask, HowManyRelations, Items, Projection, Relations, Valued, WhichRelations, Who
+from discreet.local.study import Ask, HowMany, Items, KeyQuestion, Projection, Relations, Which, Who
 from discreet.registry import protocol
 from naive import relations as naive
 
@@ -60,10 +60,10 @@ def asks_of(how):
     chains = Relations(items, ((0, 1), (0, 1, 2), (1, 2, 0)))
     number = Projection(items=items, left=(3, 1, -2, 5, 1), right=(1, 4, 1, -3, 2), low=-20, high=30)
     return [
-        Ask.of("", EVERYONE, WhichRelations(chains), "grr", ONE, pad=2),
-        Ask.of("", EVERYONE, HowManyRelations(chains, (0, 1, 3)), "grr", ONE),
-        Ask.of("", EVERYONE, Valued(pairs, absent=True), "pckv-ue", ONE, pad=2),
-        Ask.of("", EVERYONE, Valued(pairs), "grr", ONE),
+        Ask.of("", EVERYONE, Which(chains), "grr", ONE, pad=2),
+        Ask.of("", EVERYONE, HowMany(chains, (0, 1, 3)), "grr", ONE),
+        Ask.of("", EVERYONE, KeyQuestion(pairs, absent=True), "pckv-ue", ONE, pad=2),
+        Ask.of("", EVERYONE, KeyQuestion(pairs), "grr", ONE),
         *(Ask.mean("", EVERYONE, number, name, ONE) for name in means()),
     ]
 
@@ -80,7 +80,7 @@ def test_the_law_of_every_question_about_relations(how):
 def test_many_keys_are_audited_as_the_first_and_the_last():
     items = Items((0, 1, 2, 3), "given")
     pairs = Relations(items, ((0, 1), (1, 2), (2, 3), (3, 0)))
-    ask = Ask.of("", EVERYONE, Valued(pairs, absent=True), "pckv-ue", ONE)
+    ask = Ask.of("", EVERYONE, KeyQuestion(pairs, absent=True), "pckv-ue", ONE)
     people = [Holding(), Holding((0, 1, 3)), Holding((3,), given=((0, 1), (3, 0))), Holding((1, 2), given=((1, 2),))]
     case = case_of(ask, people, ONE)
     assert case.oracle.size == 4
@@ -146,7 +146,7 @@ class TestHoldings:
             assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [list(row) for row in own]
         asked = np.arange(len(rows))
         for how in answering.OWN:
-            question = WhichRelations(Relations(Items((0, 1, 5), how), ((0, 1), (5, 0), (1, 5))))
+            question = Which(Relations(Items((0, 1, 5), how), ((0, 1), (5, 0), (1, 5))))
             offsets, values = question.answers(baskets, asked)
             found = [values[a:b].tolist() for a, b in pairwise(offsets)]
             assert found == [row.values(question.form()) for row in rows]

@@ -14,18 +14,16 @@ from discreet.local.oracle_steps import means
 from discreet.local.study import (
     Ask,
     CandidateList,
-    CellOfBlock,
+    CellQuestion,
     DeviceQuestion,
-    Folded,
+    FoldedProjection,
     HowMany,
-    HowManyRelations,
     Items,
-    Prefix,
+    KeyQuestion,
+    PrefixQuestion,
     Projection,
     Relations,
-    Valued,
     Which,
-    WhichRelations,
 )
 from faults.mutating import mutants
 from faults.test_questions import changed
@@ -80,16 +78,16 @@ def as_asked(chance: Random) -> Form:
     if kind == 2:
         question = HowMany(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
     elif kind == 3:
-        question = HowManyRelations(relations, (0, 1, 3))
+        question = HowMany(relations, (0, 1, 3))
     elif kind == 4:
         prefixes = {tuple(sorted(chance.sample(items, 2), key=items.index)) for _ in range(3)}
-        question = Prefix(order=items, of=tuple(sorted(prefixes)), length=2)
+        question = PrefixQuestion(order=items, of=tuple(sorted(prefixes)), length=2)
     elif kind == 5:
-        question = CellOfBlock(items[:4])
+        question = CellQuestion(items[:4])
     elif kind == 6:
-        question = Valued(relations, absent=chance.random() < 0.5)
+        question = KeyQuestion(relations, absent=chance.random() < 0.5)
     else:
-        question = Which(candidates) if kind == 7 else WhichRelations(relations)
+        question = Which(candidates) if kind == 7 else Which(relations)
     pad = chance.choice((1, 1, 2, 3, 5)) if kind >= 6 else 1
     ask = Ask.of("", WHO, question, chance.choice(LIVE), epsilon, pad=pad)
     if ask.oracle.name == "olh" and chance.random() < 0.5:
@@ -105,7 +103,7 @@ def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
     left, right = (tuple(chance.randint(-largest, largest) for _ in range(width)) for _ in "lr")
     question: DeviceQuestion
     if kind:
-        question = Folded(items=many, left=left, right=right, low=ends[0], high=ends[1])
+        question = FoldedProjection(items=many, left=left, right=right, low=ends[0], high=ends[1])
     else:
         question = Projection(items=items, left=left, right=right, low=ends[0], high=ends[1])
     return dict(Ask.mean("", WHO, question, chance.choice(list(means())), epsilon).form)

@@ -37,7 +37,7 @@ from discreet.errors import ClusterError, InputError, MisuseError
 from discreet.local import Answered
 from discreet.local.device import WORD
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Ask, CandidateList, SimulatedPeople, Wanted, Which, Who, asked, converse
+from discreet.local.study import Ask, CandidateList, SimulatedPeople, Wanted, Which, Who, converse, parse_round
 
 LIVE = [name for name, kind in oracles().items() if kind.live]
 PROTOCOLS = [name for name, one in registry.protocols().items() if one.kind.live]
@@ -111,9 +111,9 @@ def test_every_round_of_every_protocol_is_read_from_its_text(name):
     wanted = Wanted(items=12, top=4, epsilon=Fraction(8))
     _, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)
     for one in heard:
-        again = asked(one.ask.text())
+        again = parse_round(one.ask.text())
         assert (again.text(), again.oracle) == (one.ask.text(), one.ask.oracle)
-        assert asked(json.dumps(one.ask.form)).oracle == one.ask.oracle
+        assert parse_round(json.dumps(one.ask.form)).oracle == one.ask.oracle
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_every_round_of_every_protocol_is_read_from_its_text(name):
 )
 def test_a_text_that_is_no_round(text, said):
     with pytest.raises(InputError, match=said):
-        asked(text)
+        parse_round(text)
 
 
 def test_bad_rows_are_refused_one_by_one_and_torn_ones_at_once(tmp_path):

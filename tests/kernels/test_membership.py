@@ -79,7 +79,7 @@ def test_items_below(baskets, bound):
     BASKETS, st.permutations(range(ITEMS)), st.integers(1, 3), st.integers(2, ITEMS), st.randoms(use_true_random=False)
 )
 def test_prefixes(baskets, order, length, ranked_items, random):
-    from discreet.local.study import Prefix
+    from discreet.local.study import PrefixQuestion
 
     order = tuple(order[:ranked_items])
     chosen_people = {
@@ -87,7 +87,7 @@ def test_prefixes(baskets, order, length, ranked_items, random):
     }  # fmt: skip
     prefixes = sorted(chosen_people) or [order[:1]]
     length = len(prefixes[0])
-    question = Prefix(order=order, of=tuple(prefixes), length=length)
+    question = PrefixQuestion(order=order, of=tuple(prefixes), length=length)
     keys, children = question._tree
     ranks = np.array([order.index(item) if item in order else -1 for item in range(ITEMS)])
     output = np.empty(len(baskets), np.int64)

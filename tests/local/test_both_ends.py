@@ -30,6 +30,7 @@ from discreet.local.study import (
     seed_of,
 )
 from discreet.local.study._collect import collect
+from replaying import stored
 
 ITEMS, PEOPLE, SEED = 12, 400, 7
 LIVE = [one.name for one in registry.oracles().values() if one.kind.live and one.answers == ("frequencies",)]
@@ -102,7 +103,7 @@ def test_a_protocol(name, people, crowd):
         plan.talk(wanted), lambda ask: collect(ask, sent(ask, people, numbers)).estimate, reports=plan.reports
     )
     expected, rounds = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
-    assert [one.stored() for one in heard] == [one.stored() for one in rounds]
+    assert [stored(one) for one in heard] == [stored(one) for one in rounds]
     assert (learnt.itemsets, learnt.values.tolist()) == (expected.itemsets, expected.values.tolist())
     assert sum(one.people for one in heard) == PEOPLE
 

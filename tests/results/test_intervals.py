@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import discreet
-from discreet.local.study import Learnt, as_patterns
+from discreet.local.study import Learnt, build_patterns
 from discreet.planning import trial
 from discreet.publish._reconciling import people_interval, reconcile
 from discreet.results import cut_to_range, whole_counts
@@ -80,7 +80,7 @@ def test_nor_are_estimates_of_devices():
     learnt = Learnt(
         itemsets=((0,), (1,), (2,)), values=np.array([1.5, -0.7, 0.5]), variance=np.full(3, 0.01), facts={}, notes=()
     )
-    made = as_patterns(learnt, discreet.Vocabulary(["a", "b", "c"]), 1_000)
+    made = build_patterns(learnt, discreet.Vocabulary(["a", "b", "c"]), 1_000)
     assert made.counts.tolist() == [1_000, 0, 500]
     np.testing.assert_allclose(made.low, [804.0, 0, 304.0], atol=1)
     np.testing.assert_allclose(made.high, [1_000, 196.0, 696.0], atol=1)

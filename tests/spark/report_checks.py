@@ -22,12 +22,12 @@ from discreet.collector import AddedUp, Signer, StudyCollector, StudyPlan, Uploa
 from discreet.collector.storage import SQLiteStore
 from discreet.local import Answered, MeanOracle
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.study import Ask, CandidateList, Folded, Which, Who
+from discreet.local.study import Ask, CandidateList, FoldedProjection, Which, Who
 from discreet.local.study._collect import Collected, collect
 from discreet.spark import _reports as reports
 
 EVERYBODY = Who(0, 2**32)
-NUMBER = Folded(items=4, left=(1, 1), right=(1, 1), low=-4, high=4)
+NUMBER = FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=-4, high=4)
 
 
 def said(call: Callable[[], object]) -> str:

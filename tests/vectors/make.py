@@ -51,20 +51,18 @@ from discreet.local.oracles import OLH
 from discreet.local.study import (
     Ask,
     CandidateList,
-    CellOfBlock,
+    CellQuestion,
     DeviceQuestion,
-    Folded,
+    FoldedProjection,
     HowMany,
-    HowManyRelations,
     Items,
-    Prefix,
+    KeyQuestion,
+    PrefixQuestion,
     Projection,
     Relations,
     SeededWords,
     TextNumbers,
-    Valued,
     Which,
-    WhichRelations,
     Who,
     seed_of,
 )
@@ -132,7 +130,7 @@ def questions(name: str) -> list[Ask]:
         (Which(some), 2, "2"),
         (HowMany.up_to(CandidateList(10), 4), 1, "1"),
         (HowMany(some, (0, 1, 3)), 1, "4"),
-        (Prefix(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
+        (PrefixQuestion(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
     ]
     return [Ask.of("", WHO, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in asked]
 
@@ -270,7 +268,7 @@ def misspelt() -> list[tuple[str, Case]]:
         ("a field less", {**form, "texts": fewer}),
         ("texts that are a list", {**form, "texts": []}),
         ("texts and pairs", {**spelt()[4].form, "pairs": "together"}),
-        ("texts of cells", {**Ask.of("", WHO, CellOfBlock((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]}),
+        ("texts of cells", {**Ask.of("", WHO, CellQuestion((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]}),
     ]
     return bad
 
@@ -290,9 +288,9 @@ def most_held() -> list[Case]:
     first, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
     own = {how: Relations(Items((1, 2, 3, 4), how), pairs) for how in OWN}
     asked: dict[str, DeviceQuestion] = {
-        "items": CellOfBlock((1, 2, 3)),
+        "items": CellQuestion((1, 2, 3)),
         "texts": HowMany(CandidateList(len(first), texts=first), bins),
-        **{how: HowManyRelations(of, bins) for how, of in own.items()},
+        **{how: HowMany(of, bins) for how, of in own.items()},
     }
     # So much epsilon that the answer is what is reported, and what was ignored shows.
     asks = {kind: Ask.of("", WHO, question, "grr", Fraction(16)) for kind, question in asked.items()}
@@ -378,15 +376,15 @@ def numbers(name: str) -> list[Case]:
 
 def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
-    cells = CellOfBlock((4, 1, 2))
+    cells = CellQuestion((4, 1, 2))
     together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
     asked: list[tuple[DeviceQuestion, str, int]] = [
         (cells, "grr", 1),
         (cells, "subset", 1),
-        (Valued(together), "grr", 2),
-        (Valued(together, absent=True), "privset", 3),
-        (Valued(own), "wheel", 1),
-        (Valued(own, absent=True), "grr", 2),
+        (KeyQuestion(together), "grr", 2),
+        (KeyQuestion(together, absent=True), "privset", 3),
+        (KeyQuestion(own), "wheel", 1),
+        (KeyQuestion(own, absent=True), "grr", 2),
     ]
     cases = []
     for number, (question, name, pad) in enumerate(asked):
@@ -405,13 +403,13 @@ def related() -> list[Case]:
         items = Items((1, 2, 3, 4), how, ((1, 2), (3, 4)))
         of = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
         for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
-            asks.append(Ask.of("", WHO, WhichRelations(of), name, epsilon, pad=pad))
-            asks.append(Ask.of("", WHO, HowManyRelations(of, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
+            asks.append(Ask.of("", WHO, Which(of), name, epsilon, pad=pad))
+            asks.append(Ask.of("", WHO, HowMany(of, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
         weights = {"left": (3, -1, 2, 5, -4, 1), "right": (1, 2, -3, 1, 7, -2), "low": -30, "high": 41}
         asks += [Ask.mean("", WHO, Projection(items=items, **weights), name, epsilon) for name in means()]
-    folded = Folded(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
+    folded = FoldedProjection(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
     asks += [Ask.mean("", WHO, folded, name, epsilon) for name in means()]
-    one = Folded(items=2, left=(1, 1), right=(0, 0), low=0, high=0)
+    one = FoldedProjection(items=2, left=(1, 1), right=(0, 0), low=0, high=0)
     asks.append(Ask.mean("", WHO, one, "pm", epsilon))
     holders: list[tuple[list[int], list[list[int]]]] = [
         ([], []),
@@ -551,10 +549,12 @@ def limits() -> list[Case]:
     which, wheel = questions("olh")[0].form, Ask.of("", WHO, Which(CandidateList(10)), "wheel", Fraction(1)).form
     many = {"question": _with({**which, "of": []}, size=MOST_NUMBERS), "lists": {"of": [0, MOST_NUMBERS]}}
     more = {"question": _with({**which, "of": []}, size=MOST_NUMBERS + 1), "lists": {"of": [0, MOST_NUMBERS + 1]}}
-    cells = Ask.of("", WHO, CellOfBlock(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
+    cells = Ask.of("", WHO, CellQuestion(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
     share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
-    fewer = Ask.mean("", WHO, Folded(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)).form
+    fewer = Ask.mean(
+        "", WHO, FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)
+    ).form
     subset = Ask.of("", WHO, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
     privset = Ask.of("", WHO, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
     space = Ask.of("", WHO, Which(CandidateList(9)), "geometry", Fraction(1)).form
@@ -728,7 +728,7 @@ def bad() -> list[Case]:
     prefix = questions("subset")[5].form
     space = questions("geometry")[0].form
     relations = Relations(Items((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
-    valued = Ask.of("", WHO, Valued(relations), "grr", Fraction(1), pad=2).form
+    valued = Ask.of("", WHO, KeyQuestion(relations), "grr", Fraction(1), pad=2).form
     cases: list[tuple[str, Case]] = [
         ("another format", {**grr, "format": 2}),
         ("a question that is not known", {**grr, "ask": "why"}),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..local import EVERY_LOSS, Answered, Protocol, ReportColumns
 from ..local.device import Draws, check
-from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, Wanted, promised, seed_of
+from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, Wanted, compute_guarantee, seed_of
 from ..privacy import shown as number
 from ._holdings import Holding, as_baskets, crowd, small
 from ._local import NAME, DeviceCase, case_of, countable, reported
@@ -68,7 +68,7 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
         for answers, hear in _answers(several, seed):
             talked, told = _led(protocol, wanted, answers, hear)
             tried += 1
-            lost = promised(list(talked.asks)).epsilon
+            lost = compute_guarantee(list(talked.asks)).epsilon
             if lost > worst:
                 worst, where = lost, str(talked)
             for ask in talked.asks if people else ():
@@ -133,7 +133,7 @@ def _led(protocol: Protocol, wanted: Wanted, answers: str, hear: Heard) -> tuple
 
 def _looked_at(talked: Talked, epsilon: Fraction) -> str:
     """Return how the questions of a conversation lose more than is claimed, or nothing."""
-    lost = promised(list(talked.asks)).epsilon
+    lost = compute_guarantee(list(talked.asks)).epsilon
     if lost > epsilon:
         twice = next(
             (one.name, other.name)

@@ -57,7 +57,7 @@ def simulate(
     """
     from ..baskets import on_this_machine
     from ..collector import read_study, tried
-    from ..local.study import said
+    from ..local.study import render_drawing_note
     from ..results import rows_of_text
 
     plan = read_study(study)
@@ -77,7 +77,7 @@ def simulate(
     with tried(plan, answering, people=people, seed=seeded.seed or 0, **options) as done:
         writing.write(rows_of_text(done.result))
         if baskets.several:
-            say(f"\n{said(1)}", err=beside)
+            say(f"\n{render_drawing_note(1)}", err=beside)
         if stay:
             _stay(f"The study {plan.name} is at {done.address}. Stop it with Ctrl-C.")
 

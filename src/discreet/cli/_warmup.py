@@ -188,11 +188,11 @@ def _ask() -> None:
     from ..local import Answered
     from ..local.device import WORD
     from ..local.oracle_steps import means, oracles
-    from ..local.study import Ask, CandidateList, HowMany, Prefix, SimulatedPeople, TextNumbers, Which, Who
+    from ..local.study import Ask, CandidateList, HowMany, PrefixQuestion, SimulatedPeople, TextNumbers, Which, Who
 
     baskets = groceries(300, seed=1)
     whole, some = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
-    questions = (Which(whole), Which(some), HowMany(some, (0, 1, 2)), Prefix((0, 1), ((0,), (1,)), 1))
+    questions = (Which(whole), Which(some), HowMany(some, (0, 1, 2)), PrefixQuestion((0, 1), ((0,), (1,)), 1))
     for speed in ("person", "aggregated"):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
         for question in questions:
@@ -215,7 +215,7 @@ def _tabulate() -> None:
 
     from ..local import Answered
     from ..local.oracles import OLH, Wheel
-    from ..local.study import screened
+    from ..local.study import screen_reports
 
     many = 5_000
     answered = Answered(
@@ -224,7 +224,7 @@ def _tabulate() -> None:
     for kind in (OLH, Wheel):
         oracle = kind.make(Fraction(1), 5, pad=2).numbered(1024)
         blocks = [oracle.reports(answered, 1)]
-        screened(oracle, blocks.copy)
+        screen_reports(oracle, blocks.copy)
         oracle.named(blocks[0], np.arange(2))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..checks import parse_share
 from ..errors import ClusterError, DiscreetError, InputError, MisuseError
-from ..local.study import Ask, Outcome, asked
+from ..local.study import Ask, Outcome, parse_round
 from ..wording import number_of
 from ._core import (
     AddedUp,
@@ -520,7 +520,7 @@ class StudyCollector:
         """Return the number of reports with fewer of which a round closes only where an operator insists."""
         known = self._minima.get((name, stored.number))
         if known is None:
-            known = self._minima[name, stored.number] = minimum_of(self.plan(name), asked(stored.ask))
+            known = self._minima[name, stored.number] = minimum_of(self.plan(name), parse_round(stored.ask))
         return known
 
     def save_reports(self, name: str, number: int, folder: Path) -> int:
@@ -541,7 +541,7 @@ class StudyCollector:
                 f"Round {number + 1} of the study {name!r} is {state}: "
                 + ("its reports are gone." if gone else "its reports can be written when it is closed.")
             )
-        ask = asked(rounds[number].ask)
+        ask = parse_round(rounds[number].ask)
         return save_reports(folder, ask, self.store.blocks(name, number, ask.oracle.codec.width))
 
     def scrub(self, name: str) -> Scrubbed:

@@ -28,13 +28,13 @@ from ..local.study import (
     Conversation,
     Estimate,
     Outcome,
-    Over,
     Round,
+    RoundReader,
     Sums,
-    concluded,
-    counted,
-    screened_over,
-    told_with,
+    attach_provenance,
+    build_outcome,
+    screen_round,
+    sum_reports,
 )
 from ._states import RoundState
 from ._study_file import StudyPlan
@@ -208,9 +208,9 @@ class StudyCore:
         Where they are stored already, by this service before it was started anew or by another one, they are asked as
         they stand there, with the directions that were computed then.
         """
-        settled = self.conversation.settled
-        self.conversation.ask_as_before(self._stored[settled:])
-        asked = self.conversation.asked
+        settled = self.conversation.past_round_count
+        self.conversation.restore_rounds(self._stored[settled:])
+        asked = self.conversation.rounds
         for ask in asked:
             if ask.oracle.epsilon > Fraction(self.plan.epsilon) or ask.oracle.delta > Fraction(self.plan.delta):
                 raise MisuseError(
@@ -226,7 +226,7 @@ class StudyCore:
 
         With `malicious`, intervals hold whatever is in that part of each round's reports.
         """
-        plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.heard
+        plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.estimates
         if learnt is None:
             raise MisuseError(f"The study {plan.name!r} has not ended: some of its rounds are not released.")
         people = sum(one.people for one in heard)
@@ -236,7 +236,7 @@ class StudyCore:
             for one in heard
             if (mine := added[one.ask.text()])
         ]
-        made = concluded(
+        made = build_outcome(
             plan.led,
             plan.wanted,
             learnt,
@@ -249,7 +249,7 @@ class StudyCore:
             malicious=malicious,
             hierarchy=plan.hierarchy,
         )
-        return told_with(made)
+        return attach_provenance(made)
 
     def result(self) -> str:
         """Return the result as the text that is stored and handed out: JSON, as `discreet` reads it back."""
@@ -343,11 +343,11 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
     return added_over(ask, over, screen=screen)
 
 
-def added_over(ask: Ask, over: Over, *, screen: bool = True) -> AddedUp:
+def added_over(ask: Ask, over: RoundReader, *, screen: bool = True) -> AddedUp:
     """Return what reports add up to that `over` goes through, wherever they lie."""
     oracle = ask.oracle
     if screen and isinstance(oracle, Oracle):
-        seen = screened_over(oracle, over)
+        seen = screen_round(oracle, over)
         return AddedUp(
             estimate=Estimate(ask, seen.people, seen.supports),
             left_out=seen.left_out,
@@ -374,7 +374,7 @@ def summed_on_card(
 ) -> tuple[Sums, int] | None:
     """Return what `added` or `counted` gives of packed reports, and how many are none; None where a card does not."""
     walk = getattr(part, "func", None)
-    found = words_on_card(oracle, words, many) if walk in (added, counted) else None
+    found = words_on_card(oracle, words, many) if walk in (added, sum_reports) else None
     if found is None:
         return None
     sums: Sums = (np.array([found.people], np.int64), found.aggregate)

@@ -22,7 +22,7 @@ from ..errors import InputError, MisuseError
 from ..kernels import in_threads, threads
 from ..local import MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words
-from ..local.study import Ask, Over, Sums, asked
+from ..local.study import Ask, RoundReader, Sums, parse_round
 from ._core import AddedUp, added_over, summed_on_card, together_in
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ def round_of(source: Path | str, question: Path | str | None = None) -> Ask:
     """Return the round that reports answer: of a file, or of the one beside them."""
     place = Path(question) if question is not None else Path(source) / ROUND
     try:
-        return asked(place.read_text("utf-8"))
+        return parse_round(place.read_text("utf-8"))
     except OSError as error:
         raise InputError(
             f"{place} cannot be read: {error.strerror}. `discreet study reports` writes the round beside its reports; "
@@ -201,7 +201,7 @@ def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> AddedU
         sums, refused = sums_of_files(source, ask, part)
         return sums
 
-    walk: Over = over
+    walk: RoundReader = over
     added = added_over(ask, walk, screen=screen)
     return replace(added, refused=refused)
 

@@ -17,7 +17,7 @@ from ..baskets import Baskets, Vocabulary, from_events, numbers, starts
 from ..exact import Engine, Largest, Listed, LocalEngine, Query, Truncation
 from ..local import Answered, Oracle
 from ..local.device import WORD
-from ..local.study import Ask, Estimate, drawn
+from ..local.study import Ask, Estimate, draw_baskets
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -109,7 +109,7 @@ class ImaginedCrowd:
 
     def answering(self, max_baskets: int) -> ImaginedCrowd:
         """Return the baskets that devices answer for: one that each draws of its own, as in a study."""
-        return replace(self, baskets=drawn(self.baskets, 0, max_baskets)) if self.baskets.several else self
+        return replace(self, baskets=draw_baskets(self.baskets, 0, max_baskets)) if self.baskets.several else self
 
     def spelt(self, symbols: str, length: int) -> ImaginedCrowd:
         """Return the same baskets of texts: random ones of all these symbols, each as long as may be.

@@ -14,7 +14,7 @@ from ..baskets import table_onto
 from ..checks import MAX_COUNT
 from ..errors import LimitError, MisuseError
 from ..exact import Engine, WantedPatterns, judged, listed_patterns, mine, tuples_of
-from ..local.study import expected
+from ..local.study import expected_counts
 from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, run_case
@@ -84,7 +84,7 @@ def tried(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[Any],
     true_counts = listed.true_counts
     if case.baskets.several:
         cap = int(release.facts["most baskets of a person"])
-        true_counts = cap * expected(case.baskets, found, cap)
+        true_counts = cap * expected_counts(case.baskets, found, cap)
     margin = interval_of(release.patterns)
     return Trial(
         found=1 - numbers["missed"],

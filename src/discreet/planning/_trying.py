@@ -284,9 +284,9 @@ def _scored(
 ) -> tuple[float, float, tuple[bool, ...], float]:
     """Return precision, recall, which true patterns were found, and the interval, of what a conversation ended with."""
     if learnt.related is not None:
-        from ..local.study import as_rules
+        from ..local.study import build_rules
 
-        related = as_rules(learnt.related, crowd.baskets.vocabulary, len(crowd.baskets))
+        related = build_rules(learnt.related, crowd.baskets.vocabulary, len(crowd.baskets))
         score = scored_relations(crowd.baskets, plan, related, wanted)["F-score"]
         off = _half(learnt.related.variance[: wanted.top], crowd.people)
         return score, score, (), off

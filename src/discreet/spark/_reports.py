@@ -22,7 +22,7 @@ from ..collector import PACKED, AddedUp, ReportTable, added, added_over, check_t
 from ..errors import ClusterError, InputError, MisuseError
 from ..local import Counts, MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words
-from ..local.study import Ask, Sums, asked, counted, paired, sifted
+from ..local.study import Ask, Sums, count_pairs, parse_round, sum_left_out, sum_reports
 from ..temporary import make_temporary_directory
 from ._session import Cluster, check_installed, session_for
 from ._sums import AT_ONCE, Result, put_together, slot_here
@@ -31,9 +31,9 @@ from ._sums import AT_ONCE, Result, put_together, slot_here
 _PIECE = 1 << 17
 _STEPS: dict[Any, str] = {
     added: "adding up reports",
-    counted: "adding up reports",
-    paired: "counting values that come together",
-    sifted: "looking for reports to leave out",
+    sum_reports: "adding up reports",
+    count_pairs: "counting values that come together",
+    sum_left_out: "looking for reports to leave out",
 }
 
 
@@ -62,7 +62,7 @@ def add_up_reports(
     progress
         Told how far each step is, as a fraction.
     """
-    ask = question if isinstance(question, Ask) else asked(question)
+    ask = question if isinstance(question, Ask) else parse_round(question)
     if is_spark_frame(source):
         cluster = Cluster(source.sparkSession, progress=progress)
         frame, where = source, "The data frame"

@@ -10,7 +10,7 @@ import pytest
 from discreet import MisuseError
 from discreet.baskets import groceries
 from discreet.local.device import WORD
-from discreet.local.study import Ask, Estimate, Wanted, Who, converse, promised, simulate
+from discreet.local.study import Ask, Estimate, Wanted, Who, compute_guarantee, converse, simulate
 from discreet_lab.comparators.published import PublishedLDPMiner
 
 
@@ -29,7 +29,7 @@ def test_the_published_form_asks_everyone_twice():
         (Who(0, WORD), "blh", Fraction(1, 2), 3),
         (Who(0, WORD), "sue", Fraction(1, 2), 6),
     ]
-    guarantee = promised(asks, plan.public)
+    guarantee = compute_guarantee(asks, plan.public)
     assert guarantee.epsilon == 1
     assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
     with pytest.raises(MisuseError, match="asks people again"):

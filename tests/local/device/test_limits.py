@@ -16,21 +16,19 @@ from discreet.errors import MisuseError
 from discreet.local import EVERY_LOSS
 from discreet.local.device import _limits as limits, check, client
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.protocols.svsm import guessed
+from discreet.local.protocols.svsm import guess_itemsets
 from discreet.local.study import (
     Ask,
     CandidateList,
-    Folded,
+    FoldedProjection,
     HowMany,
-    HowManyRelations,
     Items,
-    Prefix,
+    KeyQuestion,
+    PrefixQuestion,
     Projection,
     Relations,
-    Valued,
     Wanted,
     Which,
-    WhichRelations,
     Who,
     converse,
 )
@@ -192,21 +190,21 @@ LARGE = {
         1,
     ),
     "a level of a tree": (
-        Prefix(order=tuple(range(50_000)), of=tuple((a, a + 1) for a in range(49_999)), length=2),
+        PrefixQuestion(order=tuple(range(50_000)), of=tuple((a, a + 1) for a in range(49_999)), length=2),
         ("grr", "olh"),
         1,
     ),
     "all pairs of the most items": (
-        WhichRelations(Relations(Items(ITEMS, "given"), PAIRS)),
+        Which(Relations(Items(ITEMS, "given"), PAIRS)),
         ("grr", "olh", "wheel"),
         9,
     ),
     "how many of all pairs": (
-        HowManyRelations(Relations(Items(ITEMS, "after"), PAIRS), (0, 1, 2, 5)),
+        HowMany(Relations(Items(ITEMS, "after"), PAIRS), (0, 1, 2, 5)),
         ("subset", "grr"),
         1,
     ),
-    "keys with values": (Valued(Relations(Items(ITEMS, "together"), PAIRS), absent=True), ("grr", "wheel"), 9),
+    "keys with values": (KeyQuestion(Relations(Items(ITEMS, "together"), PAIRS), absent=True), ("grr", "wheel"), 9),
     "thousands of candidates": (Which(CandidateList(5000)), ("subset", "privset"), 5),
 }
 
@@ -231,7 +229,7 @@ def test_devices_answer_long_projections(name):
     weights = {"left": (1, -1) * 25_000, "right": (3, 2) * 25_000, "low": -9, "high": 9}
     for question in (
         Projection(items=items, **weights),
-        Folded(items=10**8, left=(1,) * 10_000, right=(2,) * 10_000, low=-9, high=9),
+        FoldedProjection(items=10**8, left=(1,) * 10_000, right=(2,) * 10_000, low=-9, high=9),
     ):
         form = Ask.mean("", EVERYONE, question, name, Fraction(1)).form
         assert client(form, range(1000), max_epsilon=1, given=[(a, a + 1) for a in range(1000)])
@@ -239,7 +237,7 @@ def test_devices_answer_long_projections(name):
 
 def test_guesses_fit_into_one_question():
     """However many are wanted: sets of many items leave room for fewer."""
-    few = guessed(np.linspace(0.9, 0.8, 40), 10**6, 16)
+    few = guess_itemsets(np.linspace(0.9, 0.8, 40), 10**6, 16)
     assert sum(len(one) + 2 for one in few) + 1 <= limits.MOST_NUMBERS
     assert len(few) > 50_000
 

@@ -20,8 +20,8 @@ from discreet.local.oracle_steps import _hyperplanes as hyperplanes, adaptive, c
 from discreet.local.oracle_steps._hyperplanes import numbers_of
 from discreet.local.oracles import OLH
 from discreet.local.oracles.geometry import ROOM, Geometry
-from discreet.local.study import screened
-from discreet.local.study._screening import together
+from discreet.local.study import screen_reports
+from discreet.local.study._screening import count_named_pairs
 from naive import geometry
 from naive.enumerating import law
 
@@ -210,8 +210,8 @@ def test_crafted_reports_are_seen_where_epsilon_is_large():
     targets = np.array([101, 233])
     both = np.flatnonzero(oracle.named({"point": np.arange(oracle.points)}, targets).all(1))
     lies = {"point": np.resize(both, 3000)}
-    assert screened(oracle, lambda: [honest]).alarms == ()
-    seen = screened(oracle, lambda: [honest, lies])
+    assert screen_reports(oracle, lambda: [honest]).alarms == ()
+    seen = screen_reports(oracle, lambda: [honest, lies])
     assert (seen.alarms[0].sign, set(targets.tolist()) <= set(seen.alarms[0].values)) == ("together", True)
     plain = oracle.supports({"point": np.concatenate((honest["point"], lies["point"]))})
     assert (seen.supports[targets] < plain[targets] - 1500).all()
@@ -227,7 +227,7 @@ def test_who_meets_two_is_told_by_the_points_that_were_counted(field, many, data
     values = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=9, unique=True)), np.int64)
     cells = np.bincount(drawn, minlength=size).astype(np.int64)
     assert numbers_of(coordinates_of(np.arange(size), field, many), field).tolist() == list(range(size))
-    expected = together(oracle.named({"point": drawn}, values)).tolist()
+    expected = count_named_pairs(oracle.named({"point": drawn}, values)).tolist()
     assert oracle.adder.read(cells).together(values).tolist() == expected
 
 

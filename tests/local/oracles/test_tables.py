@@ -10,7 +10,7 @@ import pytest
 from discreet.local import grown
 from discreet.local.oracle_steps import grr_or_olh, make, oracles
 from discreet.local.oracles import OLH
-from discreet.local.study import Ask, CandidateList, Which, Who, promised
+from discreet.local.study import Ask, CandidateList, Which, Who, compute_guarantee
 
 PADS = (2, 5, 10, 20, 50, 100)
 TABLE_II = {
@@ -82,7 +82,7 @@ def test_counting_on_sampling_is_never_called_pure():
     oracle = OLH.sampled(Fraction(2), 500, pad=20, delta=Fraction(1, 10**9))
     assert oracle.delta > 0
     ask = Ask(name="which", who=Who(0, 100), question=Which(CandidateList(500)), oracle=oracle)
-    assert promised([ask]).delta == oracle.delta
+    assert compute_guarantee([ask]).delta == oracle.delta
     assert Fraction(ask.form["delta"]) == oracle.delta
     assert "share" in oracle.form
     assert not any("share" in make(name, Fraction(2), 500, pad=20).form for name in (*oracles(), "adaptive"))

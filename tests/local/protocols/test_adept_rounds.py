@@ -13,8 +13,8 @@ from discreet.baskets import Baskets, Vocabulary, latent_groups
 from discreet.errors import MisuseError
 from discreet.exact import cumulative_rank
 from discreet.local.device import WORD
-from discreet.local.study import Estimate, SimulatedPeople, Wanted, converse, promised, simulate
-from discreet.local.study._conversation import most_asked
+from discreet.local.study import Estimate, SimulatedPeople, Wanted, compute_guarantee, converse, simulate
+from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol
 
 
@@ -174,8 +174,8 @@ class TestWithoutAPart:
     @pytest.mark.parametrize("part", list(WITHOUT))
     def test_everyone_is_asked_once(self, groups, part):
         asks = [one.ask for one in led(groups, WITHOUT[part])]
-        assert most_asked(asks) == 1
-        assert promised(asks).epsilon == 1
+        assert most_reports(asks) == 1
+        assert compute_guarantee(asks).epsilon == 1
 
     @pytest.mark.slow  # four seconds, for what the laws of its oracles already say
     def test_the_promise_stands(self):

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import discreet
 from discreet.errors import MisuseError
-from discreet.local.protocols.calm import agreeing, covering
+from discreet.local.protocols.calm import cover_pairs, make_consistent
 from discreet.local.study import Wanted, simulate
 from discreet.registry import protocol
 
@@ -21,7 +21,7 @@ FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 @given(st.integers(2, 30), st.integers(2, 8))
 def test_every_pair_is_in_a_block(many, width):
     width = min(width, many)
-    blocks = covering(many, width)
+    blocks = cover_pairs(many, width)
     assert {pair for block in blocks.tolist() for pair in combinations(block, 2)} == set(combinations(range(many), 2))
     assert all(len(set(block)) == width and block == sorted(block) for block in blocks.tolist())
     assert len(blocks) <= 2.1 * many * (many - 1) / (width * (width - 1)) + 1
@@ -38,9 +38,9 @@ def of_items(table, block, items):
 @given(st.integers(3, 7), st.integers(2, 4), st.integers(0, 2**32))
 def test_tables_agree_on_what_they_have_in_common_and_truth_is_kept(many, width, seed):
     generator = np.random.default_rng(seed)
-    blocks = covering(many, min(width, many))
+    blocks = cover_pairs(many, min(width, many))
     tables = generator.normal(0.1, 1, (len(blocks), 1 << blocks.shape[1]))
-    agreed = agreeing(tables, blocks, 1)
+    agreed = make_consistent(tables, blocks, 1)
     assert agreed.sum(1) == pytest.approx(np.ones(len(blocks)))
     for (one, first), (other, second) in combinations(zip(agreed, blocks.tolist(), strict=True), 2):
         shared = sorted(set(first) & set(second))
@@ -50,7 +50,7 @@ def test_tables_agree_on_what_they_have_in_common_and_truth_is_kept(many, width,
     true = np.zeros(tables.shape)
     for at, block in enumerate(blocks.tolist()):
         np.add.at(true[at], people[:, block] @ (1 << np.arange(len(block))), 1 / 50)
-    assert agreeing(true, blocks, 3) == pytest.approx(true)
+    assert make_consistent(true, blocks, 3) == pytest.approx(true)
 
 
 @pytest.mark.parametrize("width", ["predicted", 2, 3, 6])

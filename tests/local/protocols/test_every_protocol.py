@@ -15,8 +15,9 @@ import pytest
 
 from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.local.study import SimulatedPeople, Wanted, converse, simulate
-from discreet.local.study._conversation import most_asked, replay
+from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol, protocols
+from replaying import replay, stored
 
 ALL = list(protocols())
 ITEMS = 8
@@ -102,10 +103,10 @@ def test_everyone_is_asked_once_and_a_conversation_can_be_taken_up_again(name):
     crowd = SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
     numbers = crowd.numbers()
     learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
-    assert most_asked([one.ask for one in heard]) == 1
-    again = replay(plan.talk(wanted), [one.stored() for one in heard])
+    assert most_reports([one.ask for one in heard]) == 1
+    again = replay(plan.talk(wanted), [stored(one) for one in heard])
     assert again.learnt is not None
     assert again.learnt.itemsets == learnt.itemsets
     assert again.learnt.values.tolist() == learnt.values.tolist()
-    begun = replay(plan.talk(wanted), [one.stored() for one in heard[:1]])
+    begun = replay(plan.talk(wanted), [stored(one) for one in heard[:1]])
     assert begun.learnt is None or len(heard) == 1

@@ -17,15 +17,15 @@ from discreet.local.estimation import Mined, Tree, balanced, balanced_at_random,
 from discreet.local.estimation._tree import Node, _agree
 from discreet.local.oracle_steps import oracles
 from discreet.local.protocols import FPTree
-from discreet.local.protocols.fp_tree import _off, _spread
+from discreet.local.protocols.fp_tree import _error_bound, _itemset_variance
 from discreet.local.study import (
-    LEAST_SHARE,
+    MIN_SHARE,
     MOST_PATTERNS,
     Ask,
     CandidateList,
     Estimate,
     Partition,
-    Prefix,
+    PrefixQuestion,
     SizesRound,
     Wanted,
     Who,
@@ -112,8 +112,8 @@ def test_what_baskets_longer_than_the_tree_lose():
 
 
 def test_what_is_cut_is_given_back_by_the_guess():
-    tree, sizes = Tree(np.array([0.6, 0.5, 0.4, 0.3, 0.2])), SizesRound(kept=np.array([0.2, 0.2, 0.2, 0.1, 0.1]))
-    lost = cut_share((0, 4), tree.chances, sizes.kept, 2)
+    tree, sizes = Tree(np.array([0.6, 0.5, 0.4, 0.3, 0.2])), SizesRound(fractions=np.array([0.2, 0.2, 0.2, 0.1, 0.1]))
+    lost = cut_share((0, 4), tree.chances, sizes.fractions, 2)
     assert 0.3 < lost < 1
     for corrected, expected in ((False, 0.05), (True, 0.05 + lost * 0.6 * 0.2)):
         plan = FPTree(itemset_weight="1", corrected=corrected)
@@ -124,18 +124,20 @@ def test_what_is_cut_is_given_back_by_the_guess():
 def test_no_weight_makes_an_estimate_surer_than_what_was_heard():
     heard, noise, none = np.array([0.10]), np.array([1e-4]), np.zeros(1)
     for value in (0.10, 0.07, 0.12):  # as heard, and moved by 3 and by 2 of 100 people
-        wide = _spread(np.array([value]), heard, noise, np.array([value]), none)
+        wide = _itemset_variance(np.array([value]), heard, noise, np.array([value]), none)
         assert wide == pytest.approx([1e-4 + (value - 0.10) ** 2])
 
 
 def test_what_was_heard_on_no_path_widens_an_interval():
     value, noise = np.array([0.12]), np.array([1e-4])
     # A quarter is lost, so a third of what there is: 0.04. The estimate has 0.02 of it, and half of it may be wrong.
-    assert _spread(value, np.array([0.10]), noise, value, np.array([0.25])) == pytest.approx([1e-4 + 2 * 0.02**2])
+    assert _itemset_variance(value, np.array([0.10]), noise, value, np.array([0.25])) == pytest.approx(
+        [1e-4 + 2 * 0.02**2]
+    )
     # Noise may say that everything is lost, or less than nothing.
-    most = _spread(value, np.array([0.10]), noise, value, np.array([7.0]))
+    most = _itemset_variance(value, np.array([0.10]), noise, value, np.array([7.0]))
     assert most == pytest.approx([1e-4 + 0.10**2 + 0.06**2])
-    assert _spread(value, value, noise, value, np.array([-7.0])) == pytest.approx([1e-4])
+    assert _itemset_variance(value, value, noise, value, np.array([-7.0])) == pytest.approx([1e-4])
 
 
 @pytest.mark.parametrize(
@@ -162,14 +164,14 @@ def test_intervals_hold_the_true_count(switches):
 @pytest.mark.parametrize("size", [11, 193])
 def test_no_level_is_off_by_more_than_it_says(name, epsilon, size):
     paths = tuple((item,) for item in range(size - 1))
-    ask = Ask.of("paths", Who(0, 1), Prefix(tuple(range(size)), paths, 1), name, Fraction(epsilon))
+    ask = Ask.of("paths", Who(0, 1), PrefixQuestion(tuple(range(size)), paths, 1), name, Fraction(epsilon))
     people, runs, shares = 20_000, 400, np.array([0.6, 0.2, *[0.0] * (size - 3), 0.2])
     generator = np.random.default_rng(7)
     held, other = float(ask.frequencies.p_held), float(ask.frequencies.p_other)
     holders = generator.multinomial(people, shares, size=runs)
     supports = generator.binomial(holders, held) + generator.binomial(people - holders, other)
     heard = [Estimate(ask, people, one) for one in supports]
-    missed = sum(float(np.abs(one.values - shares).max()) > _off(one) for one in heard)
+    missed = sum(float(np.abs(one.values - shares).max()) > _error_bound(one) for one in heard)
     # At most 20 of 400 are due; over 41 by chance in one of a million draws.
     assert missed <= 41
 
@@ -290,7 +292,7 @@ def test_whatever_is_refused_is_refused_before_anyone_is_asked():
 def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
     line = Partition()
     line.next(Fraction(1, 2))
-    asked = [line.next(LEAST_SHARE / MOST_PATTERNS) for _ in range(1000)]
+    asked = [line.next(MIN_SHARE / MOST_PATTERNS) for _ in range(1000)]
     assert all(who.start < who.stop for who in asked)
 
 

@@ -16,7 +16,7 @@ from discreet.exact import relations, score_relations
 from discreet.local.estimation import Evidence, ItemsetGuess, shrink_estimates
 from discreet.local.estimation._priors import RELATIONS
 from discreet.local.protocols import PairsProtocol as PairsProtocol, Singles
-from discreet.local.study import CandidateList, Estimated, Wanted, as_rules, simulate
+from discreet.local.study import CandidateEstimates, CandidateList, Wanted, build_rules, simulate
 from discreet.registry import protocol
 
 PEOPLE = 300_000
@@ -58,11 +58,11 @@ def test_figure_1_is_not_found_by_the_guess(figure):
     """With the true frequencies of the items and no noise at all, chance has other pairs in front."""
     counts = figure.item_counts / len(figure)
     of = CandidateList(itemsets=tuple((item,) for item in range(6)))
-    singles = Singles.of(Estimated(of=of, values=counts, variance=counts * 0, pad=1, correction=1.0), 6)
+    singles = Singles.of(CandidateEstimates(of=of, values=counts, variance=counts * 0, pad=1, correction=1.0), 6)
     asked = singles.relations("together")
     guess = singles.by_chance(asked)
     learnt = singles.learnt(asked, guess, guess * 0, support=12, top=6, facts={})
-    assert not named(as_rules(learnt.related, figure.vocabulary, len(figure))) & WANTED
+    assert not named(build_rules(learnt.related, figure.vocabulary, len(figure))) & WANTED
 
 
 def made(people: int, seed: int = 0) -> Baskets:

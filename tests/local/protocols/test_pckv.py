@@ -15,7 +15,7 @@ from discreet.errors import MisuseError
 from discreet.local import Answered
 from discreet.local.device import find_values
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Items, Relations, Valued, Wanted, simulate
+from discreet.local.study import Items, KeyQuestion, Relations, Wanted, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
@@ -47,7 +47,7 @@ def test_everyone_answers_as_their_device_does(own, order, many, how, absent, ra
     )
     asked = list(permutations(order[:many], 2))
     of = tuple(random.sample(asked, random.randint(1, len(asked))))
-    question = Valued(Relations(Items(tuple(order[:many]), how), of), absent)
+    question = KeyQuestion(Relations(Items(tuple(order[:many]), how), of), absent)
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
         offsets, values = question.answers(baskets, people)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
@@ -58,7 +58,7 @@ def test_everyone_answers_as_their_device_does(own, order, many, how, absent, ra
 def test_keys_are_pairs():
     of = Relations(Items((0, 1, 2), "given", bonds=((0, 1),)), ((0, 1, 2),))
     with pytest.raises(MisuseError) as error:
-        Valued(of)
+        KeyQuestion(of)
     assert str(error.value) == "Keys are relations of two items."
 
 

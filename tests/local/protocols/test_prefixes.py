@@ -12,9 +12,9 @@ from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device import check
 from discreet.local.protocols import prefixes
-from discreet.local.protocols.prefixes import Prefixes, standing_out
+from discreet.local.protocols.prefixes import Prefixes, drop_noise
 from discreet.local.study import Estimate, Learnt, SimulatedPeople, Wanted, converse, simulate
-from discreet.local.study._conversation import replay
+from replaying import replay, stored
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mi", "nu")
 PLANTED = ("example.com", "a", "milk and tea", "x" * 12)
@@ -155,8 +155,8 @@ def test_what_does_not_stand_out_is_left_out():
     learnt = Learnt(
         itemsets=((0,), (1,)), values=np.array([0.1, 0.015]), variance=np.array([1e-4, 1e-4]), texts=("a", "b")
     )
-    assert standing_out(learnt).itemsets == ((0,),)
-    assert standing_out(learnt).notes == (
+    assert drop_noise(learnt).itemsets == ((0,),)
+    assert drop_noise(learnt).notes == (
         "1 of what was asked about in the end do not stand out from the noise, and are left out.",
     )
 
@@ -183,7 +183,7 @@ def test_whatever_is_heard_it_ends_and_devices_answer(find, share):
     assert len(asked) <= 20
     for ask in asked:
         check(json.loads(json.dumps(ask.form)), 1)
-    again = replay(plan.talk(wanted), [one.stored() for one in heard])
+    again = replay(plan.talk(wanted), [stored(one) for one in heard])
     assert again.learnt is not None
     assert again.learnt.itemsets == learnt.itemsets
 
@@ -194,8 +194,8 @@ def test_a_conversation_is_asked_byte_for_byte_again():
     plan, wanted = Prefixes(**SMALL), Wanted(items=0, top=3, epsilon=Fraction(4))
     people = SimulatedPeople(baskets=baskets, seed=3, speed="person")
     learnt, heard = converse(plan.talk(wanted), lambda ask: people.hear(ask, people.numbers()))
-    again = replay(plan.talk(wanted), json.loads(json.dumps([one.stored() for one in heard])))
-    assert [one.ask.text() for one in again.heard] == [one.ask.text() for one in heard]
+    again = replay(plan.talk(wanted), [stored(one) for one in heard])
+    assert [one.ask.text() for one in again.estimates] == [one.ask.text() for one in heard]
     assert again.learnt is not None
     assert (again.learnt.texts, again.learnt.values.tolist()) == (learnt.texts, learnt.values.tolist())
 

@@ -16,16 +16,16 @@ from discreet.local.device import WORD
 from discreet.local.estimation import BINS
 from discreet.local.study import (
     Ask,
+    CandidateEstimates,
     CandidateList,
     Estimate,
-    Estimated,
     HowMany,
     Partition,
     SizesRound,
     Which,
     Who,
     converse,
-    estimating,
+    estimate_candidates,
 )
 
 NINE = Fraction(9, 10)
@@ -33,7 +33,7 @@ EVERYONE = Who(0, WORD)
 
 
 def sizes(*kept: float) -> SizesRound:
-    return SizesRound(kept=np.array(kept, float))
+    return SizesRound(fractions=np.array(kept, float))
 
 
 def exactly(ask: Ask, frequencies: list[float], people: int) -> Estimate:
@@ -116,7 +116,7 @@ class TestSizes:
         fractions = [0.0] * 65
         fractions[2], fractions[40] = 9 * wide, 3.8 * wide
         found = SizesRound.of(exactly(ask, fractions, people))
-        assert np.flatnonzero(found.kept).tolist() == [1, 39]
+        assert np.flatnonzero(found.fractions).tolist() == [1, 39]
         assert found.correction(2) == 1.0
         assert found.correction(20) > 1.5  # not far over it
         fractions[40] = 6 * wide
@@ -132,7 +132,7 @@ class TestSizes:
                 ask = Ask.of("how many", EVERYONE, question, oracle, Fraction(1))
                 edge = NormalDist().inv_cdf(1 - 0.05 / 6) * sqrt(ask.oracle.variance(0.0, people))
                 seen = exactly(ask, [0.9, edge * 1.05, edge * 0.95, 0.0, -0.1, 0.0, 0.0], people)
-                assert np.flatnonzero(SizesRound.of(seen).kept).tolist() == [0]
+                assert np.flatnonzero(SizesRound.of(seen).fractions).tolist() == [0]
 
     def test_the_print_on_T10I4D100K(self):
         """A8: the threshold is 2.9 % of a group of 50,000 at epsilon 1 and k = 64, and 9 % of one of 5,000."""
@@ -145,11 +145,11 @@ class TestSizes:
 
     def test_sizes_begin_at_one(self):
         seen = round_of(HowMany.up_to(self.OF, 6), [0.5, 0.3, 0.2, 0, 0, 0, 0])
-        assert SizesRound.of(seen).kept == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
+        assert SizesRound.of(seen).fractions == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
 
     def test_bins_are_spread_over_their_sizes(self):
         question = HowMany(CandidateList(items=12), (0, 1, 2, 8, 11))
-        kept = SizesRound.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").kept
+        kept = SizesRound.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").fractions
         assert len(kept) == 12
         assert [kept[:1].sum(), kept[1:7].sum(), kept[7:10].sum(), kept[10:].sum()] == pytest.approx(
             [0.2, 0.3, 0.15, 0.25], abs=1e-6
@@ -160,7 +160,7 @@ class TestSizes:
         """Its sizes go on to all candidates, by the law that fits."""
         kept = SizesRound.of(
             round_of(HowMany(CandidateList(items=900), BINS[:14]), [0.5, *[0.0] * 12, 0.5]), "bins"
-        ).kept
+        ).fractions
         assert (len(kept), kept[64:].sum()) == (900, pytest.approx(0.5, abs=1e-4))
 
     @pytest.mark.parametrize("far", [65, 520, 1040])
@@ -189,7 +189,7 @@ class TestSizes:
         ask = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=40), bins), "subset", Fraction(1))
         shares = [0.8 * share for share in self.halves(bins, 41)]
         shares[bins.index(29)] += 0.2
-        kept = SizesRound.of(exactly(ask, shares, 1_000_000), "bins").kept
+        kept = SizesRound.of(exactly(ask, shares, 1_000_000), "bins").fractions
         assert kept[28:].sum() == pytest.approx(0.2, abs=0.01)
 
     @pytest.mark.parametrize("people", [0, 1, 20])
@@ -199,14 +199,14 @@ class TestSizes:
         for seed in range(20):
             counts = np.random.default_rng(seed).binomial(people, 0.3, len(BINS))
             found = SizesRound.of(Estimate(ask, people, counts), "bins")
-            assert np.isfinite(found.kept).all()
+            assert np.isfinite(found.fractions).all()
             assert 1 <= found.correction(1) < 30
 
     def test_bins_of_one_each_are_bins_all_the_same(self):
         """Seven candidates in bins 0 to 6: the last bin has those who hold six or seven."""
         seen = round_of(HowMany(CandidateList(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
-        assert len(SizesRound.of(seen, "bins").kept) == 7
-        assert len(SizesRound.of(seen).kept) == 6
+        assert len(SizesRound.of(seen, "bins").fractions) == 7
+        assert len(SizesRound.of(seen).fractions) == 6
 
     def test_another_question(self):
         ask = Ask.of("which", EVERYONE, Which(self.OF), "olh", Fraction(1))
@@ -218,7 +218,7 @@ class TestSizes:
 def talk(of: CandidateList, **settings):
     step = {"oracles": ("olh", "grr"), "padding": "percentile", "about": "items"} | settings
     shares = step.pop("shares", (Fraction(1, 10), Fraction(1, 2)))
-    return (yield from estimating(of, Partition(), shares, Fraction(2), **step))
+    return (yield from estimate_candidates(of, Partition(), shares, Fraction(2), **step))
 
 
 class TestEstimating:
@@ -226,7 +226,7 @@ class TestEstimating:
 
     SHARES: ClassVar = {"how many items": [0.0, 0.6, 0.4], "which items": [1.0, 0.4]}
 
-    def ask(self, seen=None, **settings) -> Estimated:
+    def ask(self, seen=None, **settings) -> CandidateEstimates:
         def hear(ask: Ask) -> Estimate:
             shares = self.SHARES[ask.name] if seen is None else seen[ask.name]
             return exactly(ask, shares, 10**10)
@@ -266,20 +266,20 @@ class TestEstimating:
         assert (found.pad, found.correction) == (1, 1.0)
 
     def test_sizes_have_a_largest_where_baskets_are_asked_for(self):
-        settings = {"oracles": ("grr", "olh"), "padding": 1, "longest": 3, "about": "items"}
+        settings = {"oracles": ("grr", "olh"), "padding": 1, "largest_size": 3, "about": "items"}
 
         def hear(ask: Ask) -> Estimate:
             return Estimate(ask, 10, np.zeros(ask.question.values, np.int64))
 
         _, heard = converse(talk(CandidateList(items=9), **settings), hear)
         assert heard[0].ask.question.values == 4
-        _, heard = converse(talk(CandidateList(items=9), **settings | {"longest": None}), hear)
+        _, heard = converse(talk(CandidateList(items=9), **settings | {"largest_size": None}), hear)
         assert heard[0].ask.question.values == 10
 
 
 def test_ties_stand_in_the_order_of_the_candidates():
     values = np.array([0.1, 0.3, 0.3, -0.2])
-    some = Estimated(of=CandidateList(items=4), values=values, variance=values, pad=1, correction=1.0)
-    assert some.best(3) == [1, 2, 0]
-    assert some.best(9) == [1, 2, 0, 3]
-    assert (some.least_of(3), some.least_of(4)) == (0.1, 1e-4)
+    some = CandidateEstimates(candidates=CandidateList(items=4), values=values, variance=values, pad=1, correction=1.0)
+    assert some.select_best(3) == [1, 2, 0]
+    assert some.select_best(9) == [1, 2, 0, 3]
+    assert (some.frequency_at(3), some.frequency_at(4)) == (0.1, 1e-4)

@@ -120,7 +120,7 @@ def test_the_size_of_baskets_on_T10I4D100K():
     of = CandidateList(itemsets=tuple((item,) for item in best))
     held = np.diff(of.answers(baskets, np.arange(len(baskets)))[0])
     counts = np.bincount(held, minlength=129)[1:].astype(float)
-    assert SizesRound(kept=counts).padding("percentile", Fraction(9, 10)) == 7
+    assert SizesRound(fractions=counts).padding("percentile", Fraction(9, 10)) == 7
     ask = Ask.of("how many", Who(0, WORD // 2), HowMany.up_to(of, 128), "olh", Fraction(1))
     learnt = []
     for seed in range(10):

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.local.device import WORD
-from discreet.local.protocols.svsm import guessed, longest, shrunk
+from discreet.local.protocols.svsm import guess_itemsets, longest_pattern, shrink_to_guess
 from discreet.local.study import Ask, Estimate, Wanted, converse, simulate
 from discreet.registry import protocol
 from truthful import TABLE_1, led
@@ -27,17 +27,17 @@ class TestLongest:
         [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (30, 4), (31, 5), (32, 5), (62, 5), (63, 6), (64, 6)],
     )
     def test_all_sizes(self, top, size):
-        assert longest(top, 1) == size
+        assert longest_pattern(top, 1) == size
 
     @pytest.mark.parametrize(("top", "size"), [(1, 2), (3, 2), (4, 3), (10, 3), (11, 4), (25, 4), (26, 5), (64, 6)])
     def test_two_items_or_more(self, top, size):
         """Then 2^s - 1 - s subsets count; a pair is always allowed."""
-        assert longest(top, 2) == size
+        assert longest_pattern(top, 2) == size
 
     def test_against_the_definition(self):
         for top in range(1, 300):
-            assert longest(top, 1) == max(s for s in range(1, 12) if 2**s - 1 <= top)
-            assert longest(top, 2) == max([2, *(s for s in range(2, 12) if 2**s - 1 - s <= top)])
+            assert longest_pattern(top, 1) == max(s for s in range(1, 12) if 2**s - 1 <= top)
+            assert longest_pattern(top, 2) == max([2, *(s for s in range(2, 12) if 2**s - 1 - s <= top)])
 
 
 def brute(values: np.ndarray, largest: int) -> list[float]:
@@ -56,7 +56,7 @@ class TestGuessed:
     def test_equals_brute_force(self, given, many, largest):
         """A11: estimates below 0 and of 0 are in no guess; fewer sets than wanted are all there are."""
         values = np.array(given)
-        found = guessed(np.clip(values, 0, None), many, largest)
+        found = guess_itemsets(np.clip(values, 0, None), many, largest)
         wanted = brute(values, largest) if (values > 0).any() else []
         top = values.max(initial=0)
         assert [prod(0.9 * values[rank] / top for rank in some) for some in found] == pytest.approx(wanted[:many])
@@ -66,18 +66,18 @@ class TestGuessed:
         assert all(values[rank] > 0 for some in found for rank in some)
 
     def test_two_below_zero_make_no_guess(self):
-        assert guessed(np.clip(np.array([-0.5, -0.4, 0.1]), 0, None), 5, 3) == []
+        assert guess_itemsets(np.clip(np.array([-0.5, -0.4, 0.1]), 0, None), 5, 3) == []
 
     def test_nothing_to_guess_from(self):
-        assert guessed(np.zeros(4), 5, 3) == []
-        assert guessed(np.array([0.3]), 5, 3) == []
+        assert guess_itemsets(np.zeros(4), 5, 3) == []
+        assert guess_itemsets(np.array([0.3]), 5, 3) == []
 
     def test_ties_stand_in_the_order_of_the_items(self):
-        assert guessed(np.array([0.5, 0.5, 0.5]), 2, 2) == [(0, 1), (0, 2)]
+        assert guess_itemsets(np.array([0.5, 0.5, 0.5]), 2, 2) == [(0, 1), (0, 2)]
 
     def test_the_most_frequent_does_not_come_for_free(self):
         """The factor of 0.9: without the most frequent item a set is likelier than with it."""
-        found = guessed(np.array([1.0, 0.9, 0.8]), 9, 3)
+        found = guess_itemsets(np.array([1.0, 0.9, 0.8]), 9, 3)
         assert found.index((1, 2)) < found.index((0, 1, 2))
 
 
@@ -160,24 +160,24 @@ class TestRanked:
 class TestShrunk:
     def test_all_noise_gives_the_guess(self):
         values, guess = np.array([0.3, -0.1]), np.array([0.1, 0.1])
-        shrunken, variance = shrunk(values, np.ones(2), guess)
+        shrunken, variance = shrink_to_guess(values, np.ones(2), guess)
         assert shrunken == pytest.approx(guess)
         assert variance == pytest.approx([1, 1])  # two guesses say little about how far guesses are off
 
     def test_no_interval_shrinks_to_nothing(self):
         values, guess = np.array([0.1, 0.2, 0.3]), np.array([0.11, 0.19, 0.31])
-        variance = shrunk(values, np.full(3, 0.01), guess)[1]
+        variance = shrink_to_guess(values, np.full(3, 0.01), guess)[1]
         assert (variance >= 0.005).all()
-        assert (shrunk(values, np.full(3, 0.01), guess, np.full(3, 0.5))[1] > variance + 0.4).all()
+        assert (shrink_to_guess(values, np.full(3, 0.01), guess, np.full(3, 0.5))[1] > variance + 0.4).all()
 
     def test_no_noise_gives_the_estimate(self):
         values, guess = np.array([0.3, 0.2]), np.array([0.1, 0.1])
-        assert shrunk(values, np.full(2, 1e-12), guess)[0] == pytest.approx(values)
+        assert shrink_to_guess(values, np.full(2, 1e-12), guess)[0] == pytest.approx(values)
 
     def test_between(self):
         """The weight is off / (off + noise), and what is off is the mean square beyond the noise."""
         values, guess, noise = np.array([0.4, 0.0]), np.array([0.2, 0.2]), np.array([0.02, 0.02])
-        shrunken, variance = shrunk(values, noise, guess)
+        shrunken, variance = shrink_to_guess(values, noise, guess)
         assert shrunken == pytest.approx([0.3, 0.1])
         assert variance == pytest.approx([0.01, 0.01])
 

@@ -11,8 +11,16 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.baskets import Baskets, Hierarchy, generalised, groceries, onto, public_items
-from discreet.local.study import SimulatedPeople, Wanted, converse, drawn, expected, simulate, true_patterns
-from discreet.local.study._levels import on_levels
+from discreet.local.study import (
+    SimulatedPeople,
+    Wanted,
+    converse,
+    draw_baskets,
+    expected_counts,
+    simulate,
+    true_patterns,
+)
+from discreet.local.study._device_baskets import map_baskets
 from discreet.registry import protocol as protocol_of, protocols
 from running import run
 
@@ -55,7 +63,7 @@ def test_these_protocols_go_across_levels():
 def test_no_item_is_answered_or_asked_about_with_one_above_it(name, epsilon):
     """At either epsilon: the hierarchy keeps them apart, not what is heard."""
     plan = protocol_of(name, None)
-    held = on_levels(SHOP, KNOWN, None, plan)
+    held = map_baskets(SHOP, KNOWN, None, plan)
     wanted = Wanted(items=held.items, top=30, epsilon=Fraction(epsilon), lineage=held.lineage)
     crowd = SimulatedPeople(baskets=held, seed=3, speed="aggregated")
     numbers, asked = crowd.numbers(), []
@@ -85,7 +93,7 @@ def test_no_item_is_answered_or_asked_about_with_one_above_it(name, epsilon):
 def test_a_large_epsilon_agrees_with_what_is_true(name, level):
     shop = groceries(40_000, seed=4)
     found = simulate(shop, name, top=24, epsilon=10, seed=5, hierarchy=KNOWN, level=level, speed="aggregated")
-    true = expected(on_levels(shop, KNOWN, level, protocol_of(name, None)), found.patterns)
+    true = expected_counts(map_baskets(shop, KNOWN, level, protocol_of(name, None)), found.patterns)
     inside = (found.patterns.low - 1 <= true) & (true <= found.patterns.high + 1)
     assert len(inside) >= min(24, len(found.learnt))
     assert inside.sum() >= 16 / 24 * len(inside)
@@ -135,7 +143,7 @@ def test_scores_compare_with_the_truth_of_that_level(level):
 def test_a_device_with_several_baskets_draws_one_and_maps_it():
     """Drawing first and mapping first are the same: each basket is mapped by itself."""
     several = receipts()
-    one, other = drawn(generalised(several, KNOWN), 5, 3), generalised(drawn(several, 5, 3), KNOWN)
+    one, other = draw_baskets(generalised(several, KNOWN), 5, 3), generalised(draw_baskets(several, 5, 3), KNOWN)
     assert one.offsets.tobytes() == other.offsets.tobytes()
     assert one.codes.tobytes() == other.codes.tobytes()
     assert list(one.vocabulary) == list(other.vocabulary)
@@ -147,7 +155,7 @@ def test_several_baskets_are_scored_by_what_is_expected_across_levels(max_basket
     """By brute force over all patterns; an item and one above it would crowd out others if they were among them."""
     wide = generalised(receipts(), KNOWN)
     every = discreet.mine(wide, min_count=1, lengths=(1, 3))
-    counts = np.sort(expected(wide, every, max_baskets))[::-1]
+    counts = np.sort(expected_counts(wide, every, max_baskets))[::-1]
     true = true_patterns(wide, max_baskets, 40, 1)
     assert len(true) == 40
     assert not [one for one in true if mixed(one)]

@@ -15,7 +15,7 @@ from discreet.errors import MisuseError
 from discreet.local import Answered
 from discreet.local.oracle_steps import oracles
 from discreet.local.study import Ask, CandidateList, Estimate, HowMany, LiarBounds, Wanted, Which, Who
-from discreet.local.study._liars import reach
+from discreet.local.study._liars import liar_margins
 from discreet.registry import protocol
 from discreet.results import load, promises
 from discreet_lab.measure.liars import Liars, attacked, targets
@@ -133,7 +133,7 @@ def test_what_a_padding_cuts_off_is_allowed_for_though_sizes_are_lied_about(name
 def test_reach_is_what_the_best_and_the_worst_report_do(name):
     """Against the estimate itself, a report at a time."""
     oracle = oracles()[name].make(Fraction(1), 5, pad=2)
-    raises, lowers = reach(oracle, 0.1)
+    raises, lowers = liar_margins(oracle, 0.1)
     assert raises == pytest.approx(0.1 * float(oracle.influence.people))
     # Nine honest ones who hold it, on average, and one who does not say so.
     nine = oracle.estimate(np.full(5, 9 * float(oracle.p_held)), 10)[0]

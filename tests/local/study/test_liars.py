@@ -99,7 +99,7 @@ def test_reports_that_are_too_many_to_keep_are_made_again(baskets, monkeypatch):
     from discreet.local.study import _simulate as simulate
 
     one = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
-    monkeypatch.setattr(simulate, "_KEPT", 0)
+    monkeypatch.setattr(simulate, "_MAX_KEPT_BYTES", 0)
     assert discreet.simulate(baskets, top=TOP, epsilon=2, seed=3).patterns.to_dict() == one.patterns.to_dict()
 
 

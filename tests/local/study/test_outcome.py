@@ -20,11 +20,11 @@ from discreet.local.study import (
     Items,
     Learnt,
     Partition,
-    Related,
+    RelationEstimates,
     Relations,
     Talk,
     Wanted,
-    WhichRelations,
+    Which,
 )
 
 BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
@@ -46,10 +46,10 @@ class OneRelation(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Ask once; what holds for the items is made up."""
-        question = WhichRelations(Relations(Items((0, 1), "together"), ((1, 0), (0, 1))))
+        question = Which(Relations(Items((0, 1), "together"), ((1, 0), (0, 1))))
         seen: Estimate = yield Ask.of("both", Partition().next(1), question, "grr", wanted.epsilon, pad=2)
         sides = np.array([1.0, 0.75]), np.full(2, 1e-6)
-        related = Related(
+        related = RelationEstimates(
             first=((1,), (0,)),
             second=((0,), (1,)),
             values=seen.values,

@@ -12,8 +12,8 @@ from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local import SPAN
 from discreet.local.device import find_values
-from discreet.local.study import Folded, HowManyRelations, Items, Projection, Relations, WhichRelations
-from discreet.local.study._pair_questions import on_grid
+from discreet.local.study import FoldedProjection, HowMany, Items, Projection, Relations, Which
+from discreet.local.study._pair_questions import round_to_grid
 from naive import relations as naive
 
 KNOWN = 7
@@ -84,8 +84,8 @@ class TestEveryKind:
     def test_which_and_how_many(self, how, bonds, world):
         chains = [(0, 2), (2, 0), (5, 4), (9, 0)] + ([(0, 2, 4), (0, 2, 5), (2, 0, 4), (4, 5, 0)] if bonds else [])
         of = Relations(Items(ORDER, how, bonds), tuple(chains))
-        agree(WhichRelations(of), how, world)
-        agree(HowManyRelations(of, (0, 1, 3)), how, world)
+        agree(Which(of), how, world)
+        agree(HowMany(of, (0, 1, 3)), how, world)
 
     @given(world=people(), weights=st.lists(st.integers(-9, 9), min_size=16, max_size=16), reach=st.integers(0, 300))
     def test_projection(self, how, bonds, world, weights, reach):
@@ -109,20 +109,20 @@ class TestEveryKind:
 @given(people(), st.integers(1, 9), st.lists(st.integers(-9, 9), min_size=6, max_size=6))
 def test_folded(world, items, weights):
     baskets, events, _ = world
-    question = Folded(items=items, left=(0,), right=(0,), low=0, high=0) if items == 1 else None
+    question = FoldedProjection(items=items, left=(0,), right=(0,), low=0, high=0) if items == 1 else None
     side = question.width if question else {2: 2, 3: 2, 4: 2}.get(items, 3)
     left, right = tuple(weights[:side]), tuple(weights[3 : 3 + side])
-    question = Folded(items=items, left=left, right=right, low=-50, high=60)
+    question = FoldedProjection(items=items, left=left, right=right, low=-50, high=60)
     agree(question, "folded", world)
     out = np.empty(len(events), np.int64)
-    question.totals(baskets, np.arange(len(events)), out)
+    question.add_up(baskets, np.arange(len(events)), np.array(left), np.array(right), out)
     assert out.tolist() == [naive.folded(set(row), items, side, left, right) for row in events]
 
 
 def test_a_number_is_brought_to_the_nearest_point_and_clipped():
-    found = on_grid(np.array([-10, -4, 0, 1, 4, 99]), -4, 4, 8)
+    found = round_to_grid(np.array([-10, -4, 0, 1, 4, 99]), -4, 4, 8)
     assert found.tolist() == [-8, -8, 0, 2, 8, 8]
-    assert on_grid(np.array([5, 6]), 3, 3, 8).tolist() == [0, 0]
+    assert round_to_grid(np.array([5, 6]), 3, 3, 8).tolist() == [0, 0]
 
 
 REFUSED = [
@@ -148,11 +148,11 @@ REFUSED = [
         "A projection has one weight per item on both sides, and a range that is not upside down.",
     ),
     (
-        lambda: Folded(items=4, left=(1, 2), right=(1, 2), low=1, high=0),
+        lambda: FoldedProjection(items=4, left=(1, 2), right=(1, 2), low=1, high=0),
         "A projection has one weight per item on both sides, and a range that is not upside down.",
     ),
     (
-        lambda: HowManyRelations(Relations(THREE, ((0, 1),)), (1, 2)),
+        lambda: HowMany(Relations(THREE, ((0, 1),)), (1, 2)),
         "The bins of a count begin at 0 and ascend, and there are two or more.",
     ),
 ]

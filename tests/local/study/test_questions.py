@@ -13,7 +13,7 @@ import strategies
 from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device import find_values
-from discreet.local.study import CandidateList, CellOfBlock, DeviceQuestion, HowMany, Prefix, Which
+from discreet.local.study import CandidateList, CellQuestion, DeviceQuestion, HowMany, PrefixQuestion, Which
 
 KNOWN = 9  # items the data have; questions name up to 12
 ROWS = strategies.rows(KNOWN, 8)
@@ -60,12 +60,12 @@ def test_prefix(data, rows):
     places = st.sets(st.integers(0, len(order) - 1), min_size=length, max_size=length)
     prefix = places.map(lambda some: tuple(order[place] for place in sorted(some)))
     of = data.draw(st.lists(prefix, min_size=1, max_size=6, unique=True))
-    agree(Prefix(tuple(order), tuple(of), length), rows)
+    agree(PrefixQuestion(tuple(order), tuple(of), length), rows)
 
 
 @given(st.permutations(range(12)), st.integers(1, 6), ROWS)
 def test_cells(order, many, rows):
-    agree(CellOfBlock(tuple(order[:many])), rows)
+    agree(CellQuestion(tuple(order[:many])), rows)
 
 
 def test_items_beyond_the_list_are_ignored():
@@ -114,19 +114,23 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
         (HowMany, {"of": CandidateList(items=3), "bins": (0,)}, BINS),
         (HowMany, {"of": CandidateList(items=3), "bins": (1, 2)}, BINS),
         (HowMany, {"of": CandidateList(items=3), "bins": (0, 2, 2)}, BINS),
-        (Prefix, {"order": (1, 1), "of": ((1,),)}, TWICE),
-        (Prefix, {"order": (1, 2), "of": ()}, TWICE),
-        (Prefix, {"order": (), "of": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
-        (Prefix, {"order": (1, 2), "of": ((1,), (1,))}, TWICE),
+        (PrefixQuestion, {"order": (1, 1), "of": ((1,),)}, TWICE),
+        (PrefixQuestion, {"order": (1, 2), "of": ()}, TWICE),
+        (PrefixQuestion, {"order": (), "of": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
+        (PrefixQuestion, {"order": (1, 2), "of": ((1,), (1,))}, TWICE),
         (
-            Prefix,
+            PrefixQuestion,
             {"order": (1, 2), "of": ((2, 1),), "length": 2},
             "A prefix is 2 items of the order, in its order; (2, 1) is not.",
         ),
-        (Prefix, {"order": (1, 2), "of": ((3,),)}, "A prefix is 1 items of the order, in its order; (3,) is not."),
-        (CellOfBlock, {"of": ()}, CELLS),
-        (CellOfBlock, {"of": (3, 3)}, CELLS),
-        (CellOfBlock, {"of": tuple(range(17))}, CELLS),
+        (
+            PrefixQuestion,
+            {"order": (1, 2), "of": ((3,),)},
+            "A prefix is 1 items of the order, in its order; (3,) is not.",
+        ),
+        (CellQuestion, {"of": ()}, CELLS),
+        (CellQuestion, {"of": (3, 3)}, CELLS),
+        (CellQuestion, {"of": tuple(range(17))}, CELLS),
     ],
     ids=str,
 )

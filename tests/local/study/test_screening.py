@@ -14,9 +14,9 @@ import pytest
 from discreet.local import Answered, Oracle, client
 from discreet.local.oracle_steps import _hashing as hashing, oracles
 from discreet.local.oracle_steps._hashing import windows_met
-from discreet.local.study import Ask, CandidateList, Which, Who, counted, far, paired, screened
+from discreet.local.study import Ask, CandidateList, Which, Who, count_pairs, screen_reports, sum_reports, tail_margin
 from discreet.local.study._collect import collect
-from discreet.local.study._screening import FALSE_ALARM, WATCHED, Alarm, Screen, together
+from discreet.local.study._screening import FALSE_ALARM, WATCHED, Alarm, Screen, count_named_pairs
 from discreet_lab.measure.liars import crafted
 from naive.enumerating import law
 
@@ -93,7 +93,7 @@ def test_hashed_values_come_together_as_if_hashes_were_random(name, held):
     oracle = oracles()[name].make(Fraction(1), 10, pad=2)
     many = 60_000
     named = oracle.named(oracle.reports(people([held], many), 3), np.arange(10))
-    counts = together(named)
+    counts = count_named_pairs(named)
     for one, other in combinations(range(10), 2):
         # One value of two that are held is sampled half of the time: then it is between two of the ways.
         ways = [many * float(way.both) for way in oracle.honest.pair_laws]
@@ -148,7 +148,7 @@ def test_honest_rounds_are_accused_as_seldom_as_is_said(name):
     """At most as many of all rounds as would be by chance once in 1,000 times, if one in 2,000 were: an exact bound."""
     accused, rounds = [], 0
     for oracle, columns in honest_rounds(name):
-        seen = screened(oracle, lambda columns=columns: [columns])
+        seen = screen_reports(oracle, lambda columns=columns: [columns])
         rounds += 1
         if seen.alarms:
             accused.append((oracle.form, [str(alarm) for alarm in seen.alarms]))
@@ -168,7 +168,7 @@ def test_bounds_of_all_signs_add_up_to_what_is_said():
     """By Bernstein's inequality, for as many sums as are compared; no sign's share is more than a fifth."""
     for comparisons in (1, 60, comb(WATCHED, 2), 1 << 20):
         for variance in (0.0, 1.0, 400.0, 1e6):
-            distance = far(variance, comparisons)
+            distance = tail_margin(variance, comparisons)
             chance = np.exp(-(distance**2) / (2 * (variance + distance / 3)))
             assert comparisons * chance <= 1.0001 * FALSE_ALARM / 5
 
@@ -178,8 +178,8 @@ def test_bounds_of_all_signs_add_up_to_what_is_said():
 def test_honest_reports_name_too_many_or_too_few_as_seldom_as_is_said(name, epsilon):
     """Over all of a round's reports, counted exactly: each bit by itself, the own one with another chance."""
     oracle, many = oracles()[name].make(Fraction(epsilon), 60, pad=1), 4000
-    screen = Screen(oracle, counted([oracle.reports(people([[1]], many), 1)], oracle))
-    least, most = screen.ones
+    screen = Screen(oracle, sum_reports([oracle.reports(people([[1]], many), 1)], oracle))
+    least, most = screen.named_range
     own, other = float(oracle.p_held), float(oracle.p_other)
     others = [binomial(59, named, other) for named in range(60)] + [0.0]
     chances = [own * (others[named - 1] if named else 0.0) + (1 - own) * others[named] for named in range(61)]
@@ -201,7 +201,7 @@ def test_values_are_looked_at_as_far_as_a_table_has_room():
     assert 64 < len(looked_at) <= 96
     assert set(targets) <= set(looked_at.tolist())
     assert not more[np.ix_(np.setdiff1d(watched, looked_at), watched)].any()
-    alarm = screened(oracle, lambda: [honest, lies]).alarms[0]
+    alarm = screen_reports(oracle, lambda: [honest, lies]).alarms[0]
     assert (alarm.sign, len(set(alarm.values) & set(targets)) > 2) == ("together", True)
 
 
@@ -215,7 +215,7 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
     rows = [[value for value in row if value < 60] for row in HONEST[kind]]
     honest = oracle.reports(people(rows, 28_800), 7)
     lies = crafted(oracle, targets, 1200, np.random.default_rng(3))
-    seen = screened(oracle, lambda: [honest, lies])
+    seen = screen_reports(oracle, lambda: [honest, lies])
     alarm = seen.alarms[0]
     assert (alarm.sign, set(alarm.values) <= set(targets), len(alarm.values) > 2) == ("together", True, True)
     places = seen.places([honest, lies])
@@ -244,7 +244,7 @@ def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports(name, p
     honest = oracle.reports(people([[3], [4], []], 60_000), 7)
     best = crafted(oracle, targets, 1, np.random.default_rng(3))
     lies = {name: np.repeat(column, 600) for name, column in best.items()}
-    seen = screened(oracle, lambda: [honest, lies])
+    seen = screen_reports(oracle, lambda: [honest, lies])
     assert [(one.sign, one.values, one.reports) for one in seen.alarms] == [
         ("lots", (int(best["seed"][0]),), seen.left_out)
     ]
@@ -279,7 +279,7 @@ def test_bits_that_are_too_many_are_left_out():
     honest = oracle.reports(people([[1], [2]], 5000), 2)
     all_ones = {"bits": np.full((40, 2), 0xFFFFFFFF, np.uint32)}
     no_ones = {"bits": np.zeros((40, 2), np.uint32)}
-    seen = screened(oracle, lambda: [honest, all_ones, no_ones])
+    seen = screen_reports(oracle, lambda: [honest, all_ones, no_ones])
     assert seen.places([honest, all_ones, no_ones]).tolist() == list(range(5000, 5080))
     assert seen.alarms[0] == Alarm(sign="ones", values=(), reports=80) or seen.alarms[1].reports == 80
     assert sum(alarm.reports for alarm in seen.alarms) == 80
@@ -289,9 +289,9 @@ def test_a_bucket_that_everybody_names_and_a_value_that_more_than_all_hold_are_s
     oracle = oracles()["olh"].make(Fraction(1), 20, pad=1)
     columns = oracle.reports(people([[1]], 4000), 2)
     columns["value"][:] = 0
-    assert [alarm.sign for alarm in screened(oracle, lambda: [columns]).alarms] == ["cells"]
+    assert [alarm.sign for alarm in screen_reports(oracle, lambda: [columns]).alarms] == ["cells"]
     grr = oracles()["grr"].make(Fraction(1), 20, pad=1)
-    seen = screened(grr, lambda: [{"value": np.full(4000, 3)}])
+    seen = screen_reports(grr, lambda: [{"value": np.full(4000, 3)}])
     (alarm,) = seen.alarms
     assert (alarm.sign, seen.left_out, alarm.values) == ("supports", 0, tuple(range(20)))
     assert str(alarm) == "20 values are named more often than if everybody held them, or less than if nobody did."
@@ -311,8 +311,8 @@ def test_memory_does_not_grow_with_the_reports():
     columns = oracle.reports(people([[1, 2]], 500), 2)
     sizes = []
     for many in (1, 2, 3):
-        screen = Screen(oracle, counted([columns] * many, oracle))
-        screen.pair(paired([columns] * many, oracle, screen.watched))
+        screen = Screen(oracle, sum_reports([columns] * many, oracle))
+        screen.set_pair_counts(count_pairs([columns] * many, oracle, screen.watched))
         sizes.append(sum(one.nbytes for one in vars(screen).values() if isinstance(one, np.ndarray)))
     assert len(set(sizes)) == 1
     assert len(screen.watched) == WATCHED
@@ -321,7 +321,7 @@ def test_memory_does_not_grow_with_the_reports():
 def test_a_round_without_reports_and_a_round_of_one_value():
     for name in LIVE:
         oracle = oracles()[name].make(Fraction(1), 1, pad=1)
-        seen = screened(oracle, lambda oracle=oracle: [oracle.codec.read([]).columns])
+        seen = screen_reports(oracle, lambda oracle=oracle: [oracle.codec.read([]).columns])
         assert (seen.people, seen.supports.tolist(), seen.alarms) == (0, [0], ())
 
 
@@ -361,4 +361,4 @@ def test_any_number_of_threads_counts_the_same(name, many, monkeypatch):
     named = oracle.named(columns, np.arange(100))
     assert oracle.supports(columns).tolist() == ones.sum((0, 1)).tolist()
     assert (named == (ones[:, 0] > 0)).all()
-    assert together(named).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()
+    assert count_named_pairs(named).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()

@@ -26,7 +26,7 @@ from discreet.local.study import (
     SimulatedPeople,
     Which,
     Who,
-    as_patterns,
+    build_patterns,
     simulate,
 )
 from discreet.registry import protocols
@@ -112,8 +112,8 @@ def test_sums_over_very_many_items_are_drawn_once_for_as_many_people(baskets):
     published = replace(ask, oracle=replace(ask.frequencies, seeds=1024))
     for speed, many in (("person", 1 << 15), ("aggregated", 100_000)):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
-        assert crowd._at_once(ask) == many
-        assert crowd._at_once(published) == 1 << 15
+        assert crowd._block_size(ask.oracle) == many
+        assert crowd._block_size(published.oracle) == 1 << 15
 
 
 def test_marginal_where_counts_were_drawn_one_by_one(baskets):
@@ -201,7 +201,7 @@ class TestOddData:
         ask = Ask.of("any", Who(0, WORD), Which(CandidateList(items=3)), "grr", Fraction(20))
         nobody = Estimate(ask, 0, np.zeros(3, np.int64))
         learnt = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
-        patterns = as_patterns(learnt, Vocabulary(list("abc")), 9)
+        patterns = build_patterns(learnt, Vocabulary(list("abc")), 9)
         assert (patterns.low.tolist(), patterns.high.tolist()) == ([0] * 3, [9] * 3)
 
     @pytest.mark.parametrize("speed", ["person", "aggregated"])

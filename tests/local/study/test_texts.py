@@ -94,7 +94,7 @@ def test_symbols_are_kept_while_their_vocabulary_is():
     assert symbols_of(vocabulary, "ba", 3).tolist()[1] == [2, 1, 0, 0]
     del vocabulary
     gc.collect()
-    assert not texts._LAST
+    assert not texts._SYMBOLS_CACHE
 
 
 def test_many_texts_in_blocks(monkeypatch):

@@ -13,7 +13,7 @@ from discreet.errors import MisuseError
 from discreet.local import Protocol
 from discreet.local.device import WORD
 from discreet.local.oracle_steps import make
-from discreet.local.study import Ask, CandidateList, Estimate, Estimated, Learnt, Talk, Wanted, Which, Who
+from discreet.local.study import Ask, CandidateEstimates, CandidateList, Estimate, Learnt, Talk, Wanted, Which, Who
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +56,17 @@ class PublishedLDPMiner(Protocol):
         everyone, half = Who(0, WORD), wanted.epsilon / 2
         question = Which(CandidateList(items=wanted.items))
         first: Estimate = yield Ask.of("which items", everyone, question, self.first_oracle, half, pad=self.padding)
-        seen = Estimated(of=question.of, values=first.values, variance=first.variance, pad=self.padding, correction=1.0)
-        kept = CandidateList(itemsets=tuple((place,) for place in sorted(seen.best(self.candidates * wanted.top))))
+        seen = CandidateEstimates(
+            candidates=question.of, values=first.values, variance=first.variance, pad=self.padding, correction=1.0
+        )
+        kept = CandidateList(
+            itemsets=tuple((place,) for place in sorted(seen.select_best(self.candidates * wanted.top)))
+        )
         answer: Estimate = yield Ask.of("which candidates", everyone, Which(kept), self.oracle, half, pad=len(kept))
-        found = Estimated(of=kept, values=answer.values, variance=answer.variance, pad=len(kept), correction=1.0)
-        places = found.best(len(kept))
+        found = CandidateEstimates(
+            candidates=kept, values=answer.values, variance=answer.variance, pad=len(kept), correction=1.0
+        )
+        places = found.select_best(len(kept))
         return Learnt(
             itemsets=tuple(kept[place] for place in places),
             values=found.values[places],

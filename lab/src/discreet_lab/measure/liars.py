@@ -21,18 +21,19 @@ from discreet.local import Answered, Oracle, Protocol, ReportColumns
 from discreet.local.oracle_steps import hashes, published_pairs
 from discreet.local.study import (
     Ask,
-    BinnedCount,
+    CandidateList,
     Estimate,
+    HowMany,
     LiarBounds,
-    Prefix,
+    PrefixQuestion,
     SimulatedPeople,
     Wanted,
     Which,
-    as_patterns,
+    build_patterns,
     converse,
-    far,
-    screened,
+    screen_reports,
     seed_of,
+    tail_margin,
 )
 from discreet.results import Patterns
 
@@ -95,13 +96,13 @@ class Liars:
     def wanted(self, ask: Ask) -> list[int]:
         """Return the values of a round that a lie is about, those that help the most first; none where it is honest."""
         question = ask.question
-        if isinstance(question, BinnedCount):
+        if isinstance(question, HowMany):
             return list(range(question.values))[::-1] if self.attack == "sizes" else []
         if self.attack != "crafted":
             return []
-        if isinstance(question, Which):
+        if isinstance(question, Which) and isinstance(question.of, CandidateList):
             of = [set(question.of[place]) for place in range(len(question.of))]
-        elif isinstance(question, Prefix):
+        elif isinstance(question, PrefixQuestion):
             of = [set(path) for path in question.of]
         else:
             return []
@@ -191,7 +192,8 @@ def _numbered(oracle: Any, wanted: list[int], many: int, people: int) -> ReportC
     numbers = np.arange(oracle.seeds, dtype=np.uint32)
     best, order = _best_buckets(oracle, hashes(*published_pairs(numbers), np.array(wanted[:_AFTER])))
     usual = people / oracle.seeds
-    each = max(1, int(far(usual, oracle.seeds) - 2 * sqrt(usual)))  # what honest reports add to that stays below too
+    # What honest reports add to that stays below too.
+    each = max(1, int(tail_margin(usual, oracle.seeds) - 2 * sqrt(usual)))
     chosen = np.resize(np.repeat(order, each), many)
     return {"seed": numbers[chosen], oracle.place: best[chosen]}
 
@@ -272,14 +274,14 @@ def attacked(
             for columns in blocks:
                 oracle.adder.add(aggregate, columns)
             return Estimate(ask, len(asked), oracle.adder.decode(aggregate))
-        seen = screened(oracle, lambda: blocks)
+        seen = screen_reports(oracle, lambda: blocks)
         out, alarms = out + seen.left_out, alarms + bool(seen.alarms)
         lost = max(lost, int((seen.places(blocks) < len(honest)).sum()))
         return Estimate(ask, seen.people, seen.supports)
 
     learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
     bounds = LiarBounds(heard, malicious) if malicious else None
-    found = as_patterns(learnt, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
+    found = build_patterns(learnt, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
         : wanted.top
     ]
     sets = {tuple(sorted(found.codes[a:b].tolist())) for a, b in zip(found.offsets, found.offsets[1:], strict=False)}

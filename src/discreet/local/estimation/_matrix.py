@@ -18,29 +18,29 @@ from ...exact import How
 from ...privacy import exact
 from .. import Protocol
 from ..oracle_steps import means
-from ..protocols import SVIM, Singles, check_relations, found_by, relied_on
+from ..protocols import SVIM, Singles, check_relations, confidence_base, item_finder
 from ..study import (
     Ask,
-    AskedValues,
+    CandidateEstimates,
+    Candidates,
     Estimate,
-    Estimated,
-    Folded,
+    FoldedProjection,
     Items,
     Learnt,
     NumberQuestion,
     Partition,
     Projection,
-    Related,
+    RelationEstimates,
     Relations,
     Talk,
     Values,
     Wanted,
+    check_candidates,
     check_parts,
-    checked,
-    cut_off,
-    estimating,
-    last_of,
+    estimate_candidates,
+    frequency_at,
     sides,
+    truncation_error,
 )
 from ._beliefs import Evidence
 from ._priors import ItemsetGuess, shrink_estimates
@@ -156,7 +156,7 @@ class MatrixProtocol(Protocol):
         check_relations(self, wanted)
         check_means(self.means)
         self._finder.check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
-        checked(1, "0.9", wanted.epsilon, size_oracle=self._oracles[0], oracles=self._oracles[1:])
+        check_candidates(1, "0.9", wanted.epsilon, size_oracle=self._oracles[0], oracles=self._oracles[1:])
 
     @property
     def bias(self) -> str:
@@ -166,7 +166,7 @@ class MatrixProtocol(Protocol):
     @property
     def _finder(self) -> SVIM:
         usual_finder = "svim" if self.printed else "svim-better"
-        return found_by(usual_finder if self.finder == "usual" else self.finder)
+        return item_finder(usual_finder if self.finder == "usual" else self.finder)
 
     @property
     def _oracles(self) -> tuple[str, str]:
@@ -174,17 +174,17 @@ class MatrixProtocol(Protocol):
 
     @abstractmethod
     def matrix(
-        self, singles: Singles, item_estimates: Estimated, line: Partition, share: Fraction, epsilon: Fraction
+        self, singles: Singles, item_estimates: CandidateEstimates, line: Partition, share: Fraction, epsilon: Fraction
     ) -> Step:
         """Ask a share of the people about the matrix."""
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         line, (items_share, matrix_share, relations_share) = Partition(), self.parts
-        item_estimates = yield from self._finder.items(wanted.items, self.items, wanted.epsilon, line, items_share)
+        item_estimates = yield from self._finder.find_items(wanted.items, self.items, wanted.epsilon, line, items_share)
         singles = Singles.of(item_estimates, self.items)
         if len(singles.order) < 2:
-            return singles.alone()
+            return singles.result_without_relations()
         matrix = yield from self.matrix(singles, item_estimates, line, matrix_share, wanted.epsilon)
         if line.taken < items_share + matrix_share:
             relations_share += items_share + matrix_share - line.taken  # no person was asked about the matrix
@@ -192,25 +192,25 @@ class MatrixProtocol(Protocol):
         for bond in matrix.items.bonds:  # the confidence of a relation with a bond needs the support of the bond
             relations += [bond] if bond not in relations else []
         questions = self._questions(relations)
-        estimated = yield from estimating(
+        estimated = yield from estimate_candidates(
             Relations(matrix.items, tuple(questions)),
             line,
             (relations_share * _SIZES_SHARE, relations_share * (1 - _SIZES_SHARE)),
             wanted.epsilon,
             oracles=self._oracles,
             padding="percentile" if self.printed else "predicted",
-            told="each" if self.printed else "bins",
-            near=last_of(matrix.entries_of(matrix.values, relations), wanted.top),
-            longest=min(len(questions), _MAX_RELATIONS_PER_PERSON),
+            binning="each" if self.printed else "bins",
+            frequency=frequency_at(matrix.entries_of(matrix.values, relations), wanted.top),
+            largest_size=min(len(questions), _MAX_RELATIONS_PER_PERSON),
             about="relations",
         )
-        relations, positions = self._answered(relations, estimated.of)
+        relations, positions = self._answered(relations, estimated.candidates)
         values, variance = estimated.values[positions], estimated.variance[positions]
         if not self.printed:
             # Other people measured the matrix: an estimate that is mostly noise is shrunk to their answer.
             values, variance = shrink_estimates(Evidence.noisy(values, variance), matrix.guess_of(relations))
             variance = (
-                variance + cut_off(values, estimated.correction) ** 2
+                variance + truncation_error(values, estimated.correction) ** 2
             )  # not shrunk: one error for all, see `pairs`
         facts = {
             "item padding": item_estimates.pad,
@@ -240,7 +240,7 @@ class MatrixProtocol(Protocol):
         """Return the key of a relation's answer: relations with equal keys have one answer."""
         return chain if self.printed or self.how != "together" else frozenset(chain)
 
-    def _answered(self, relations: list[tuple[int, ...]], of: AskedValues) -> tuple[list[tuple[int, ...]], list[int]]:
+    def _answered(self, relations: list[tuple[int, ...]], of: Candidates) -> tuple[list[tuple[int, ...]], list[int]]:
         """Return the chosen relations with an answer, and the position of each answer."""
         positions = {self._answer_key(of[position]): position for position in range(len(of))}
         answered = [chain for chain in relations if self._answer_key(chain) in positions]
@@ -295,7 +295,7 @@ def ask_directions(
         left, right = tuple(left_weights.tolist()), tuple(right_weights.tolist())
         question: NumberQuestion
         if isinstance(of, int):
-            question = Folded(items=of, left=left, right=right, low=low, high=high)
+            question = FoldedProjection(items=of, left=left, right=right, low=low, high=high)
         else:
             question = Projection(items=of, left=left, right=right, low=low, high=high)
         people = line.next(share / len(directions))
@@ -328,7 +328,7 @@ def estimate_mean(answer: Estimate) -> tuple[float, float]:
 
 def _most_reliable(
     relations: list[tuple[int, ...]], values: Values, variance: Values, singles: Singles, top: int
-) -> Related:
+) -> RelationEstimates:
     """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent.
 
     A confidence is a ratio of two noisy numbers. A relation has no more people than its first side: `relied_on` bounds
@@ -343,10 +343,10 @@ def _most_reliable(
     }
     antecedents = np.array([sides_alone[chain[:-1]] for chain in relations]).reshape(-1, 2)
     consequents = np.array([sides_alone[chain[-1:]] for chain in relations]).reshape(-1, 2)
-    antecedent_values = relied_on(antecedents[:, 0], antecedents[:, 1])
+    antecedent_values = confidence_base(antecedents[:, 0], antecedents[:, 1])
     confidence = np.clip(values, 0.0, antecedent_values) / antecedent_values
     order = np.lexsort((-values, -confidence))[:top]
-    return Related(
+    return RelationEstimates(
         first=tuple(relations[row][:-1] for row in order),
         second=tuple(relations[row][-1:] for row in order),
         values=values[order],

@@ -6,8 +6,8 @@ from .pairs import (
     PairsProtocol as PairsProtocol,
     Singles as Singles,
     check_relations as check_relations,
-    found_by as found_by,
-    relied_on as relied_on,
+    confidence_base as confidence_base,
+    item_finder as item_finder,
 )
 from .pckv import PCKV as PCKV
 from .relations import RelationMiner as RelationMiner

@@ -1,4 +1,9 @@
-"""Adept: the most frequent itemsets, by asking again only where it is uncertain what is among the top."""
+"""Adept: the most frequent itemsets, by repeated questions about patterns that are uncertain to be in the top.
+
+1. Ask for all items.
+2. Learn a prior from the answers, and compute the probability of each pattern to be in the top.
+3. Ask for the uncertain patterns; repeat step 2 and 3 with the next shares of the people.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import hypot, sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy import exact
 from .. import Oracle, Protocol
-from ..estimation import BINS, TYPICAL_SIZE, ErrorShare, Evidence, HeldSizes, Itemset, PatternBeliefs
+from ..estimation import BINS, TYPICAL_SIZE, ErrorShare, Evidence, HeldSizes, Itemset, PatternBeliefs, Values
 from ..oracle_steps import LIARS, adaptive, error, grr_or_olh, honest_share
 from ..study import (
+    PADDINGS,
+    TYPICAL_FREQUENCY,
     Ask,
     CandidateList,
     Estimate,
@@ -27,50 +33,42 @@ from ..study import (
     Talk,
     Wanted,
     Which,
+    asked_candidates,
     check_padding,
     check_parts,
     size_bins,
 )
-from .svsm import longest
+from .svsm import longest_pattern
 
-LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
-"""Paddings that are compared."""
-FIRST_NEAR, FIRST_FREQUENCY = 0.03, 0.02
-"""How frequent the last of the top is taken to be before anything is known, and an item that is to be told from it."""
-FIRST_HELD = (8.0, 1.5)
-"""How many items people hold before anything is known, and how far that may be off: one deviation of its logarithm."""
-HELD_OFF = 0.7
-"""By how much the number of patterns that people are expected to hold may be off: one deviation of its logarithm."""
-LEAST_HELD = 0.2
-"""How many they are expected to hold at least."""
-LEAST_LENGTH = 5
-"""Up to which paddings are compared, however little people seem to hold who cannot be lying: noise bears so much."""
-CUT_OFF = 0.5
-"""Which part of what a padding cuts off counts as an error when paddings are compared."""
-UNCORRECTED = 0.15
-"""By which part of itself, times the root of the share that a padding cut off, an estimate may be off after that was
-given back: candidates differ in whether large baskets hold them. This is each pattern's own."""
-SHARED = 0.5
-"""How large, as a part of that, the error is that all patterns of a round have in common. It comes on top."""
-DENSE = 0.15
-"""By which part of itself a pattern that all hold may be off, and by the root of its frequency of that any other: where
-nearly everyone holds one, everyone holds many, and bins hardly say how many."""
-MOST_ASKED = 20_000
-"""How many patterns a round asks about at most, the most uncertain of them."""
-MOST_HELD = 20
-"""How many of what a later round asks about a person is expected to hold at most: half of the longest padding, so that
-who holds twice as many still has a place for each."""
-CHANCES = (0.001, 0.01, 0.03)
-"""From which chance on to be among the top, and up to one minus which, a pattern is asked about in later rounds."""
-LIKELIEST = 4
-"""How many patterns are asked about for every one wanted where later rounds do not look at what is uncertain."""
-VAGUE = 0.261
-"""The variance of a frequency of which nothing is known: an interval of 1.96 deviations is as wide as all there is."""
-MOSTLY_TRUE = 2.0
-"""From where on the noise of an estimate goes by what is true: by how many times it may be over that of what nobody
-holds. Reports are few there, and most of them true."""
-LEARNT = 2
-"""How many numbers of a prior are learnt from what was heard of its level: where it lies, and how wide it is."""
+# Each constant stands in the table of `adept.md`, with the line of the pseudocode that it belongs to.
+# Guesses for the first round, before any answer; they only steer its oracle and padding.
+FIRST_FREQUENCY = 0.02  # of an item that has to be ranked against the last item of the top
+FIRST_SIZE = (8.0, 1.5)  # items per person: the mean, and the standard deviation of its logarithm
+# Guesses for later rounds: patterns per person follow from the estimates of the patterns.
+LOG_SIZE_STD = 0.7  # prior standard deviation of log(patterns per person); larger trusts the round about sizes more
+MIN_EXPECTED_SIZE = 0.2  # patterns per person; keeps the logarithm finite where nearly no person holds a pattern
+MIN_LONGEST_PADDING = 5  # paddings up to this are always compared: their noise is small whatever liars do
+# Errors that remain after a correction. Larger values make intervals wider; smaller ones let them miss the truth.
+# The part of a truncated frequency that counts as an error when paddings are compared; 1 and 0.25 measured no better
+# (`adept.md`: rank .612 against .614 on all data, .679 against .688 on four data sets).
+TRUNCATION_ERROR = 0.5
+PATTERN_ERROR = 0.15  # relative error of a corrected estimate, per root of the truncated share; independent per pattern
+COMMON_ERROR_PART = 0.5  # the common error of a round's patterns, as a part of the independent error
+DENSE_ERROR = 0.15  # relative error at frequency f, per root of f: in dense data, bins hardly tell sizes
+# The limits of a later round.
+MAX_CANDIDATES = 20_000  # patterns; larger questions cost devices time, and the noise of each pattern grows
+MAX_EXPECTED_SIZE = 20  # patterns per person: half of the longest padding, so that twice as many still fit
+UNCERTAIN_TOP_PROBABILITY = (0.001, 0.01, 0.03)
+"""For each later round p: it asks for patterns with a probability of p to 1 - p to be in the top. Later rounds have
+fewer people, who should not spread over nearly certain patterns."""
+LIKELIEST_PER_PATTERN = 4  # candidates per pattern of the top, for later rounds that ask for the likeliest patterns
+UNKNOWN_VARIANCE = 0.261  # of an unknown frequency: 1.96 standard deviations are 1, so that the interval is [0, 1]
+TRUE_NOISE_FACTOR = 2.0
+"""The ratio of the noise of an estimate to that of a value without holders, from which on noise depends on the true
+frequency: reports are few there, and nearly all of them true."""
+PRIOR_PARAMETERS = 2  # numbers of a prior that are learnt from a level: its centre and its width
+
+OracleChoice: TypeAlias = Literal["adaptive", "grr-or-olh"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,31 +78,30 @@ class Adept(Protocol):
     Parameters
     ----------
     shares
-        Of the people, for the four rounds: all items, then three times what is uncertain.
+        The shares of the people for the four rounds: all items, then three times the uncertain patterns.
     sizes
-        Of the people of a round, the share that tells how many candidates it holds.
+        The share of the people of a round who answer for the number of candidates that they hold.
     oracle
-        How candidates are asked for: by the best oracle, or by one item of the basket each, as for `svim`.
+        The oracle of candidates: the best oracle for sets, or one item of the basket per person, as for `svim`.
     first_padding
-        That of the first round: the one of the least predicted error, near the typical basket, or a number.
+        The padding of the first round: that of the least predicted error, near the typical basket, or a number.
     prior
-        Whether an estimate is pulled to what all of them suggest. If not, it is believed as it is, and a pattern nobody
-        was asked about as its parts suggest.
+        Whether estimates are shrunk to a prior that is learnt from all of them. If not, they are used unchanged, and
+        the frequency of a pattern that was not asked for is guessed from its parts.
     later
-        What later rounds ask about: the patterns of which it is uncertain whether they are among the top, or
-        the likeliest, four for every pattern wanted.
+        The patterns of later rounds: those that are uncertain to be in the top, or four times `top` likeliest ones.
     merged
-        Whether all rounds count that asked about a pattern, by their precision, or only the newest.
+        Whether all rounds that asked for a pattern count, by their precision, or only the latest.
     robust
-        Whether what liars can do is weighed: oracles and paddings by what one report can add, sizes asked for in few
-        bins, and no padding longer than what they can drive it to.
+        Whether liars are considered: oracles and paddings count what one report can add as an error, sizes have few
+        bins, and no padding is longer than liars about sizes can make it.
 
-    The defaults are what is best; the others show what each part is for.
+    The defaults are the best settings; others measure the effect of each part.
     """
 
     shares: tuple[str, str, str, str] = ("0.5", "0.25", "0.15", "0.1")
     sizes: str = "0.08"
-    oracle: Literal["adaptive", "grr-or-olh"] = "adaptive"
+    oracle: OracleChoice = "adaptive"
     first_padding: int | Literal["predicted"] = "predicted"
     prior: bool = True
     later: Literal["uncertain", "likeliest"] = "uncertain"
@@ -116,100 +113,134 @@ class Adept(Protocol):
     summary: ClassVar[str] = "the most frequent itemsets: asks again where it is uncertain what is among the top"
     citation: ClassVar[str] = "ours; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel), Ye, Barg 2018"
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
-        shares, size = self.parts, exact(self.sizes, "sizes")
-        check_parts(self.name, shares)
-        if not Fraction(1, 1000) <= size <= Fraction(1, 2):
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
+        size_share = exact(self.sizes, "sizes")
+        check_parts(self.name, self.parts)
+        if not Fraction(1, 1000) <= size_share <= Fraction(1, 2):
             raise MisuseError(f"sizes is from 0.001 to 0.5 of each round; {self.sizes} was given.")
-        check_padding(self.first_padding, size, "first_padding")
-        # What people answer must not decide who is refused.
-        for many, pad in ((wanted.items, self.first_lengths(wanted.items)[0]), (MOST_ASKED, 1)):
-            made(self.oracle, wanted.epsilon, many, pad, 0.0)
+        check_padding(self.first_padding, size_share, "first_padding")
+        # Oracles are made here once, so that no answer leads to an oracle that is refused.
+        for candidate_count, pad in ((goal.items, self.first_paddings(goal.items)[0]), (MAX_CANDIDATES, 1)):
+            make_oracle(self.oracle, goal.epsilon, candidate_count, pad, 0.0)
 
-    def first_lengths(self, items: int) -> tuple[int, ...]:
-        """Return the paddings that are compared for the first round; nobody holds more than there is."""
-        return (min(self.first_padding, items),) if isinstance(self.first_padding, int) else LENGTHS
+    def first_paddings(self, item_count: int) -> tuple[int, ...]:
+        """Return the paddings to compare for the first round; no person holds more than all items."""
+        return (min(self.first_padding, item_count),) if isinstance(self.first_padding, int) else PADDINGS
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        return (yield from self.patterns(CandidateList(items=wanted.items), wanted, Partition(), Fraction(1)))
+        return (yield from self.find_patterns(CandidateList(items=goal.items), goal, Partition(), Fraction(1)))
 
-    def patterns(self, of: CandidateList, wanted: Wanted, line: Partition, scale: Fraction) -> Talk:
-        """Ask a part of the people, `scale`, for the most frequent itemsets of all items below a number."""
-        texts, (share, *later) = of.texts, [part * scale for part in self.parts]
-        near = (FIRST_NEAR, FIRST_FREQUENCY)
-        told = yield from self.ask_round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
-        largest = longest(wanted.top, wanted.least)
-        picture = PatternBeliefs(
-            told.evidence,
-            told.doubt,
-            told.error_share,
-            top=wanted.top,
-            least=wanted.least,
-            largest=largest,
+    def find_patterns(self, candidates: CandidateList, goal: Wanted, line: Partition, scale: Fraction) -> Talk:
+        """Ask a share of the people, `scale`, for the most frequent itemsets of all items below a number."""
+        texts, (share, *later_shares) = candidates.texts, [part * scale for part in self.parts]
+        near, paddings = (TYPICAL_FREQUENCY, FIRST_FREQUENCY), self.first_paddings(goal.items)
+        result = yield from self.ask_round(candidates, line, share, goal, near, "items", paddings)
+        beliefs = PatternBeliefs(
+            result.evidence,
+            result.doubt,
+            result.error_share,
+            top=goal.top,
+            least=goal.least,
+            largest=longest_pattern(goal.top, goal.least),
             prior=self.prior,
             merged=self.merged,
-            lineage=wanted.lineage,
+            lineage=goal.lineage,
         )
-        facts = told.facts("items")
-        for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
-            asked = self._asked(picture, chance)
-            near, about = (picture.target_frequency, picture.target_frequency), f"patterns {number}"
-            of, expected = CandidateList(itemsets=tuple(asked), texts=texts), picture.expected_held(asked)
-            told = yield from self.ask_round(of, line, share, wanted, near, about, expected=expected)
-            picture.add(asked, told.evidence, told.doubt, told.error_share)
-            facts |= told.facts(about)
-        return learnt(picture, facts)
+        facts = result.facts("items")
+        for number, (share, probability) in enumerate(zip(later_shares, UNCERTAIN_TOP_PROBABILITY, strict=True), 2):
+            patterns = self._select_patterns(beliefs, probability)
+            near, about = (beliefs.target_frequency, beliefs.target_frequency), f"patterns {number}"
+            candidates, sizes = CandidateList(itemsets=tuple(patterns), texts=texts), beliefs.expected_held(patterns)
+            result = yield from self.ask_round(candidates, line, share, goal, near, about, expected_sizes=sizes)
+            beliefs.add(patterns, result.evidence, result.doubt, result.error_share)
+            facts |= result.facts(about)
+        return build_result(beliefs, facts)
 
-    def _asked(self, picture: PatternBeliefs, chance: float) -> list[Itemset]:
-        """Return what a later round asks about."""
+    def _select_patterns(self, beliefs: PatternBeliefs, probability: float) -> list[Itemset]:
+        """Return the patterns that a later round asks for."""
         if self.later == "likeliest":
-            return picture.most_frequent(min(LIKELIEST * picture.top, MOST_ASKED))
-        # Where nothing is uncertain any more, the top itself is asked about, for its counts.
-        return picture.uncertain_patterns(chance, MOST_ASKED, MOST_HELD) or picture.most_frequent(
-            min(picture.top, MOST_ASKED), MOST_HELD
+            return beliefs.most_frequent(min(LIKELIEST_PER_PATTERN * beliefs.top, MAX_CANDIDATES))
+        # If no pattern is uncertain, the round asks for the top itself, for better counts.
+        return beliefs.uncertain_patterns(probability, MAX_CANDIDATES, MAX_EXPECTED_SIZE) or beliefs.most_frequent(
+            min(beliefs.top, MAX_CANDIDATES), MAX_EXPECTED_SIZE
         )
 
     def ask_round(
         self,
-        of: CandidateList,
+        candidates: CandidateList,
         line: Partition,
         share: Fraction,
-        wanted: Wanted,
+        goal: Wanted,
         near: tuple[float, float],
         about: str,
-        lengths: tuple[int, ...] = LENGTHS,
-        expected: Mapping[int, float] | None = None,
+        paddings: tuple[int, ...] = PADDINGS,
+        expected_sizes: Mapping[int, float] | None = None,
     ) -> Generator[Ask, Any, RoundEstimate]:
-        """Ask how many of the candidates people hold, and then which; `expected` is what is known of it by length."""
-        size = exact(self.sizes, "sizes")
-        bins = tuple(first for first in BINS if first <= len(of))
-        bins = size_bins(len(of), wanted.epsilon) if self.robust else bins
-        question = HowMany(of, bins)
-        sized = "grr" if self.robust else "adaptive"
-        numbers: Estimate = yield Ask.of(f"how many {about}", line.next(share * size), question, sized, wanted.epsilon)
-        typical = FIRST_HELD if of.items else TYPICAL_SIZE
-        if expected:
-            typical = max(sum(expected.values()), LEAST_HELD), HELD_OFF
-        held = HeldSizes.fit(numbers, bins, len(of), typical)
-        people = max(1, round(numbers.people * float((1 - size) / size)))
+        """Ask for the number of candidates per person, and then for the candidates.
+
+        Parameters
+        ----------
+        candidates
+            The candidates.
+        line
+            The people who were not asked yet.
+        share
+            The share of the people for both questions.
+        goal
+            The goal of the study.
+        near
+            The frequency of the last pattern of the top, and of a candidate that has to be ranked against it.
+        about
+            The name of the candidates, for the names of the rounds.
+        paddings
+            The paddings to compare.
+        expected_sizes
+            The expected number of candidates per person, by their length, if earlier rounds tell it.
+        """
+        size_share = exact(self.sizes, "sizes")
+        bins = tuple(low for low in BINS if low <= len(candidates))
+        bins = size_bins(len(candidates), goal.epsilon) if self.robust else bins
+        sizes_answer: Estimate = yield Ask.of(
+            f"how many {about}",
+            line.next(share * size_share),
+            HowMany(candidates, bins),
+            "grr" if self.robust else "adaptive",
+            goal.epsilon,
+        )
+        typical_size = FIRST_SIZE if candidates.items else TYPICAL_SIZE
+        if expected_sizes:
+            typical_size = max(sum(expected_sizes.values()), MIN_EXPECTED_SIZE), LOG_SIZE_STD
+        sizes = HeldSizes.fit(sizes_answer, bins, len(candidates), typical_size)
+        people = max(1, round(sizes_answer.people * float((1 - size_share) / size_share)))
         liars = 0.0
         if self.robust:
-            liars, most = LIARS, max(LEAST_LENGTH, held.size_quantile(honest_share(numbers.ask.frequencies)))
-            lengths = tuple(length for length in lengths if length <= most) or lengths[:1]
+            trusted_size = sizes.size_quantile(honest_share(sizes_answer.ask.frequencies))
+            liars, longest = LIARS, max(MIN_LONGEST_PADDING, trusted_size)
+            paddings = tuple(pad for pad in paddings if pad <= longest) or paddings[:1]
         oracle = best_oracle(
-            held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle, liars=liars
+            sizes, goal.epsilon, len(candidates), people, near, paddings=paddings, oracle=self.oracle, liars=liars
         )
         answer: Estimate = yield Ask(
-            name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
+            name=f"which {about}", who=line.next(share * (1 - size_share)), question=Which(candidates), oracle=oracle
         )
-        return RoundEstimate.of(answer, held, expected or {})
+        return RoundEstimate.of(answer, sizes, expected_sizes or {})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RoundEstimate:
-    """What a round told of its candidates."""
+    """The corrected estimates of a round, with their errors.
+
+    Parameters
+    ----------
+    evidence
+        The estimates.
+    doubt, error_share
+        The relative standard error that all estimates of the round have in common, and its share by frequency.
+    pad, correction
+        The padding, and the factor that restores what it truncates.
+    """
 
     evidence: Evidence
     doubt: float
@@ -218,111 +249,131 @@ class RoundEstimate:
     correction: float
 
     @classmethod
-    def of(cls, answer: Estimate, held: HeldSizes, expected: Mapping[int, float] | None = None) -> RoundEstimate:
-        """Give back what the padding cut off, to patterns of every length by how many are `expected` to be held."""
-        pad = answer.ask.frequencies.pad
-        values, slope = held.restore_frequencies(answer.values, pad)
-        nothing = np.zeros(len(values))
-        steep = held.restore_frequencies(nothing, pad)[1]
-        ratio = held.ratio(answer.values, pad)
-        if expected and isinstance(question := answer.ask.question, Which):
-            lengths = np.array([len(one) for one in question.of.itemsets])
-            for length, of_length in held.by_length(expected).items():
-                at = lengths == length
-                values[at], slope[at] = of_length.restore_frequencies(answer.values[at], pad)
-                steep[at] = of_length.restore_frequencies(nothing[at], pad)[1]
-                ratio[at] = of_length.ratio(answer.values[at], pad)
-        off = UNCORRECTED**2 * np.maximum(1 - 1 / ratio, 0.0)
-        noise, growth = answer.variance * slope**2, nothing
+    def of(cls, answer: Estimate, sizes: HeldSizes, expected_sizes: Mapping[int, float] | None = None) -> RoundEstimate:
+        """Return the estimates of an answer with its truncation restored: by length, if expected sizes are known."""
+        pad, zeros = answer.ask.frequencies.pad, np.zeros(len(answer.values))
+        values, slope = sizes.restore_frequencies(answer.values, pad)
+        slope_at_zero = sizes.restore_frequencies(zeros, pad)[1]
+        ratio = sizes.ratio(answer.values, pad)
+        if expected_sizes:
+            candidates = asked_candidates(answer)
+            lengths = np.array([len(candidates[position]) for position in range(len(candidates))])
+            for length, length_sizes in sizes.by_length(expected_sizes).items():
+                rows = lengths == length
+                values[rows], slope[rows] = length_sizes.restore_frequencies(answer.values[rows], pad)
+                slope_at_zero[rows] = length_sizes.restore_frequencies(zeros[rows], pad)[1]
+                ratio[rows] = length_sizes.ratio(answer.values[rows], pad)
+        noise, growth = answer.variance * slope**2, zeros
         oracle, people = answer.ask.frequencies, max(answer.people, 1)
-        if float(answer.variance.max(initial=0.0)) > MOSTLY_TRUE * float(oracle.spread(np.zeros(1), people)[0]):
-            # Were one report more of each: of nothing that was heard it is not sure that there is nothing.
-            more = 1 / (people * float(oracle.p_held - oracle.p_other))
-            noise = oracle.spread(np.maximum(answer.values, 0.0) + more, people) * slope**2
-            growth = (noise - oracle.spread(nothing + more, people) * steep**2) / np.maximum(values, more)
+        zero_noise = float(oracle.spread(np.zeros(1), people)[0])
+        if float(answer.variance.max(initial=0.0)) > TRUE_NOISE_FACTOR * zero_noise:
+            # As if each candidate had one report more: no report about a candidate does not mean that it has no holder.
+            one_report = 1 / (people * float(oracle.p_held - oracle.p_other))
+            noise = oracle.spread(np.maximum(answer.values, 0.0) + one_report, people) * slope**2
+            noise_at_zero = oracle.spread(zeros + one_report, people) * slope_at_zero**2
+            growth = (noise - noise_at_zero) / np.maximum(values, one_report)
+        relative = PATTERN_ERROR**2 * np.maximum(1 - 1 / ratio, 0.0)
+        correction = sizes.correction(pad)
         return cls(
-            evidence=Evidence(values=values, noise=noise, relative=off, growth=growth),
-            doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
-            error_share=partial(held.error_share, pad),
+            evidence=Evidence(values=values, noise=noise, relative=relative, growth=growth),
+            doubt=hypot(sizes.doubt(pad), COMMON_ERROR_PART * PATTERN_ERROR * sqrt(1 - 1 / correction)),
+            error_share=partial(sizes.error_share, pad),
             pad=pad,
-            correction=held.correction(pad),
+            correction=correction,
         )
 
     def facts(self, about: str) -> dict[str, Any]:
-        """Return what to tell of the round."""
+        """Return the facts of the round, by name."""
         return {f"{about} padding": self.pad, f"{about} correction": self.correction}
 
 
 def best_oracle(
-    held: HeldSizes,
+    sizes: HeldSizes,
     epsilon: Fraction,
-    size: int,
+    candidate_count: int,
     people: int,
     near: tuple[float, float],
     *,
-    lengths: tuple[int, ...] = LENGTHS,
-    oracle: Literal["adaptive", "grr-or-olh"] = "adaptive",
+    paddings: tuple[int, ...] = PADDINGS,
+    oracle: OracleChoice = "adaptive",
     liars: float = 0.0,
 ) -> Oracle:
-    """Return the oracle and padding with the least predicted error of a candidate as frequent as `near`.
+    """Return the oracle and padding with the least predicted error of a candidate.
 
-    With a share of `liars`, what they could add counts as an error.
+    Parameters
+    ----------
+    sizes
+        The law of the number of candidates per person.
+    epsilon
+        The epsilon of a report.
+    candidate_count, people
+        The number of candidates, and the number of people.
+    near
+        The frequency of the last pattern of the top, and of a candidate that has to be ranked against it.
+    paddings, oracle
+        The paddings, and the kind of oracle, to choose from.
+    liars
+        The share of liars: what their reports could add counts as an error.
     """
     last, frequency = near
-    found: list[tuple[float, int, Oracle]] = []
-    for pad in (length for length in lengths if length <= size):
-        grows = held.ratio_at(last, pad)
+    choices: list[tuple[float, int, Oracle]] = []
+    for pad in (pad for pad in paddings if pad <= candidate_count):
+        ratio = sizes.ratio_at(last, pad)
         try:
-            one = made(oracle, epsilon, size, pad, frequency / grows, people, liars)
+            choice = make_oracle(oracle, epsilon, candidate_count, pad, frequency / ratio, people, liars)
         except MisuseError:
-            break  # no room for so long a padding
-        noise = grows**2 * error(one, frequency / grows, people, liars)
-        found.append((noise + (CUT_OFF * last * (1 - 1 / grows)) ** 2, pad, one))
-    return min(found, key=lambda one: one[:2])[2]
+            break  # the oracle has no room for this padding, nor for a longer one
+        noise = ratio**2 * error(choice, frequency / ratio, people, liars)
+        choices.append((noise + (TRUNCATION_ERROR * last * (1 - 1 / ratio)) ** 2, pad, choice))
+    return min(choices, key=lambda choice: choice[:2])[2]
 
 
-def made(
-    oracle: Literal["adaptive", "grr-or-olh"],
+def make_oracle(
+    oracle: OracleChoice,
     epsilon: Fraction,
-    size: int,
+    candidate_count: int,
     pad: int,
     frequency: float,
     people: int = 1,
     liars: float = 0.0,
 ) -> Oracle:
-    """Return the oracle for a candidate that so many hold, of so many people of whom a share may lie."""
+    """Return the best oracle of a kind for a candidate of some frequency, among people with a share of liars."""
     if oracle == "grr-or-olh":
-        return grr_or_olh(epsilon, size, pad=pad)
-    return adaptive(epsilon, size, pad=pad, frequency=frequency, people=people, liars=liars)
+        return grr_or_olh(epsilon, candidate_count, pad=pad)
+    return adaptive(epsilon, candidate_count, pad=pad, frequency=frequency, people=people, liars=liars)
 
 
-def learnt(picture: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
-    """Return everything that is believed, the most frequent first; of equal ones subsets come first (A10)."""
-    sets = [one for level in picture.levels for one in level.sets]
-    values = np.concatenate([level.means for level in picture.levels])
-    variance = np.concatenate(_variances(picture)) + (picture.doubt * picture.error_share(values) * values) ** 2
-    variance += DENSE**2 * np.clip(values, 0.0, 1.0) ** 3
-    order = np.lexsort((np.array([len(one) for one in sets]), -values))
-    return Learnt(itemsets=tuple(sets[at] for at in order), values=values[order], variance=variance[order], facts=facts)
+def build_result(beliefs: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
+    """Return all patterns with a belief, the most frequent first; of equal ones, subsets come first (A10)."""
+    patterns = [pattern for level in beliefs.levels for pattern in level.sets]
+    values = np.concatenate([level.means for level in beliefs.levels])
+    variance = np.concatenate(_level_variances(beliefs)) + (beliefs.doubt * beliefs.error_share(values) * values) ** 2
+    variance += DENSE_ERROR**2 * np.clip(values, 0.0, 1.0) ** 3
+    order = np.lexsort((np.array([len(pattern) for pattern in patterns]), -values))
+    return Learnt(
+        itemsets=tuple(patterns[row] for row in order), values=values[order], variance=variance[order], facts=facts
+    )
 
 
-def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
-    """Return the variances of every level, with what is not known of the prior that was learnt from it.
+def _level_variances(beliefs: PatternBeliefs) -> list[Values]:
+    """Return the variances of every level, with that of its prior, which is itself learnt from the level.
 
-    All that was heard of a level together says where its prior lies; a pattern takes from it what its own reports do
-    not say. Of thousands of candidates that is next to nothing; of two items and ten people it is nearly all. How far
-    the frequent lie over the others is as unsure as that, relative to what all items have in the mean.
+    All evidence about a level tells the centre of its prior, and a pattern is shrunk to it as far as its own reports
+    are noisy. With thousands of candidates the variance of the centre is negligible; with two items and ten people it
+    dominates. The excess of frequent items has the same error, relative to the mean frequency of items.
     """
-    unsure, found = VAGUE, []
-    for size, level in enumerate(picture.levels, 1):
-        if size == 1:
-            noise = picture.items.noise[picture.item_positions(np.array([item for (item,) in level.sets], np.int64))]
-            heard = picture.precision_of_items
+    prior_variance, variances = UNKNOWN_VARIANCE, []
+    for length, level in enumerate(beliefs.levels, 1):
+        if length == 1:
+            items = np.array([item for (item,) in level.sets], np.int64)
+            noise, precision = beliefs.items.noise[beliefs.item_positions(items)], beliefs.precision_of_items
         else:
-            noise = picture.table.evidence_of(level.sets).noise
-            heard = float((1 / noise).sum())
-        unsure = min(VAGUE, LEARNT / heard) if heard > 0 else unsure
-        relies = 1 - np.minimum(1.0, level.belief.variance / noise)
-        over = np.maximum(1.0, level.means / picture.law.mean) if size == 1 and picture.law is not None else 1.0
-        found.append(level.belief.variance + relies**2 * np.minimum(unsure * over**2, VAGUE))
-    return found
+            noise = beliefs.table.evidence_of(level.sets).noise
+            precision = float((1 / noise).sum())
+        prior_variance = min(UNKNOWN_VARIANCE, PRIOR_PARAMETERS / precision) if precision > 0 else prior_variance
+        prior_weight = 1 - np.minimum(1.0, level.belief.variance / noise)
+        scale = np.maximum(1.0, level.means / beliefs.law.mean) if length == 1 and beliefs.law is not None else 1.0
+        variances.append(
+            level.belief.variance + prior_weight**2 * np.minimum(prior_variance * scale**2, UNKNOWN_VARIANCE)
+        )
+    return variances

@@ -1,7 +1,7 @@
-"""CALM: relations from small tables. Every group tells, for a few items at once, which of them people hold.
+"""CALM: relations from small tables. Each group of people reports the subset of a few items that a person holds.
 
-The items are covered by blocks such that every pair is in one. A block of l items has a table of 2^l cells, asked of a
-group of its own; what tables have in common is made to agree, and a pair is read from the tables that have it.
+Blocks of items cover every pair of items. A block of l items has a table of 2**l cells, with a group of people of its
+own. Tables are made consistent on their common items, and a pair is read from all tables that have both of its items.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...errors import MisuseError
 from .. import Protocol
 from ..estimation import Values, balanced
 from ..oracle_steps import make
-from ..study import Ask, CellOfBlock, Estimate, Partition, Talk, Wanted, check_parts
-from .pairs import Ranks, Singles, check_relations, found_by
+from ..study import Ask, CellQuestion, Estimate, Partition, Talk, Wanted, check_parts
+from .pairs import Ranks, Singles, check_relations, item_finder
 
-# Blocks, each with a group of its own, grow with the square of the items; cells double with every item of a block. So
-# many items of so many fit the digits of a 64-bit number.
+# A set of up to 8 of 128 items fits into the digits of a 64-bit number (base 129), by which tables are matched.
 MOST_ITEMS = 128
 MOST_WIDTH = 8
-MOST_TABLES = 3000
+_MAX_PREDICTED_WIDTH = 6  # wider: fewer groups, and the cells of each table double per item; 7 and 8 only if asked for
+MOST_TABLES = 3000  # a group each: with more, groups are too small, and rounds too many
 MOST_STEPS = 100
 
 
@@ -35,19 +35,19 @@ class CALM(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for the items, and for all tables together.
+        The shares of the people: for the items, and for all tables.
     how
-        What makes a relation: a table of items can only tell what is held ``"together"``.
+        The kind of relation: a table of items tells only pairs that are held ``"together"``.
     items, support
-        Among how many of the most frequent items, and of how many relations with the largest support.
+        The number of the most frequent items that are related, and of relations with the largest support.
     finder
-        Which protocol finds the items.
+        The protocol that finds the items.
     width
-        How many items a table has; ``"predicted"`` takes the number that makes the error of a pair least.
+        The number of items of a table; ``"predicted"`` is the number with the least error of a pair.
     oracle
-        How tables are asked for.
+        The oracle of tables.
     steps
-        How often tables are made to agree, with what is below 0 set right in between.
+        The number of times that tables are made consistent; values below 0 are removed between two times.
     """
 
     shares: tuple[str, str] = ("0.3", "0.7")
@@ -65,119 +65,129 @@ class CALM(Protocol):
 
     @property
     def bias(self) -> str:
-        """Why the counts of items are too low: as of the protocol that finds them."""
-        return found_by(self.finder).bias
+        """The reason for counts of items that are too low: the bias of the protocol that finds them."""
+        return item_finder(self.finder).bias
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
-        shares = self.parts
-        check_parts(self.name, shares)
-        check_relations(self, wanted, MOST_ITEMS)
-        if isinstance(self.width, int) and not 2 <= self.width <= MOST_WIDTH:
-            raise MisuseError(f"width is 2 to {MOST_WIDTH} items, or predicted; {self.width} was given.")
-        if isinstance(self.width, int) and len(covering(self.items, min(self.width, self.items))) > MOST_TABLES:
-            raise MisuseError(
-                f"{self.items} items make over {MOST_TABLES:,} tables of {self.width}: give a larger width, or fewer "
-                "items."
-            )
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
+        check_parts(self.name, self.parts)
+        check_relations(self, goal, MOST_ITEMS)
+        if isinstance(self.width, int):
+            if not 2 <= self.width <= MOST_WIDTH:
+                raise MisuseError(f"width is 2 to {MOST_WIDTH} items, or predicted; {self.width} was given.")
+            if len(cover_pairs(self.items, min(self.width, self.items))) > MOST_TABLES:
+                raise MisuseError(
+                    f"{self.items} items make over {MOST_TABLES:,} tables of {self.width}: give a larger width, or "
+                    "fewer items."
+                )
         if not 1 <= self.steps <= MOST_STEPS:
             raise MisuseError(f"steps is 1 to {MOST_STEPS:,}; {self.steps} was given.")
-        make(self.oracle, wanted.epsilon, 4, single=True)
-        found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
+        make(self.oracle, goal.epsilon, 4, single=True)
+        item_finder(self.finder).check(Wanted(items=goal.items, top=self.items, epsilon=goal.epsilon))
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, rest) = Partition(), self.parts
-        found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
-        singles = Singles.of(found, self.items)
+        line, (items_share, tables_share) = Partition(), self.parts
+        item_estimates = yield from item_finder(self.finder).find_items(
+            goal.items, self.items, goal.epsilon, line, items_share
+        )
+        singles = Singles.of(item_estimates, self.items)
         if len(singles.order) < 2:
-            return singles.alone()
-        blocks = self._blocks(len(singles.order), wanted.epsilon)
+            return singles.result_without_relations()
+        blocks = self._select_blocks(len(singles.order), goal.epsilon)
         asks = tuple(
             Ask.of(
                 f"table {number}",
-                line.next(rest / len(blocks)),
-                CellOfBlock(tuple(singles.order[rank] for rank in block)),
+                line.next(tables_share / len(blocks)),
+                CellQuestion(tuple(singles.order[rank] for rank in block)),
                 self.oracle,
-                wanted.epsilon,
+                goal.epsilon,
             )
             for number, block in enumerate(blocks.tolist(), 1)
         )
-        heard: tuple[Estimate, ...] = yield asks
-        tables = np.array([one.values for one in heard])
-        agreed = agreeing(tables, blocks, self.steps)
-        of = singles.relations("together")
-        place = {pair: at for at, pair in enumerate(of.of)}
-        totals, variance, seen = (np.zeros(len(of)) for _ in range(3))
-        for table, block, one in zip(agreed, blocks.tolist(), heard, strict=True):
-            noise = float(one.ask.frequencies.variance(0.0, one.people)) * 2 ** (len(block) - 2)
+        answers: tuple[Estimate, ...] = yield asks
+        tables = make_consistent(np.array([answer.values for answer in answers]), blocks, self.steps)
+        relations = singles.relations("together")
+        positions = {pair: position for position, pair in enumerate(relations.of)}
+        totals, variance, table_counts = (np.zeros(len(relations)) for _ in range(3))
+        for table, block, answer in zip(tables, blocks.tolist(), answers, strict=True):
+            # A pair is the sum of the cells with both items: a quarter of all cells.
+            noise = float(answer.ask.frequencies.variance(0.0, answer.people)) * 2 ** (len(block) - 2)
             for low, high in combinations(range(len(block)), 2):
                 both = 1 << low | 1 << high
-                at = place[tuple(sorted((singles.order[block[low]], singles.order[block[high]])))]
+                first, second = sorted((singles.order[block[low]], singles.order[block[high]]))
+                position = positions[first, second]
                 value = float(table[(np.arange(len(table)) & both) == both].sum())
-                totals[at] += value
-                variance[at] += noise + min(max(value, 0.0), 1.0) / max(one.people, 1)
-                seen[at] += 1
+                totals[position] += value
+                variance[position] += noise + min(max(value, 0.0), 1.0) / max(answer.people, 1)
+                table_counts[position] += 1
         facts: dict[str, Any] = {"tables": len(blocks), "items a table": int(blocks.shape[1])}
-        return singles.learnt(of, totals / seen, variance / seen**2, self.support, wanted.top, facts)
+        values = totals / table_counts
+        return singles.build_result(relations, values, variance / table_counts**2, self.support, goal.top, facts)
 
-    def _blocks(self, many: int, epsilon: Fraction) -> Ranks:
+    def _select_blocks(self, item_count: int, epsilon: Fraction) -> Ranks:
         """Return the ranks of the items of each table."""
         if isinstance(self.width, int):
-            return covering(many, min(self.width, many))
-        error: dict[int, float] = {}
-        for width in range(2, min(MOST_WIDTH, many, 6) + 1):
-            # As many groups as there are tables, and a pair is the sum of the cells that have both.
-            noise, tables = (
-                float(make(self.oracle, epsilon, 1 << width, single=True).variance(0.0)),
-                covering(many, width),
-            )
-            if len(tables) <= MOST_TABLES:
-                error[width] = noise * 2 ** (width - 2) * len(tables)
-        return covering(many, min(error, key=lambda width: (error[width], width)))
+            return cover_pairs(item_count, min(self.width, item_count))
+        errors: dict[int, float] = {}
+        for width in range(2, min(item_count, _MAX_PREDICTED_WIDTH) + 1):
+            blocks = cover_pairs(item_count, width)
+            if len(blocks) <= MOST_TABLES:
+                # Each table has a group of 1 / len(blocks) of the people; a pair is the sum of a quarter of its cells.
+                noise = float(make(self.oracle, epsilon, 1 << width, single=True).variance(0.0))
+                errors[width] = noise * 2 ** (width - 2) * len(blocks)
+        return cover_pairs(item_count, min(errors, key=lambda width: (errors[width], width)))
 
 
-def covering(many: int, width: int) -> Ranks:
-    """Return sets of `width` numbers below `many` such that every two are together in one, found greedily.
+def cover_pairs(item_count: int, width: int) -> Ranks:
+    """Return blocks of `width` numbers below `item_count` such that every pair of numbers is in a block, greedily.
 
-    Each set begins with the first two that are not together yet, and takes on whoever has the most left to meet in it.
+    Each block begins with the first pair that is in no block yet, and grows by the number with the most such pairs.
     """
-    missing = ~np.eye(many, dtype=bool)
+    is_missing = ~np.eye(item_count, dtype=bool)
     blocks = []
-    while missing.any():
-        one, other = divmod(int(np.argmax(missing)), many)
-        block = [one, other]
-        meeting = missing[one].astype(np.int64) + missing[other]
+    while is_missing.any():
+        first, second = divmod(int(np.argmax(is_missing)), item_count)
+        block = [first, second]
+        new_pairs = is_missing[first].astype(np.int64) + is_missing[second]
         while len(block) < width:
-            meeting[block] = -1
-            block.append(int(np.argmax(meeting)))
-            meeting += missing[block[-1]]
-        missing[np.ix_(block, block)] = False
+            new_pairs[block] = -1
+            block.append(int(np.argmax(new_pairs)))
+            new_pairs += is_missing[block[-1]]
+        is_missing[np.ix_(block, block)] = False
         blocks.append(sorted(block))
     return np.array(blocks, np.int64)
 
 
-def agreeing(tables: Values, blocks: Ranks, steps: int) -> Values:
-    """Return tables that agree on whatever items they have in common, and have next to nothing below 0.
+def make_consistent(tables: Values, blocks: Ranks, steps: int) -> Values:
+    """Return tables that agree on their common items, with next to no values below 0.
 
-    A table is a sum of parts, one for every set of its items (its Walsh-Hadamard transform); what a table says about
-    some items is made of the parts of their subsets alone. So tables agree if and only if equal sets have equal parts,
-    and the nearest tables that do have the mean of each. The part of no items is the total, which is 1.
+    A table is a sum of parts, one for each subset of its items (its Walsh-Hadamard transform); its marginal table of
+    some items is made of the parts of their subsets alone. So tables agree if and only if equal subsets have equal
+    parts, and the nearest tables that agree have the mean of each part. The part of the empty subset is the total, 1.
+
+    Parameters
+    ----------
+    tables
+        The tables, one row each.
+    blocks
+        The ranks of the items of each table, ascending.
+    steps
+        The number of times that tables are made consistent.
     """
-    width, cells = blocks.shape[1], tables.shape[1]
-    numbers = np.arange(cells)
-    odd = np.array([[(one & other).bit_count() & 1 for other in range(cells)] for one in range(cells)], bool)
-    signs = np.where(odd, -1.0, 1.0)
-    # A set of items is known by its ranks in ascending order, as digits; 0 is for none.
-    digits = np.where(numbers[:, None] >> np.arange(width) & 1, (blocks + 1)[:, None, :], 0)
-    known = (np.sort(digits, axis=2) * (MOST_ITEMS + 1) ** np.arange(width)).sum(2)
-    same = np.unique(known, return_inverse=True)[1].reshape(known.shape)
-    many = np.bincount(same.ravel())
+    width, cell_count = blocks.shape[1], tables.shape[1]
+    subsets = np.arange(cell_count)
+    signs = np.where(np.bitwise_count(subsets[:, None] & subsets) & 1, -1.0, 1.0)
+    # The key of a subset: its ranks in ascending order, as digits in base MOST_ITEMS + 1; 0 is for no item.
+    digits = np.where(subsets[:, None] >> np.arange(width) & 1, (blocks + 1)[:, None, :], 0)
+    keys = (np.sort(digits, axis=2) * (MOST_ITEMS + 1) ** np.arange(width)).sum(2)
+    groups = np.unique(keys, return_inverse=True)[1].reshape(keys.shape)
+    group_sizes = np.bincount(groups.ravel())
     for step in range(steps):
         parts = tables @ signs
         parts[:, 0] = 1.0
-        mean = np.bincount(same.ravel(), parts.ravel()) / many
-        tables = mean[same] @ signs / cells
+        mean_parts = np.bincount(groups.ravel(), parts.ravel()) / group_sizes
+        tables = mean_parts[groups] @ signs / cell_count
         if step < steps - 1:
             tables = np.array([balanced(table, 1.0) for table in tables])
     return tables

@@ -1,7 +1,7 @@
-"""LDP-FPMiner: a tree of what people hold, learnt level by level from the top, and mined for its itemsets.
+"""LDP-FPMiner: a prefix tree of baskets, learnt level by level from the top, and mined for its itemsets.
 
-The items by falling frequency give everyone's basket one order. Its first item, its first two, its first three … are
-paths of a prefix tree; each level is learnt from a group of its own, among the paths that the level above leaves
+The items by falling frequency give each basket one order. Its first item, its first two, its first three … are paths of
+a prefix tree. Each level is learnt from a group of people of its own, among the paths that the level above leaves
 likely. Counts of paths add up to counts of itemsets.
 """
 
@@ -13,13 +13,12 @@ from math import log, sqrt
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy import exact
 from .. import Protocol
 from ..device import MOST_NUMBERS
-from ..estimation import Mined, Tree, balanced, balanced_at_random, cut_share
+from ..estimation import Mined, Tree, Values, balanced, balanced_at_random, cut_share
 from ..oracle_steps import honest_share, make
 from ..study import (
     Ask,
@@ -28,7 +27,7 @@ from ..study import (
     HowMany,
     Learnt,
     Partition,
-    Prefix,
+    PrefixQuestion,
     SizesRound,
     Talk,
     Wanted,
@@ -36,12 +35,12 @@ from ..study import (
     size_bins,
 )
 from .svim import SVIM, SVIMBetter
-from .svsm import longest, shrunk
+from .svsm import join_by_frequency, longest_pattern, shrink_to_guess
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]
-_MOST_PATHS = 300_000  # a level: of two items and more, they have to fit into a question that travels to devices
-_MOST_LOST = 0.5  # of an itemset's people: no more is taken for lost than the tree has
+_MAX_PATHS = 300_000  # paths of a level: with two items and more each, they fit into a question to devices
+_MAX_LOST_SHARE = 0.5  # of an itemset's holders: the people taken for lost are never more than those in the tree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,32 +50,32 @@ class FPTree(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for the items, for how many of them people hold, and for all levels of the tree together.
+        The shares of the people: for the items, for the number of items per person, and for all levels of the tree.
     items
-        Which protocol finds the items.
+        The protocol that finds the items.
     paths
-        How many paths a level keeps for every pattern wanted.
+        The number of paths of a level per pattern of the top.
     percentile
-        The tree is as high as this share of the people needs, and has two levels at least.
+        The share of the people whose baskets the tree holds whole, which sets its height; it has at least two levels.
     size_oracle, oracle
-        How sizes and levels are asked for.
+        The oracles of sizes and of levels.
     path_weight
-        How much a level's estimates count against the guess from its items (prefix weighted combination): 1 is all.
+        The weight of a level's estimates against the guess from its items (prefix weighted combination), from 0 to 1.
     inference, inference_rounds, theta
-        Whether children are made to agree with their parent: as printed, by least squares (B8), or not; how often; and
-        from which share of the parent's guess on that the children left have.
+        The method that makes children consistent with their parent: as printed, by least squares (B8), or none; its
+        number of rounds; and the share of the parent's guess from which on children are kept.
     balance
-        What happens to estimates below 0: they become 0, and the rest pays for it unit by unit as printed, or evenly
-        (B9), or not at all.
+        The treatment of estimates below 0: they become 0, and other estimates are lowered in exchange, by units as
+        printed or evenly (B9); or none.
     itemset_weight
-        How much mined itemsets count against the guess from their items (itemset weighted combination): 1 is all;
+        The weight of mined itemsets against the guess from their items (itemset weighted combination), from 0 to 1;
         ``"shrunk"`` weighs by the noise, with nothing to tune (B10).
     corrected
-        Whether itemsets are given back what baskets longer than the tree lose: the share of people who are cut before
-        an itemset ends, times the guess from its items (B5).
+        Whether itemsets regain the part of baskets longer than the tree: the share of people whose basket is cut before
+        the itemset ends, times the guess from its items (B5).
     robust
-        Whether liars about sizes are reckoned with: sizes are asked for in few bins, and neither the height of the tree
-        nor a padding exceeds what they can drive it to.
+        Whether liars about sizes are considered: sizes have few bins, and neither the height of the tree nor a padding
+        is larger than liars can make it.
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
@@ -101,165 +100,163 @@ class FPTree(Protocol):
 
     @property
     def finder(self) -> SVIM:
-        """What finds the items."""
+        """The protocol that finds the items."""
         return (SVIMBetter if self.items == "svim-better" else SVIM)(robust=self.robust)
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
-        shares = self.parts
-        # Even of a tree with as many levels as there may be patterns, each then has some of the numbers devices draw.
-        check_parts(self.name, shares)
-        for name, given in (("path_weight", self.path_weight), ("theta", self.theta), ("percentile", self.percentile)):
-            if not 0 <= exact(given, name) <= 1:
-                raise MisuseError(f"{name} is from 0 to 1; {given} was given.")
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
+        # With a share of 0.0001, each level has people even if the tree is as high as there are patterns.
+        check_parts(self.name, self.parts)
+        for name in ("path_weight", "theta", "percentile"):
+            value = getattr(self, name)
+            if not 0 <= exact(value, name) <= 1:
+                raise MisuseError(f"{name} is from 0 to 1; {value} was given.")
         if self.itemset_weight != "shrunk" and not 0 <= exact(self.itemset_weight, "itemset_weight") <= 1:
             raise MisuseError(f"itemset_weight is from 0 to 1, or shrunk; {self.itemset_weight} was given.")
         if self.paths < 1 or not 0 <= self.inference_rounds <= 1000:
             raise MisuseError("paths is 1 or more, and inference_rounds from 0 to 1,000.")
-        most = self.paths * wanted.top
-        if most > _MOST_PATHS:
+        path_count = self.paths * goal.top
+        if path_count > _MAX_PATHS:
             raise MisuseError(
-                f"A level asks for up to {_MOST_PATHS:,} paths; paths times top, {self.paths:,} times {wanted.top:,}, "
+                f"A level asks for up to {_MAX_PATHS:,} paths; paths times top, {self.paths:,} times {goal.top:,}, "
                 "is more: use fewer paths."
             )
-        make(self.size_oracle, wanted.epsilon, wanted.top + 1, single=True)
-        make(self.oracle, wanted.epsilon, most + 1, single=True)
-        self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
+        make(self.size_oracle, goal.epsilon, goal.top + 1, single=True)
+        make(self.oracle, goal.epsilon, path_count + 1, single=True)
+        self.finder.check(Wanted(items=goal.items, top=goal.top, epsilon=goal.epsilon))
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, rest) = Partition(), self.parts
-        items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
-        best = [place for place in items.best(wanted.top) if items.values[place] > 0]
-        singles = [items.of[place][0] for place in best]
-        # As probabilities, kept off 1: a certain item would leave no room for any path around it (B6).
-        chances = np.clip(items.values[best], 0.0, 1 - 1e-6)
-        learnt = _RankedItems(singles, chances, items.variance[best])
-        if len(singles) < 2:
-            return learnt.alone()
-        of = CandidateList(itemsets=tuple((item,) for item in sorted(singles)))
-        many = HowMany.up_to(of, len(singles))
+        line, (items_share, size_share, levels_share) = Partition(), self.parts
+        estimates = yield from self.finder.find_items(goal.items, goal.top, goal.epsilon, line, items_share)
+        best = [position for position in estimates.select_best(goal.top) if estimates.values[position] > 0]
+        items = [estimates.candidates[position][0] for position in best]
+        # Below 1: a certain item would leave no room for any path without it (B6).
+        frequencies = np.clip(estimates.values[best], 0.0, 1 - 1e-6)
+        ranked_items = _RankedItems(items, frequencies, estimates.variance[best])
+        if len(items) < 2:
+            return ranked_items.result_without_tree()
+        candidates = CandidateList(itemsets=tuple((item,) for item in sorted(items)))
+        size_question = HowMany.up_to(candidates, len(items))
         if self.robust:
-            many = HowMany(of, size_bins(len(singles), wanted.epsilon))
-        sized = "grr" if self.robust else self.size_oracle
-        seen: Estimate = yield Ask.of("how many items", line.next(size), many, sized, wanted.epsilon)
-        sizes, percentile = SizesRound.of(seen), exact(self.percentile, "percentile")
+            size_question = HowMany(candidates, size_bins(len(items), goal.epsilon))
+        size_oracle = "grr" if self.robust else self.size_oracle
+        sizes_answer: Estimate = yield Ask.of(
+            "how many items", line.next(size_share), size_question, size_oracle, goal.epsilon
+        )
+        sizes, percentile = SizesRound.of(sizes_answer), exact(self.percentile, "percentile")
         if self.robust:
-            percentile = min(percentile, Fraction(honest_share(seen.ask.frequencies)))
+            percentile = min(percentile, Fraction(honest_share(sizes_answer.ask.frequencies)))
         # A tree of one level has single items alone.
         height = max(2, sizes.padding("percentile", percentile))
-        tree = Tree(chances)
+        tree = Tree(frequencies)
         facts: dict[str, Any] = {"tree height": height}
         for level in range(1, height + 1):
-            # A device reads so many numbers: the items, and for every path its own and one more.
-            room = (MOST_NUMBERS - len(singles)) // (level + 1)
-            paths = tree.candidates(min(self.paths * wanted.top, room))
+            # The numbers of a question: the items, and the items of each path and one more.
+            room = (MOST_NUMBERS - len(items)) // (level + 1)
+            paths = tree.candidates(min(self.paths * goal.top, room))
             if not paths:
                 break
-            question = Prefix(tuple(singles), tuple(tuple(singles[rank] for rank in path) for path in paths), level)
+            prefixes = tuple(tuple(items[rank] for rank in path) for path in paths)
+            question = PrefixQuestion(tuple(items), prefixes, level)
             answer: Estimate = yield Ask.of(
-                f"paths of {level}", line.next(rest / height), question, self.oracle, wanted.epsilon
+                f"paths of {level}", line.next(levels_share / height), question, self.oracle, goal.epsilon
             )
-            facts[f"level {level} is off by"] = _off(answer)
-            tree.add(paths, self._level(answer, tree.guesses(paths)), answer.values[:-1], answer.variance[:-1])
+            facts[f"level {level} is off by"] = _error_bound(answer)
+            tree.add(paths, self._combine(answer, tree.guesses(paths)), answer.values[:-1], answer.variance[:-1])
         if self.inference != "none":
             tree.infer(self.inference_rounds, float(exact(self.theta, "theta")), printed=self.inference == "printed")
-        related = None if wanted.lineage is None else wanted.lineage.among(singles)
-        mined = tree.mine(self.paths * wanted.top, longest(wanted.top, wanted.least), related)
-        return learnt.joined(self._weighed(mined, tree, sizes, height), facts)
+        related = None if goal.lineage is None else goal.lineage.among(items)
+        mined = tree.mine(self.paths * goal.top, longest_pattern(goal.top, goal.least), related)
+        return ranked_items.build_result(mined, *self._estimate_itemsets(mined, tree, sizes, height), facts)
 
-    def _level(self, answer: Estimate, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the counts of a level's paths: weighed with the guess, and none below 0."""
+    def _combine(self, answer: Estimate, guesses: Values) -> Values:
+        """Return the frequencies of a level's paths: estimates combined with guesses, none below 0."""
         values = answer.values
         if self.balance == "even":
-            values = balanced(values, 1.0)  # everyone gave one answer, if only none of these
+            values = balanced(values, 1.0)  # the total is 1: each person has one path, or no path of the question
         elif self.balance == "printed":
             values = balanced_at_random(values, answer.people)
         weight = float(exact(self.path_weight, "path_weight"))
         return np.clip(weight * values[:-1] + (1 - weight) * guesses, 0.0, None)
 
-    def _weighed(
+    def _estimate_itemsets(
         self, mined: list[Mined], tree: Tree, sizes: SizesRound, height: int
-    ) -> list[tuple[tuple[int, ...], float, float]]:
-        """Return mined itemsets weighed with the guess from their items, each with its variance."""
+    ) -> tuple[Values, Values]:
+        """Return the frequency of each mined itemset, combined with the guess from its items, and its variance."""
         if not mined:
-            return []
-        values, heard, noise = np.array([one[1:] for one in mined]).T
-        guess = np.array([np.prod(tree.chances[list(one.ranks)]) for one in mined])
-        lost = np.array([cut_share(one.ranks, tree.chances, sizes.kept, height) for one in mined])
+            return np.zeros(0), np.zeros(0)
+        values, measured, noise = np.array([itemset[1:] for itemset in mined]).T
+        guess = np.array([np.prod(tree.chances[list(itemset.ranks)]) for itemset in mined])
+        lost = np.array([cut_share(itemset.ranks, tree.chances, sizes.fractions, height) for itemset in mined])
         if self.corrected:
-            # Scaling up instead would multiply the noise too, most of all that of sets with late items.
+            # A factor instead of a sum would multiply the noise too, most of all for itemsets with rare items.
             values = values + guess * lost
         if self.itemset_weight == "shrunk":
-            values, _ = shrunk(values, noise, guess)
+            values, _ = shrink_to_guess(values, noise, guess)
         else:
             weight = float(exact(self.itemset_weight, "itemset_weight"))
             values = weight * values + (1 - weight) * guess
-        lost = np.maximum(lost, tree.missing()[[one.ranks[-1] for one in mined]])
-        variance = _spread(values, heard, noise, np.maximum(values, guess), lost)
-        return [
-            (one.ranks, float(value), float(wide)) for one, value, wide in zip(mined, values, variance, strict=True)
-        ]
+        lost = np.maximum(lost, tree.missing()[[itemset.ranks[-1] for itemset in mined]])
+        return values, _itemset_variance(values, measured, noise, np.maximum(values, guess), lost)
 
 
 @dataclass(frozen=True)
 class _RankedItems:
-    """The items by rank: what ranks of the tree stand for."""
+    """The items by rank, with the frequency of each and its variance."""
 
-    singles: list[int]
-    values: NDArray[np.float64]
-    variance: NDArray[np.float64] = field(repr=False)
+    items: list[int]
+    values: Values
+    variance: Values = field(repr=False)
 
-    def alone(self) -> Learnt:
-        """Return the items as all there is."""
+    def result_without_tree(self) -> Learnt:
+        """Return the items as a result without itemsets."""
         note = "Fewer than two items stood out, so there is no tree: the patterns are single items."
-        itemsets = tuple((item,) for item in self.singles)
+        itemsets = tuple((item,) for item in self.items)
         return Learnt(itemsets=itemsets, values=self.values, variance=self.variance, notes=(note,))
 
-    def joined(self, mined: list[tuple[tuple[int, ...], float, float]], facts: dict[str, Any]) -> Learnt:
-        """Return items and mined itemsets together, the most frequent first."""
-        sets = [tuple(sorted(self.singles[rank] for rank in ranks)) for ranks, _, _ in mined]
-        itemsets = [*((item,) for item in self.singles), *sets]
-        values = np.concatenate((self.values, [value for _, value, _ in mined]))
-        variance = np.concatenate((self.variance, [wide for _, _, wide in mined]))
-        order = np.lexsort((np.array([len(one) for one in itemsets]), -values))
-        return Learnt(
-            itemsets=tuple(itemsets[place] for place in order),
-            values=values[order],
-            variance=variance[order],
-            facts=facts,
-        )
+    def build_result(self, mined: list[Mined], values: Values, variance: Values, facts: dict[str, Any]) -> Learnt:
+        """Return items and mined itemsets as one result, the most frequent first."""
+        itemsets = tuple(tuple(sorted(self.items[rank] for rank in itemset.ranks)) for itemset in mined)
+        singles = tuple((item,) for item in self.items)
+        return join_by_frequency((singles, self.values, self.variance), (itemsets, values, variance), facts)
 
 
-def _spread(
-    values: NDArray[np.float64],
-    heard: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    likely: NDArray[np.float64],
-    lost: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the variance of estimates that weights, balance and inference have moved away from what was heard.
+def _itemset_variance(values: Values, measured: Values, noise: Values, upper: Values, lost: Values) -> Values:
+    """Return the variance of mined itemsets after weights, balance and inference.
 
-    What was heard is right on average, among those on paths that were asked for. So an estimate is off by the noise of
-    that, and by how far it has been moved; no weight makes it surer than the reports are. Those lost on other paths
-    belong to it too: as many as `likely` says, of which, as for any padding, half may be wrong.
+    The measured frequency is unbiased for the people on paths of the questions. So the error of an estimate is its
+    noise, and its distance from the measured frequency: no weight makes it more certain than the reports are. People on
+    other paths belong to it too: a share `lost` of the frequency `upper`. Half of that may be wrong, as for a padding.
+
+    Parameters
+    ----------
+    values
+        The estimates.
+    measured, noise
+        The frequencies by the reports alone, and their variance.
+    upper
+        The larger of an estimate and its guess.
+    lost
+        The share of the holders of an itemset who are on paths without a question.
     """
-    lost = np.clip(lost, 0.0, _MOST_LOST)
-    unheard = likely * lost / (1 - lost)
-    moved = values - (heard + unheard)
-    wide: NDArray[np.float64] = noise + moved**2 + (unheard / 2) ** 2
-    return wide
+    lost = np.clip(lost, 0.0, _MAX_LOST_SHARE)
+    unmeasured = upper * lost / (1 - lost)
+    shift = values - (measured + unmeasured)
+    variance: Values = noise + shift**2 + (unmeasured / 2) ** 2
+    return variance
 
 
-def _off(answer: Estimate, risk: float = 0.05) -> float:
-    """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11).
+def _error_bound(answer: Estimate, risk: float = 0.05) -> float:
+    """Return a bound on the errors of a level's frequencies, which fails with probability `risk` (theorem 4.2, B11).
 
-    A report supports a path or does not, with a chance between `p_other` and `p_held`, by how many people are on it.
-    That is not known, so the chance that varies the most is taken, and of the bounds of Bernstein and Hoeffding the
-    smaller.
+    The probability that a report supports a path lies between `p_other` and `p_held`, by the number of people on it.
+    That is unknown, so the probability of the largest variance is used, in the smaller of the bounds of Bernstein and
+    of Hoeffding.
     """
     oracle, people = answer.ask.frequencies, max(answer.people, 1)
-    spread = log(2 * oracle.size / risk) / people
-    held, other = float(oracle.p_held), float(oracle.p_other)
-    chance = min(max(0.5, other), held)
-    return min(sqrt(2 * chance * (1 - chance) * spread) + 2 * spread / 3, sqrt(spread / 2)) / (held - other)
+    log_risk = log(2 * oracle.size / risk) / people
+    p, q = float(oracle.p_held), float(oracle.p_other)
+    probability = min(max(0.5, q), p)
+    bernstein = sqrt(2 * probability * (1 - probability) * log_risk) + 2 * log_risk / 3
+    return min(bernstein, sqrt(log_risk / 2)) / (p - q)

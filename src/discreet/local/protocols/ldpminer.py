@@ -1,6 +1,6 @@
-"""LDPMiner in the form Wang, Li, Jha 2018 evaluate: sizes, candidates padded to them, estimates padded to all.
+"""LDPMiner in the form of Wang, Li, Jha 2018: sizes, candidates padded to them, estimates padded to all candidates.
 
-As published it takes the padding from the raw data and asks everyone twice; the form here does neither (A16).
+The published form takes the padding from the raw data and asks each person twice; this form does neither (A16).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .svim import SVIM
 
 @dataclass(frozen=True, kw_only=True)
 class LDPMiner(SVIM):
-    """Find the most frequent items as LDPMiner does: the foot of the ladder that SVIM climbs."""
+    """Find the most frequent items as LDPMiner does, as a baseline for SVIM."""
 
     shares: tuple[str, str, str, str] = ("0.1", "0.4", "0", "0.5")
     first_oracle: str = "blh"

@@ -1,7 +1,7 @@
 """Relations asked for directly: the most frequent items, and then all pairs of them at once.
 
-Every pair of the items is a candidate; a device answers for all pairs it holds through the best oracle for sets, and
-the estimates are pulled to what chance would have. Nothing is guessed away before it was asked about.
+Each pair of the items is a candidate; a device answers for all pairs that it holds through the best oracle for sets,
+and estimates are shrunk to the frequencies of independent items. No pair is excluded before it was asked for.
 """
 
 from __future__ import annotations
@@ -19,56 +19,57 @@ from ...privacy import exact
 from .. import Protocol
 from ..estimation import Evidence, ItemsetGuess, Values, shrink_estimates
 from ..study import (
-    LEAST_SHARE,
-    Estimated,
+    MIN_SHARE,
+    CandidateEstimates,
     Items,
     Learnt,
     Padding,
     Partition,
-    Related,
+    RelationEstimates,
     Relations,
     SizeBinning,
     Talk,
     Wanted,
+    check_candidates,
     check_padding,
-    checked,
-    cut_off,
-    estimating,
-    last_of,
+    estimate_candidates,
+    frequency_at,
+    truncation_error,
 )
 from .svim import SVIM, SVIMBetter
-from .svsm import shrunk
+from .svsm import shrink_to_guess
 
 Ranks: TypeAlias = NDArray[np.int64]
-# How estimates are pulled to what chance would have: by two kinds of pairs, by one, or not at all.
+# The prior of estimates around the frequencies of independent items: of two kinds of pairs, of one kind, or no prior.
 Prior: TypeAlias = Literal["two-part", "normal", "none"]
 
-# A list of relations travels to every device that is asked.
+# A list of relations travels to every device that is asked: 256 items are 65,280 ordered pairs.
 MOST_ITEMS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairsProtocol(Protocol):
-    """Find the most reliable relations by asking about all pairs of the most frequent items.
+    """Find the most reliable relations by asking for all pairs of the most frequent items.
 
     Parameters
     ----------
     shares
-        Of the people: for the items, for how many of the pairs people hold, and for estimating those.
+        The shares of the people: for the items, for the number of pairs per person, and for the pairs.
     how
-        What makes a relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
+        The kind of relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
     items
-        Among how many of the most frequent items.
+        The number of the most frequent items that are related.
     support
-        Of how many relations with the largest support.
+        The number of relations with the largest support, of which the most reliable are the result.
     finder
-        Which protocol finds the items.
+        The protocol that finds the items.
     size_oracle, oracle, padding, percentile, corrected, sizes
         As for `svim`.
     prior
-        How estimates are pulled to what chance would have.
+        The prior that estimates are shrunk to.
     guessed
-        Whether only the `support` relations that are the likeliest by chance are asked about, as `svsm` would.
+        Whether only `support` relations are asked for, those of the largest frequencies if items are independent, as
+        `svsm` does.
     """
 
     shares: tuple[str, str, str] = ("0.3", "0.1", "0.6")
@@ -91,111 +92,131 @@ class PairsProtocol(Protocol):
 
     @property
     def bias(self) -> str:
-        """Why the counts of items are too low: as of the protocol that finds them."""
-        return found_by(self.finder).bias
+        """The reason for counts of items that are too low: the bias of the protocol that finds them."""
+        return item_finder(self.finder).bias
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         shares = self.parts
-        if (
-            any(share < 0 or 0 < share < LEAST_SHARE for share in shares)
-            or sum(shares) > 1
-            or not shares[0]
-            or not shares[2]
-        ):
+        has_bad_share = any(share < 0 or 0 < share < MIN_SHARE for share in shares) or sum(shares) > 1
+        if has_bad_share or not shares[0] or not shares[2]:
             raise MisuseError(
                 f"The shares of {self.name} are 0, or 0.0001 or more each, and add up to 1 at most; items and "
                 "relations need some."
             )
-        check_relations(self, wanted)
+        check_relations(self, goal)
         check_padding(self.padding, shares[1], "padding")
-        oracles, sizes = (self.oracle,), (self._most(min(self.items, max(wanted.items, 2))),)
-        checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles, sizes=sizes)
-        found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
-
-    def _most(self, items: int) -> int:
-        """Return about how many relations of so many items are asked at most."""
-        ordered = self.how != "together"
-        every = items * (items - 1) // (1 if ordered else 2)
-        return min(every, self._likeliest) if self.guessed else every
+        item_count = min(self.items, max(goal.items, 2))
+        pair_count = item_count * (item_count - 1) // (2 if self.how == "together" else 1)
+        check_candidates(
+            1,
+            self.percentile,
+            goal.epsilon,
+            size_oracle=self.size_oracle,
+            oracles=(self.oracle,),
+            counts=(min(pair_count, self._guess_count) if self.guessed else pair_count,),
+        )
+        item_finder(self.finder).check(Wanted(items=goal.items, top=self.items, epsilon=goal.epsilon))
 
     @property
-    def _likeliest(self) -> int:
-        """How many relations are asked about where guessed; of two items together, one is a relation both ways."""
+    def _guess_count(self) -> int:
+        """The number of guessed relations; a pair held `together` counts as a relation both ways."""
         return -(-self.support // 2) if self.how == "together" else self.support
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Partition(), self.parts
-        found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
-        singles = Singles.of(found, self.items)
+        line, (items_share, size_share, last_share) = Partition(), self.parts
+        item_estimates = yield from item_finder(self.finder).find_items(
+            goal.items, self.items, goal.epsilon, line, items_share
+        )
+        singles = Singles.of(item_estimates, self.items)
         if len(singles.order) < 2:
-            return singles.alone()
-        of = singles.relations(self.how)
-        guess = singles.by_chance(of)
+            return singles.result_without_relations()
+        relations = singles.relations(self.how)
+        frequencies = singles.independent_frequencies(relations.of)
         if self.guessed:
-            likeliest = sorted(np.argsort(-guess, kind="stable")[: self._likeliest].tolist())
-            of, guess = Relations(of.items, tuple(of[place] for place in likeliest)), guess[likeliest]
-        answer = yield from estimating(
-            of,
+            best = sorted(np.argsort(-frequencies, kind="stable")[: self._guess_count].tolist())
+            relations = Relations(relations.items, tuple(relations[position] for position in best))
+            frequencies = frequencies[best]
+        estimates = yield from estimate_candidates(
+            relations,
             line,
-            (size, last),
-            wanted.epsilon,
+            (size_share, last_share),
+            goal.epsilon,
             oracles=(self.size_oracle, self.oracle),
             padding=self.padding,
             percentile=exact(self.percentile, "percentile"),
             corrected=self.corrected,
-            told=self.sizes,
-            near=last_of(guess, wanted.top),
+            binning=self.sizes,
+            frequency=frequency_at(frequencies, goal.top),
             about="relations",
         )
-        of = answer.of if isinstance(answer.of, Relations) else of
-        values, variance = answer.values, answer.variance
+        pairs = relations_of(estimates).of
+        values, variance = estimates.values, estimates.variance
         if self.prior == "two-part":
-            values, variance = shrink_estimates(Evidence.noisy(values, variance), singles.guessed(of))
-            # All estimates are scaled up alike: where that is wrong it is so for all, and no prior that is learnt from
-            # them makes up for it.
-            variance = variance + cut_off(values, answer.correction) ** 2
+            values, variance = shrink_estimates(Evidence.noisy(values, variance), singles.guess(pairs))
+            # All estimates have one correction: its error is common to all, and a prior learnt from them has it too.
+            variance = variance + truncation_error(values, estimates.correction) ** 2
         elif self.prior == "normal":
-            values, variance = shrunk(values, variance, singles.by_chance(of))
-        facts = {"item padding": found.pad, "relation padding": answer.pad, "relation correction": answer.correction}
-        return singles.learnt(of, values, variance, self.support, wanted.top, facts)
+            values, variance = shrink_to_guess(values, variance, singles.independent_frequencies(pairs))
+        facts = {
+            "item padding": item_estimates.pad,
+            "relation padding": estimates.pad,
+            "relation correction": estimates.correction,
+        }
+        return singles.build_result(relations_of(estimates), values, variance, self.support, goal.top, facts)
 
 
-def found_by(name: str) -> SVIM:
-    """Return what finds the items."""
-    # Relations are asked for as they were measured: without regard to liars.
+def relations_of(estimates: CandidateEstimates) -> Relations:
+    """Return the candidates of estimates, which are relations."""
+    assert isinstance(estimates.candidates, Relations)  # noqa: S101
+    return estimates.candidates
+
+
+def item_finder(name: str) -> SVIM:
+    """Return the protocol that finds the items of relations."""
+    # The evidence about relations was measured without regard to liars.
     return SVIMBetter(robust=False) if name == "svim-better" else SVIM()
 
 
-def check_relations(plan: Any, wanted: Wanted, most: int = MOST_ITEMS) -> None:
-    """Refuse numbers of items and relations that make no sense together: settings `items` and `support`."""
-    if not 2 <= plan.items <= most:
-        raise MisuseError(f"{plan.name} relates 2 to {most} items; {plan.items} were given.")
+def check_relations(plan: Any, goal: Wanted, max_items: int = MOST_ITEMS) -> None:
+    """Check the settings `items` and `support` of a protocol about relations."""
+    if not 2 <= plan.items <= max_items:
+        raise MisuseError(f"{plan.name} relates 2 to {max_items} items; {plan.items} were given.")
     if plan.support < 1:
         raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
-    if wanted.top > plan.support:
+    if goal.top > plan.support:
         raise MisuseError.format(
-            "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
-            "support, or a smaller {top}.",
-            wanted=wanted.top,
-            support=plan.support,
-        )
-    if wanted.least > 1:
+                "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
+                "support, or a smaller {top}.",
+                wanted=goal.top,
+                support=plan.support,
+            )
+    if goal.least > 1:
         raise MisuseError.format("{name} finds relations of two items: leave {least} out.", name=plan.name)
 
 
-def relied_on(values: Values, variance: Values) -> Values:
-    """Return what confidences are taken over: how many hold a first side, or its noise where that is more (D8)."""
+def confidence_base(values: Values, variance: Values) -> Values:
+    """Return the denominators of confidences: the frequency of a first side, or its noise if that is larger (D8)."""
     return np.clip(np.maximum(values, np.sqrt(variance)), 1e-6, 1.0)
 
 
-_ALONE = "Fewer than two items were there to relate, so there are no relations."
+_NO_RELATIONS = "Fewer than two items were there to relate, so there are no relations."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Singles:
-    """The items that are related: their numbers, the most frequent first, and which fraction of people holds each."""
+    """The items that are related.
+
+    Parameters
+    ----------
+    order
+        The items, the most frequent first.
+    values, variance
+        The fraction of the people who hold each item, and its variance.
+    rank
+        The position of each item in `order`.
+    """
 
     order: tuple[int, ...]
     values: Values
@@ -203,47 +224,50 @@ class Singles:
     rank: dict[int, int]
 
     @classmethod
-    def of(cls, found: Estimated, many: int) -> Singles:
-        """Return the most frequent of the items found."""
-        places = found.best(many)
-        order = tuple(found.of[place][0] for place in places)
-        rank = {item: at for at, item in enumerate(order)}
-        return cls(order=order, values=found.values[places], variance=found.variance[places], rank=rank)
+    def of(cls, estimates: CandidateEstimates, count: int) -> Singles:
+        """Return the `count` most frequent items."""
+        best = estimates.select_best(count)
+        order = tuple(estimates.candidates[position][0] for position in best)
+        rank = {item: position for position, item in enumerate(order)}
+        return cls(order=order, values=estimates.values[best], variance=estimates.variance[best], rank=rank)
 
     @property
-    def chances(self) -> Values:
-        """The fractions as probabilities."""
+    def frequencies(self) -> Values:
+        """The estimates, clipped to the range of a frequency."""
         return np.clip(self.values, 0.0, 1.0)
 
     def relations(self, how: How) -> Relations:
-        """Return all pairs of the items: in both orders, unless a pair is simply of two items that come together."""
-        if how == "together":
-            return Relations(Items(self.order, how), tuple(combinations(sorted(self.order), 2)))
-        return Relations(Items(self.order, how), tuple(permutations(sorted(self.order), 2)))
+        """Return all pairs of the items: in both orders, unless the pairs are held `together`."""
+        items = sorted(self.order)
+        pairs = combinations(items, 2) if how == "together" else permutations(items, 2)
+        return Relations(Items(self.order, how), tuple(pairs))
 
-    def places(self, pairs: tuple[tuple[int, ...], ...]) -> tuple[Ranks, Ranks]:
+    def ranks(self, pairs: tuple[tuple[int, ...], ...]) -> tuple[Ranks, Ranks]:
         """Return the ranks of the first and of the second items."""
         ranks = np.array([[self.rank[item] for item in pair] for pair in pairs], np.int64).reshape(-1, 2)
         return ranks[:, 0], ranks[:, 1]
 
-    def by_chance(self, of: Relations) -> Values:
-        """Return how frequent each pair would be if items had nothing to do with each other."""
-        first, second = self.places(of.of)
-        product: Values = self.chances[first] * self.chances[second]
+    def independent_frequencies(self, pairs: tuple[tuple[int, ...], ...]) -> Values:
+        """Return the frequency of each pair if items are independent."""
+        first, second = self.ranks(pairs)
+        product: Values = self.frequencies[first] * self.frequencies[second]
         return product
 
-    def guessed(self, of: Relations) -> ItemsetGuess:
-        """Return what each pair would be by chance, how far that is off, and how frequent it can be at most."""
-        first, second = self.places(of.of)
-        held = self.chances + np.sqrt(self.variance)
-        one, other = self.chances[first], self.chances[second]
-        unsure = one**2 * self.variance[second] + other**2 * self.variance[first]
-        return ItemsetGuess(means=one * other, variance=unsure, cap=np.minimum(held[first], held[second]))
+    def guess(self, pairs: tuple[tuple[int, ...], ...]) -> ItemsetGuess:
+        """Return the frequencies of independent items as a guess, with the variance and the cap of each pair."""
+        first, second = self.ranks(pairs)
+        upper = self.frequencies + np.sqrt(self.variance)
+        return ItemsetGuess(
+            means=self.frequencies[first] * self.frequencies[second],
+            variance=self.frequencies[first] ** 2 * self.variance[second]
+            + self.frequencies[second] ** 2 * self.variance[first],
+            cap=np.minimum(upper[first], upper[second]),
+        )
 
-    def alone(self) -> Learnt:
-        """Return the items as all there is."""
+    def result_without_relations(self) -> Learnt:
+        """Return the items as a result without relations."""
         empty = np.zeros(0)
-        related = Related(
+        related = RelationEstimates(
             first=(),
             second=(),
             values=empty,
@@ -252,41 +276,39 @@ class Singles:
             first_variance=empty,
             second_values=empty,
         )
-        return self._learnt(related, {}, (_ALONE,))
+        return self._result(related, {}, (_NO_RELATIONS,))
 
-    def learnt(
-        self, of: Relations, values: Values, variance: Values, support: int, top: int, facts: dict[str, Any]
+    def build_result(
+        self, relations: Relations, values: Values, variance: Values, support: int, top: int, facts: dict[str, Any]
     ) -> Learnt:
-        """Return the most reliable of the most frequent relations, the most reliable first.
+        """Return the `top` most reliable of the `support` most frequent relations, the most reliable first.
 
-        Where pairs have no order, one that was asked about is a relation both ways. A confidence is a ratio of two
-        noisy numbers: what is larger than its first side counts as that, and a first side is what `relied_on` says.
+        A pair held `together` is a relation both ways. A confidence is a ratio of two noisy numbers: a frequency above
+        that of its first side counts as that, and `confidence_base` bounds the first side.
         """
-        pairs = of.of
-        if of.items.how == "together":
+        pairs = relations.of
+        if relations.items.how == "together":
             asked = set(pairs)
-            turned = [at for at, pair in enumerate(pairs) if pair[::-1] not in asked]
-            pairs = (*pairs, *(pairs[at][::-1] for at in turned))
-            values, variance = (np.concatenate((some, some[turned])) for some in (values, variance))
-        first, second = self.places(pairs)
-        held = relied_on(self.values, self.variance)
-        # Equal ones go by the ranks of their items.
-        kept = np.lexsort((second, first, -values))[:support]
-        confidence = np.clip(values, 0.0, held[first])[kept] / held[first][kept]
-        best = kept[np.lexsort((-values[kept], -confidence))[:top]]
-        ranks, others = first[best], second[best]
-        related = Related(
-            first=tuple((pairs[place][0],) for place in best),
-            second=tuple((pairs[place][1],) for place in best),
+            turned = [position for position, pair in enumerate(pairs) if pair[::-1] not in asked]
+            pairs = (*pairs, *(pairs[position][::-1] for position in turned))
+            values, variance = (np.concatenate((column, column[turned])) for column in (values, variance))
+        first, second = self.ranks(pairs)
+        base = confidence_base(self.values, self.variance)
+        frequent = np.lexsort((second, first, -values))[:support]  # ties by the ranks of their items
+        confidence = np.clip(values, 0.0, base[first])[frequent] / base[first][frequent]
+        best = frequent[np.lexsort((-values[frequent], -confidence))[:top]]
+        related = RelationEstimates(
+            first=tuple((pairs[position][0],) for position in best),
+            second=tuple((pairs[position][1],) for position in best),
             values=values[best],
             variance=variance[best],
-            first_values=held[ranks],
-            first_variance=self.variance[ranks],
-            second_values=self.chances[others],
+            first_values=base[first[best]],
+            first_variance=self.variance[first[best]],
+            second_values=self.frequencies[second[best]],
         )
-        return self._learnt(related, facts, ())
+        return self._result(related, facts, ())
 
-    def _learnt(self, related: Related, facts: dict[str, Any], notes: tuple[str, ...]) -> Learnt:
+    def _result(self, related: RelationEstimates, facts: dict[str, Any], notes: tuple[str, ...]) -> Learnt:
         return Learnt(
             itemsets=tuple((item,) for item in self.order),
             values=self.values,

@@ -1,4 +1,4 @@
-"""PCKV: relations as keys with a value of plus or minus one, padded, sampled, and told with it in one report."""
+"""PCKV: relations as keys with a value of +1 or -1, padded, sampled, and reported with their value in one report."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ..estimation import BINS, Values
 from ..oracle_steps import make
 from ..study import (
     Ask,
-    AskedValues,
     CandidateList,
+    Candidates,
     Estimate,
+    HowMany,
     Items,
+    KeyQuestion,
     Partition,
     Relations,
     SizesRound,
     Talk,
-    Valued,
     Wanted,
+    check_candidates,
     check_parts,
-    checked,
-    cut_off,
-    how_many,
+    truncation_error,
 )
-from .pairs import Singles, check_relations, found_by
+from .pairs import Singles, check_relations, item_finder
 
 _GRR, _UE = "grr", "pckv-ue"
 
@@ -44,18 +44,18 @@ class PCKV(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for the items, for how many of the keys people hold, and for the keys.
+        The shares of the people: for the items, for the number of keys per person, and for the keys.
     how
-        What makes a relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
+        The kind of relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
     items, support
-        Among how many of the most frequent items, and of how many relations with the largest support.
+        The number of the most frequent items that are related, and of relations with the largest support.
     finder
-        Which protocol finds the items.
+        The protocol that finds the items.
     keys
-        What a key is: a ``"relation"`` that is held, with +1 always; or the ``"first"`` item of a relation, with +1
-        where the relation is held and -1 where it is not, so that the mean of a key tells its confidence.
+        The meaning of a key: a ``"relation"`` that is held, with the value +1; or the ``"first"`` item of a relation,
+        with +1 if the relation is held and -1 if not, so that the mean of a key tells its confidence.
     oracle
-        How keys are told: PCKV-UE, or PCKV-GRR, which is `grr` over keys with values; or the better of the two.
+        The oracle of keys: PCKV-UE, or PCKV-GRR, which is `grr` over keys with values; or the better of the two.
     size_oracle, padding, percentile, corrected
         As for `svim`; a padding counts keys.
     """
@@ -81,66 +81,73 @@ class PCKV(Protocol):
 
     @property
     def bias(self) -> str:
-        """Why the counts of items are too low: as of the protocol that finds them."""
-        return found_by(self.finder).bias
+        """The reason for counts of items that are too low: the bias of the protocol that finds them."""
+        return item_finder(self.finder).bias
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         check_parts(self.name, self.parts)
-        check_relations(self, wanted)
-        # Whoever holds all items has a key for every two of them: a longer padding is noise alone.
-        most = self.items * (self.items - 1)
-        if isinstance(self.padding, int) and not 1 <= self.padding <= most:
+        check_relations(self, goal)
+        # A person with all items has a key for each two of them: a longer padding adds noise alone.
+        key_count = self.items * (self.items - 1)
+        if isinstance(self.padding, int) and not 1 <= self.padding <= key_count:
             raise MisuseError(
-                f"A padding is 1 to {most:,}, the keys that {self.items} items make; {self.padding:,} was given."
+                f"A padding is 1 to {key_count:,}, the keys that {self.items} items make; {self.padding:,} was given."
             )
-        checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=(_GRR, _UE))
-        found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
+        check_candidates(1, self.percentile, goal.epsilon, size_oracle=self.size_oracle, oracles=(_GRR, _UE))
+        item_finder(self.finder).check(Wanted(items=goal.items, top=self.items, epsilon=goal.epsilon))
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Partition(), self.parts
-        found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
-        singles = Singles.of(found, self.items)
-        if len(singles.order) < 2:
-            return singles.alone()
-        of = singles.relations(self.how)
-        counted: AskedValues = of
-        fold = 1
-        if self.keys == "first":
-            of = Relations(Items(singles.order, self.how), tuple(permutations(sorted(singles.order), 2)))
-            # Whoever holds an item has a key for each of the others.
-            counted, fold = (
-                CandidateList(itemsets=tuple((item,) for item in sorted(singles.order))),
-                len(singles.order) - 1,
-            )
-        bins = tuple(least for least in BINS if least <= len(counted))
-        seen: Estimate = yield Ask.of(
-            "how many keys", line.next(size), how_many(counted, bins), self.size_oracle, wanted.epsilon
+        line, (items_share, size_share, last_share) = Partition(), self.parts
+        item_estimates = yield from item_finder(self.finder).find_items(
+            goal.items, self.items, goal.epsilon, line, items_share
         )
-        sizes = SizesRound.of(seen)
-        pad = fold * sizes.padding("percentile", exact(self.percentile, "percentile"))
+        singles = Singles.of(item_estimates, self.items)
+        if len(singles.order) < 2:
+            return singles.result_without_relations()
+        relations = singles.relations(self.how)
+        counted: Candidates = relations
+        keys_per_candidate = 1
+        if self.keys == "first":
+            items = sorted(singles.order)
+            relations = Relations(Items(singles.order, self.how), tuple(permutations(items, 2)))
+            # A person with an item has a key for each of the other items, so that counting items suffices.
+            counted, keys_per_candidate = CandidateList(itemsets=tuple((item,) for item in items)), len(items) - 1
+        bins = tuple(low for low in BINS if low <= len(counted))
+        sizes_answer: Estimate = yield Ask.of(
+            "how many keys", line.next(size_share), HowMany(counted, bins), self.size_oracle, goal.epsilon
+        )
+        sizes = SizesRound.of(sizes_answer)
+        pad = keys_per_candidate * sizes.padding("percentile", exact(self.percentile, "percentile"))
         if isinstance(self.padding, int):
             pad = self.padding
-        short = sizes.correction(max(1, pad // fold))
-        question = Valued(of, absent=self.keys == "first")
-        oracle = self._chosen(wanted.epsilon, question.values, pad)
-        answer: Estimate = yield Ask(name="which keys", who=line.next(last), question=question, oracle=oracle)
-        scale = short if self.corrected else 1.0
-        estimates = answer.values * scale
-        variance = answer.variance * scale**2 + cut_off(estimates, short) ** 2
+        correction = sizes.correction(max(1, pad // keys_per_candidate))
+        question = KeyQuestion(relations, absent=self.keys == "first")
+        oracle = self._select_oracle(goal.epsilon, question.values, pad)
+        answer: Estimate = yield Ask(name="which keys", who=line.next(last_share), question=question, oracle=oracle)
+        scale = correction if self.corrected else 1.0
+        values = answer.values * scale
+        variance = answer.variance * scale**2 + truncation_error(values, correction) ** 2
         if self.keys == "first":
-            singles = self._with_keys(singles, of, estimates)
-        facts = {"item padding": found.pad, "key padding": pad, "key correction": scale, "key oracle": oracle.name}
-        return singles.learnt(of, estimates[1::2], variance[1::2], self.support, wanted.top, facts)
+            singles = self._estimate_items(singles, relations, values)
+        facts = {
+            "item padding": item_estimates.pad,
+            "key padding": pad,
+            "key correction": scale,
+            "key oracle": oracle.name,
+        }
+        return singles.build_result(relations, values[1::2], variance[1::2], self.support, goal.top, facts)
 
-    def _chosen(self, epsilon: Fraction, size: int, pad: int) -> Oracle:
+    def _select_oracle(self, epsilon: Fraction, size: int, pad: int) -> Oracle:
+        """Return the oracle with the smaller variance of a key without holders."""
         names = (_GRR, _UE) if self.oracle == "adaptive" else (self.oracle,)
-        return min((make(name, epsilon, size, pad=pad) for name in names), key=lambda one: float(one.variance(0.0)))
+        oracles = [make(name, epsilon, size, pad=pad) for name in names]
+        return min(oracles, key=lambda oracle: float(oracle.variance(0.0)))
 
     @staticmethod
-    def _with_keys(singles: Singles, of: Relations, estimates: Values) -> Singles:
-        """Return the items as frequent as their keys are: all keys of an item have its frequency."""
-        ranks = singles.places(of.of)[0]
-        held = estimates[0::2] + estimates[1::2]
-        return replace(singles, values=np.bincount(ranks, held) / np.bincount(ranks))
+    def _estimate_items(singles: Singles, relations: Relations, values: Values) -> Singles:
+        """Return the items with the mean frequency of their keys: all keys of an item have its frequency."""
+        ranks = singles.ranks(relations.of)[0]
+        key_frequencies = values[0::2] + values[1::2]
+        return replace(singles, values=np.bincount(ranks, key_frequencies) / np.bincount(ranks))

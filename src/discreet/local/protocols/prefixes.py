@@ -1,4 +1,4 @@
-"""Prefixes: items that no list has, found symbol by symbol: whose beginning is frequent, and how it goes on."""
+"""Prefixes: items that no list has, found symbol by symbol: frequent beginnings, and the symbols that follow them."""
 
 from __future__ import annotations
 
@@ -16,57 +16,59 @@ from ...privacy import exact
 from .. import LARGEST, Protocol
 from ..device import END, MOST_QUESTION
 from ..study import (
-    NEAR,
+    TYPICAL_FREQUENCY,
     Ask,
+    CandidateEstimates,
     CandidateList,
-    Estimated,
     Learnt,
     Partition,
     Talk,
     TextNumbers,
     Wanted,
+    check_candidates,
     check_parts,
     check_texts,
-    checked,
-    cut_off,
-    estimating,
+    estimate_candidates,
+    truncation_error,
 )
 from .adept import Adept
 
 MOST_VALUES = 1 << 21
-"""How many candidates a question has at most, as long as one symbol more fits: what a collector adds up in seconds."""
+"""The largest number of candidates of a question, if one symbol more fits: a collector adds them up in seconds."""
 STANDS_OUT = 2.0
-"""How many deviations of its noise a beginning is over 0 that is gone on with."""
-FALSE = 0.05
-"""In how many of all results some item may be that nobody holds."""
-WHOLE = 3.0
-"""Times the square of half of what a padding cuts off: with that of the round itself, the square of all of it."""
+"""The standard deviations above 0 from which a beginning is continued. Smaller: rarer texts, and more noise."""
+FALSE_RATE = 0.05
+"""The probability that a result has an item without a holder."""
+TRUNCATION_FACTOR = 3.0
+"""The factor of the squared truncation error that is added: with that of the round itself, it is the square of the
+whole truncated part, which is twice the error."""
 _ASCII = "".join(map(chr, range(32, 127)))
-_BYTES = 4  # of a symbol in UTF-8, at most
+_BYTES = 4  # the largest size of a symbol in UTF-8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prefixes(Protocol):
-    """Find the most frequent items where they are texts that nobody can list, such as addresses or queries.
+    """Find the most frequent items if they are texts that cannot be listed, such as addresses or queries.
 
     Parameters
     ----------
     find
-        Single items, or itemsets of them as well: `adept` then asks about the items that were found.
+        Single items, or itemsets too: `adept` then asks for itemsets of the items that were found.
     alphabet
-        The symbols of texts, each written once, or `ascii` for all printable ones. Texts with others are ignored.
+        The symbols of texts, each written once, or `ascii` for all printable ones. Texts with further symbols are
+        ignored.
     length
-        How many symbols a text has at most; longer ones are ignored.
+        The largest number of symbols of a text; longer texts are ignored.
     shares
-        Of the people: for finding texts, and for what is asked about those that were found.
+        The shares of the people: for finding texts, and for the estimates of those that were found.
     sizes
-        Of the people of a round, the share that tells how many candidates it holds.
+        The share of the people of a round who answer for the number of candidates that they hold.
     candidates
-        How many beginnings are gone on with for every item wanted, and how many texts are counted in the end.
+        The number of beginnings that are continued, and of texts that are estimated, per item of the top.
     oracle
-        How candidates are asked for.
+        The oracle of candidates.
 
-    Everyone is asked once: how a text goes on is asked of other people than how it begins.
+    Each person is asked once: different people are asked for the beginning of a text and for its continuation.
     """
 
     find: Literal["items", "itemsets"] = "items"
@@ -85,157 +87,161 @@ class Prefixes(Protocol):
 
     @property
     def symbols(self) -> str:
-        """The alphabet itself."""
+        """The symbols of the alphabet."""
         return _ASCII if self.alphabet == "ascii" else self.alphabet
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         check_texts(self.symbols, self.length)
         check_parts(self.name, self.parts)
         if not Fraction(1, 1000) <= exact(self.sizes, "sizes") <= Fraction(1, 2):
             raise MisuseError(f"sizes is from 0.001 to 0.5 of each round; {self.sizes} was given.")
-        if wanted.least > 1 and self.find == "items":
+        if goal.least > 1 and self.find == "items":
             raise MisuseError("prefixes finds single items: say find=itemsets for patterns of two items or more.")
-        kept = self.candidates * wanted.top
-        if kept * (len(self.symbols) + 1) >= LARGEST or kept * (_BYTES * (self.length + 1) + 4) > MOST_QUESTION // 2:
+        text_count, base = self.candidates * goal.top, len(self.symbols) + 1
+        # A beginning takes its bytes, an end, and the quotes and comma of JSON; half a question is left for the rest.
+        if text_count * base >= LARGEST or text_count * (_BYTES * (self.length + 1) + 4) > MOST_QUESTION // 2:
             raise MisuseError(
-                f"{kept:,} texts of up to {self.length:,} symbols do not fit into one question: ask for fewer "
+                f"{text_count:,} texts of up to {self.length:,} symbols do not fit into one question: ask for fewer "
                 "patterns, or use fewer candidates, a smaller alphabet or a shorter length."
             )
-        most = max(1, kept) * (len(self.symbols) + 1)
-        checked(
+        check_candidates(
             self.candidates,
             "1",
-            wanted.epsilon,
+            goal.epsilon,
             size_oracle="grr",
             oracles=(self.oracle, self.oracle),
-            sizes=(max(most, MOST_VALUES), max(1, kept)),
+            counts=(max(max(1, text_count) * base, MOST_VALUES), max(1, text_count)),
         )
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (search, count) = Partition(), self.parts
-        texts, rounds = yield from self._found(wanted, line, search)
-        facts = {"rounds of finding": rounds, "texts found": len(texts)}
+        line, (find_share, estimate_share) = Partition(), self.parts
+        texts, round_count = yield from self._find_texts(goal, line, find_share)
+        facts: dict[str, Any] = {"rounds of finding": round_count, "texts found": len(texts)}
         if not texts:
-            nothing = np.zeros(0)
-            return Learnt(itemsets=(), values=nothing, variance=nothing, facts=facts, notes=(_NOTHING,), texts=())
-        # Whom finding did not need are asked about what was found.
-        share = search + count - line.taken
+            empty = np.zeros(0)
+            return Learnt(itemsets=(), values=empty, variance=empty, facts=facts, notes=(_NO_TEXT,), texts=())
+        # People whom finding did not need join the last rounds.
+        share = find_share + estimate_share - line.taken
         numbers = TextNumbers.whole(texts, self.symbols, self.length)
-        of = CandidateList(items=len(texts), texts=numbers)
+        candidates = CandidateList(items=len(texts), texts=numbers)
         if self.find == "itemsets":
-            over = replace(wanted, items=len(texts))
-            learnt = yield from Adept(sizes=self.sizes).patterns(of, over, line, share)
-            return standing_out(replace(learnt, facts={**facts, **learnt.facts}, texts=texts))
-        found = yield from self._asked(of, line, share, wanted, NEAR, "texts", corrected=True)
-        places = found.best(len(texts))
-        values = found.values[places]
-        # Sizes are told by few people, and noise alone makes some seem large: all that was given back may be too much.
-        wide = WHOLE * cut_off(values, found.correction) ** 2
-        return standing_out(
+            text_goal = replace(goal, items=len(texts))
+            learnt = yield from Adept(sizes=self.sizes).find_patterns(candidates, text_goal, line, share)
+            return drop_noise(replace(learnt, facts={**facts, **learnt.facts}, texts=texts))
+        estimates = yield from self._estimate(candidates, line, share, goal, TYPICAL_FREQUENCY, "texts", corrected=True)
+        best = estimates.select_best(len(texts))
+        values = estimates.values[best]
+        # Few people tell sizes, and noise alone makes some sizes seem large: the whole correction may be wrong.
+        correction_variance = TRUNCATION_FACTOR * truncation_error(values, estimates.correction) ** 2
+        return drop_noise(
             Learnt(
-                itemsets=tuple(found.of[place] for place in places),
+                itemsets=tuple(candidates[position] for position in best),
                 values=values,
-                variance=found.variance[places] + wide,
-                facts={**facts, "padding": found.pad, "correction": found.correction},
+                variance=estimates.variance[best] + correction_variance,
+                facts={**facts, "padding": estimates.pad, "correction": estimates.correction},
                 texts=texts,
             )
         )
 
-    def _found(
-        self, wanted: Wanted, line: Partition, share: Fraction
+    def _find_texts(
+        self, goal: Wanted, line: Partition, share: Fraction
     ) -> Generator[Ask, Any, tuple[tuple[str, ...], int]]:
-        """Find whole texts: the most frequent, in the order of their symbols, and in how many rounds.
+        """Return the most frequent whole texts, in the order of their symbols, and the number of rounds.
 
-        What may begin a text is a few beginnings, each followed by all that can come next. Those that are frequent are
-        gone on with, and those that have ended are found.
+        The candidates of a round are a few beginnings, each followed by all symbols that can come next. Frequent
+        candidates are the beginnings of the next round; those that have ended are whole texts.
         """
-        kept, near, known, rounds = self.candidates * wanted.top, NEAR, 0, 0
-        begin: tuple[str, ...] = ("",)
-        ended: dict[str, float] = {}
-        while begin and known < self.length:
-            step = min(self._step(len(begin)), self.length - known)
-            numbers = TextNumbers(begin, self.symbols, step, self.length)
-            of = CandidateList(items=len(numbers), texts=numbers)
-            known, rounds = known + step, rounds + 1
-            # So many rounds may follow: they get as many people each.
-            part = (share - line.taken) / (1 + ceil((self.length - known) / self._step(kept)))
-            found = yield from self._asked(of, line, part, wanted, near, f"{known} symbols")
-            near = found.least_of(wanted.top)
-            going = self._best(found, numbers, kept)
-            ended |= {text: value for text, value in going.items() if text.endswith(END) or known == self.length}
-            begin = tuple(sorted(text for text in going if text not in ended))
-        best = sorted(ended, key=lambda text: (-ended[text], text))[:kept]
-        return tuple(sorted(text.removesuffix(END) for text in best)), rounds
+        text_count, frequency, known_length, round_count = self.candidates * goal.top, TYPICAL_FREQUENCY, 0, 0
+        beginnings: tuple[str, ...] = ("",)
+        whole_texts: dict[str, float] = {}
+        while beginnings and known_length < self.length:
+            step = min(self._step(len(beginnings)), self.length - known_length)
+            numbers = TextNumbers(beginnings, self.symbols, step, self.length)
+            candidates = CandidateList(items=len(numbers), texts=numbers)
+            known_length, round_count = known_length + step, round_count + 1
+            # The remaining share, divided evenly among this round and the most that can follow.
+            later_rounds = ceil((self.length - known_length) / self._step(text_count))
+            round_share = (share - line.taken) / (1 + later_rounds)
+            about = f"{known_length} symbols"
+            estimates = yield from self._estimate(candidates, line, round_share, goal, frequency, about)
+            frequency = estimates.frequency_at(goal.top)
+            best = self._select_texts(estimates, numbers, text_count)
+            is_last = known_length == self.length
+            whole_texts |= {text: value for text, value in best.items() if is_last or text.endswith(END)}
+            beginnings = tuple(sorted(text for text in best if text not in whole_texts))
+        ranked = sorted(whole_texts, key=lambda text: (-whole_texts[text], text))[:text_count]
+        return tuple(sorted(text.removesuffix(END) for text in ranked)), round_count
 
-    def _step(self, many: int) -> int:
-        """Return by how many symbols so many beginnings are gone on with."""
+    def _step(self, beginning_count: int) -> int:
+        """Return the number of symbols that follow a number of beginnings in one question, at least 1."""
         step, base = 1, len(self.symbols) + 1
-        while many * base ** (step + 1) <= MOST_VALUES:
+        while beginning_count * base ** (step + 1) <= MOST_VALUES:
             step += 1
         return step
 
     @staticmethod
-    def _best(found: Estimated, numbers: TextNumbers, kept: int) -> dict[str, float]:
-        """Return what is gone on with: the most frequent that stand out from the noise, and can be."""
-        out = np.flatnonzero(found.values > STANDS_OUT * np.sqrt(found.variance))
+    def _select_texts(estimates: CandidateEstimates, numbers: TextNumbers, count: int) -> dict[str, float]:
+        """Return the `count` most frequent texts that stand out from the noise, with their estimates."""
+        values = estimates.values
+        outstanding = np.flatnonzero(values > STANDS_OUT * np.sqrt(estimates.variance))
         best: dict[str, float] = {}
-        for number in out[np.argsort(-found.values[out], kind="stable")].tolist():
-            if len(best) == kept:
+        for number in outstanding[np.argsort(-values[outstanding], kind="stable")].tolist():
+            if len(best) == count:
                 break
             text = numbers.text(number)
-            if text is not None:
-                best[text] = float(found.values[number])
+            if text is not None:  # symbols after an end are no text
+                best[text] = float(values[number])
         return best
 
-    def _asked(
+    def _estimate(
         self,
-        of: CandidateList,
+        candidates: CandidateList,
         line: Partition,
         share: Fraction,
-        wanted: Wanted,
-        near: float,
+        goal: Wanted,
+        frequency: float,
         about: str,
         corrected: bool = False,
-    ) -> Generator[Ask, Any, Estimated]:
-        """Ask how many of the candidates people hold, and then which; what ranks them needs no correction."""
-        size = share * exact(self.sizes, "sizes")
+    ) -> Generator[Ask, Any, CandidateEstimates]:
+        """Return the estimates of candidates; to rank them, no correction is needed."""
+        size_share = share * exact(self.sizes, "sizes")
         return (
-            yield from estimating(
-                of,
+            yield from estimate_candidates(
+                candidates,
                 line,
-                (size, share - size),
-                wanted.epsilon,
+                (size_share, share - size_share),
+                goal.epsilon,
                 oracles=("grr", self.oracle),
                 padding="predicted",
                 corrected=corrected,
-                told="bins",
-                near=near,
+                binning="bins",
+                frequency=frequency,
                 robust=True,
                 about=about,
             )
         )
 
 
-def standing_out(learnt: Learnt) -> Learnt:
-    """Return what is over noise: an item that nobody holds is in one result of twenty at most.
+def drop_noise(learnt: Learnt) -> Learnt:
+    """Return a result without items that may be noise: one result in twenty has an item without a holder.
 
-    A list has only items that there are. What was found may be noise, and a text that nobody has is not to be told.
+    A public list has existing items only. Found texts may be noise, and a text without a holder must not be published.
     """
     if not len(learnt.values):
         return learnt
-    far = NormalDist().inv_cdf(1 - FALSE / len(learnt.values))
-    kept = np.flatnonzero(learnt.values > far * np.sqrt(learnt.variance)).tolist()
-    left = len(learnt.values) - len(kept)
-    note = f"{left:,} of what was asked about in the end do not stand out from the noise, and are left out."
+    deviations = NormalDist().inv_cdf(1 - FALSE_RATE / len(learnt.values))
+    kept = np.flatnonzero(learnt.values > deviations * np.sqrt(learnt.variance)).tolist()
+    dropped = len(learnt.values) - len(kept)
+    note = f"{dropped:,} of what was asked about in the end do not stand out from the noise, and are left out."
     return replace(
         learnt,
-        itemsets=tuple(learnt.itemsets[place] for place in kept),
+        itemsets=tuple(learnt.itemsets[row] for row in kept),
         values=learnt.values[kept],
         variance=learnt.variance[kept],
-        notes=(*learnt.notes, *([note] if left else [])),
+        notes=(*learnt.notes, *([note] if dropped else [])),
     )
 
 
-_NOTHING = "No text stood out from the noise: there are too few people, or none is frequent."
+_NO_TEXT = "No text stood out from the noise: there are too few people, or none is frequent."

@@ -1,8 +1,11 @@
-"""LDP-RM: relations that many people hold and that can be relied on.
+"""LDP-RM: relations that many people hold and that are reliable.
 
-The items first; then a matrix with the support of every pair of them, learnt through few numbers that people have of
-it; then the likeliest pairs one by one. As printed, a round asks again about the directions of the round before; the
-corrected form asks about new ones too, and weighs all answers by their precision.
+1. Find the items.
+2. Learn a matrix with the support of every pair of items, from a few weighted sums per person.
+3. Ask for the likeliest pairs.
+
+In the printed form, a round repeats the directions of the round before. The corrected form adds new directions, and
+weighs all answers by their precision.
 """
 
 from __future__ import annotations
@@ -37,10 +40,12 @@ from ..estimation import (
     round_direction,
     theta_at,
 )
-from ..study import Estimate, Estimated, Items, Pair, Partition, Wanted
+from ..study import CandidateEstimates, Estimate, Items, Pair, Partition, Wanted
 from .pairs import Singles
 
-_LEADING = 4  # directions of a round whose sums are asked about too
+# The leading directions of a round that are combined with each other. More: each combination has fewer people.
+_LEADING = 4
+_MIN_VARIANCE = 1e-12  # of a matrix entry: a variance of 0 would make its precision infinite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,20 +55,21 @@ class RelationMiner(MatrixProtocol):
     Parameters
     ----------
     form
-        ``"corrected"``, or ``"printed"`` as the article has it, where only privacy and arithmetic are put right.
+        ``"corrected"``, or ``"printed"`` as in the article, with corrections of privacy and arithmetic alone.
     theta
-        Which share of the singular values the leading directions of a round have, in the first round and in the last.
+        The share of the singular values that the leading directions of a round have, in the first and the last round.
     rounds
-        How often the matrix is asked about. With 0 it is the independence guess, and its people answer for the
-        relations.
+        The number of rounds about the matrix. With 0 it is the guess of independent items, and its people answer for
+        the relations.
     fresh
-        How many directions of a round are new ones (corrected), at most.
+        The largest number of new directions of a round (corrected).
     cascade
-        How many relations become items themselves, half the rounds on: ((a, b), c) is a relation then (corrected).
+        The number of relations that become items themselves, after half of the rounds: ((a, b), c) is a relation then
+        (corrected).
     shares, how, items, support, finder, means
-        Of the people: for the items, for the matrix, and for the relations one by one; what makes a relation; among how
-        many of the most frequent items; how many relations the matrix leaves; which protocol finds the items (`usual`:
-        svim as printed, and svim-better corrected); and the oracle of means.
+        The shares of the people: for the items, for the matrix, and for the relations; the kind of relation; the number
+        of the most frequent items; the number of relations that are selected by the matrix; the protocol that finds the
+        items (`usual`: svim as printed, and svim-better corrected); and the oracle of means.
     """
 
     form: Literal["corrected", "printed"] = "corrected"
@@ -78,142 +84,159 @@ class RelationMiner(MatrixProtocol):
 
     @property
     def printed(self) -> bool:
-        """Whether items and relations are asked for as the article has it."""
+        """Whether items and relations are asked for as in the article."""
         return self.form == "printed"
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
-        super().check(wanted)
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
+        super().check(goal)
         check_rounds(self, 0)
         if not 0 <= self.cascade <= self.items:
             raise MisuseError(f"cascade is from 0 to the number of items, {self.items}; {self.cascade} was given.")
         if self.cascade and (self.printed or self.rounds < 2):
             raise MisuseError("cascade is for the corrected form, with 2 rounds or more.")
 
-    def matrix(self, singles: Singles, found: Estimated, line: Partition, share: Fraction, epsilon: Fraction) -> Step:
+    def matrix(
+        self, singles: Singles, item_estimates: CandidateEstimates, line: Partition, share: Fraction, epsilon: Fraction
+    ) -> Step:
         """Ask a share of the people about the matrix, round by round."""
         items, guess = Items(singles.order, self.how), independent(singles.values)
         if not self.rounds:
             return PairSupports(items=items, values=guess, guess=guess)
-        part = share / self.rounds
+        round_share, values, together = share / self.rounds, guess, self.how == "together"
         if self.printed:
-            values = guess
-            for at in range(self.rounds):
+            for number in range(self.rounds):
                 left, singular, right = decomposed(values)
-                many = rank_of(singular, theta_at(self, at))
-                if not many:
-                    break  # nothing is left to ask about
-                ways = [_printed(round_direction(left[:, one]), round_direction(right[:, one])) for one in range(many)]
-                answers = yield ask_directions(_named(at), items, ways, self.means, epsilon, line, part)
-                values = _updated(values, answers)
+                rank = rank_of(singular, theta_at(self, number))
+                if not rank:
+                    break  # no direction is left to ask about
+                leading = [(round_direction(left[:, row]), round_direction(right[:, row])) for row in range(rank)]
+                # The range that any set of relations has, equations (21) and (22).
+                directions: list[Direction] = [
+                    (one, other, *bounds(one, other, len(one), together=False)) for one, other in leading
+                ]
+                name = f"matrix, round {number + 1}"
+                answers = yield ask_directions(name, items, directions, self.means, epsilon, line, round_share)
+                values = _project(values, answers)
             return PairSupports(items=items, values=values, guess=guess)
-        together = self.how == "together"
-        most = _most(found, len(singles.order))
-        belief = MatrixBelief(guess=guess, doubt=_doubt(singles), symmetric=together)
-        values, number = guess, 0
-        for at in range(self.rounds):
-            if self.cascade and at == self.rounds // 2:
-                items = Items(singles.order, self.how, _bonds(values, singles.order, self.cascade, together=together))
-                belief = _extended(belief, values, belief.variance(), items)
+        max_items = _max_items(item_estimates, len(singles.order))
+        belief = MatrixBelief(guess=guess, doubt=_guess_variance(singles), symmetric=together)
+        for number in range(self.rounds):
+            if self.cascade and number == self.rounds // 2:
+                bonds = _select_bonds(values, singles.order, self.cascade, together=together)
+                items = Items(singles.order, self.how, bonds)
+                belief = _extend_belief(belief, values, belief.variance(), items)
                 values = belief.mean()
-            pairs = self._directions(values, theta_at(self, at), number, together=together)
-            number += self.fresh
-            ways = [(one, other, *bounds(one, other, most, together=together)) for one, other in pairs]
-            answers = yield ask_directions(_named(at), items, ways, self.means, epsilon, line, part)
+            pairs = self._directions(values, theta_at(self, number), number * self.fresh, together=together)
+            directions = [(one, other, *bounds(one, other, max_items, together=together)) for one, other in pairs]
+            name = f"matrix, round {number + 1}"
+            answers = yield ask_directions(name, items, directions, self.means, epsilon, line, round_share)
             for answer in answers:
                 one, other = direction_of(answer)
                 belief.add_measurement(one.astype(np.float64), other.astype(np.float64), *estimate_mean(answer))
             values = belief.mean()
         return PairSupports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
 
-    def _directions(self, values: Matrix, theta: float, number: int, *, together: bool) -> list[tuple[Whole, Whole]]:
-        """Return the directions of a round: the leading ones as they are believed now, with each other, and fresh ones.
+    def _directions(
+        self, values: Matrix, theta: float, fresh_start: int, *, together: bool
+    ) -> list[tuple[Whole, Whole]]:
+        """Return the pairs of directions of a round: the leading ones of the belief with each other, and fresh ones.
 
-        Where an entry and its mirror image are the same, squares say everything: of a direction, and of the sum of two.
+        In a symmetric matrix, squares suffice: of a direction, and of the sum of two.
         """
         left, singular, right = decomposed(values)
-        many, width = min(rank_of(singular, theta), _LEADING), len(values)
-        fresh = min(self.fresh, width * (width - 1) // (2 if together else 1))  # no more than there are entries
+        rank, width = min(rank_of(singular, theta), _LEADING), len(values)
+        fresh = min(self.fresh, width * (width - 1) // (2 if together else 1))  # no more than entries
         if together:
-            ways = [left[:, one] + left[:, other] for one in range(many) for other in range(one + 1)]
-            ways += [public_signs(width, number + at) for at in range(fresh)]
-            return [(round_direction(way), round_direction(way)) for way in ways]
-        both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
-        both += [
-            (public_signs(width, 2 * (number + at)), public_signs(width, 2 * (number + at) + 1)) for at in range(fresh)
-        ]
-        return [(round_direction(one), round_direction(other)) for one, other in both]
+            columns = [left[:, one] + left[:, other] for one in range(rank) for other in range(one + 1)]
+            columns += [public_signs(width, fresh_start + number) for number in range(fresh)]
+            return [(round_direction(column), round_direction(column)) for column in columns]
+        pairs = [(left[:, one], right[:, other]) for one in range(rank) for other in range(rank)]
+        return [(round_direction(one), round_direction(other)) for one, other in pairs] + fresh_pairs(
+            width, range(fresh_start, fresh_start + fresh)
+        )
 
 
-def _named(at: int) -> str:
-    return f"matrix, round {at + 1}"
+def fresh_pairs(width: int, numbers: range) -> list[tuple[Whole, Whole]]:
+    """Return the pairs of public random directions with some numbers."""
+    return [
+        (
+            round_direction(public_signs(width, 2 * number)),
+            round_direction(public_signs(width, 2 * number + 1)),
+        )
+        for number in numbers
+    ]
 
 
-def _printed(left: Whole, right: Whole) -> Direction:
-    """Return a pair of directions with the range that any set of relations has, equations (21) and (22)."""
-    return (left, right, *bounds(left, right, len(left), together=False))
+def _project(before: Matrix, answers: Sequence[Estimate]) -> Matrix:
+    """Return the matrix of the next round (29); a direction without people keeps its value."""
+    directions = [direction_of(answer) for answer in answers]
+    left = np.array([one for one, _ in directions], np.float64).T
+    right = np.array([other for _, other in directions], np.float64).T
+    values = [
+        estimate_mean(answer)[0] if answer.people else float(left[:, column] @ before @ right[:, column])
+        for column, answer in enumerate(answers)
+    ]
+    # Rounded directions have a length, which the projection has twice.
+    squared_lengths = (left**2).sum(0) * (right**2).sum(0)
+    return compose_matrix(left, np.array(values) / squared_lengths, right)
 
 
-def _updated(before: Matrix, answers: Sequence[Estimate]) -> Matrix:
-    """Return the matrix of the next round (29); what nobody was asked about stays as it was."""
-    ways = [direction_of(answer) for answer in answers]
-    values = [estimate_mean(answer)[0] if answer.people else None for answer in answers]
-    left = np.array([one for one, _ in ways], np.float64).T
-    right = np.array([other for _, other in ways], np.float64).T
-    # Directions in whole numbers have a length, which the projection has twice.
-    length = (left**2).sum(0) * (right**2).sum(0)
-    kept = [float(left[:, at] @ before @ right[:, at]) if value is None else value for at, value in enumerate(values)]
-    return compose_matrix(left, np.array(kept) / length, right)
-
-
-def _most(found: Estimated, width: int) -> int:
-    """Return how many of the items most people hold at most, as sizes were learnt: the range of numbers follows."""
-    if found.sizes is None:
+def _max_items(item_estimates: CandidateEstimates, width: int) -> int:
+    """Return the number of related items that most people do not exceed, which bounds the range of their numbers."""
+    if item_estimates.sizes is None:
         return width
-    return min(width, max(2, found.sizes.padding("percentile", WIDEST)))
+    return min(width, max(2, item_estimates.sizes.padding("percentile", WIDEST)))
 
 
-def _doubt(singles: Singles) -> Matrix:
-    """Return how far the guess may be off, up to a factor: a pair has up to as many people as its rarer item."""
-    doubt: Matrix = np.minimum.outer(singles.chances, singles.chances) ** 2
-    np.fill_diagonal(doubt, np.maximum(singles.variance, 1e-12))
-    return np.maximum(doubt, 1e-12)
+def _guess_variance(singles: Singles) -> Matrix:
+    """Return the variance of the guess, up to a factor: a pair has at most as many people as its rarer item."""
+    variance: Matrix = np.minimum.outer(singles.frequencies, singles.frequencies) ** 2
+    np.fill_diagonal(variance, singles.variance)
+    return np.maximum(variance, _MIN_VARIANCE)
 
 
-def _bonds(values: Matrix, order: tuple[int, ...], many: int, *, together: bool) -> tuple[Pair, ...]:
+def _select_bonds(values: Matrix, order: tuple[int, ...], count: int, *, together: bool) -> tuple[Pair, ...]:
     """Return the relations that become items: those with the largest support."""
-    allowed = np.triu(np.ones_like(values), 1) if together else 1 - np.eye(len(values))
-    ranked = np.argsort(np.where(allowed.ravel() > 0, -values.ravel(), np.inf), kind="stable")
+    is_pair = np.triu(np.ones_like(values), 1) if together else 1 - np.eye(len(values))
+    ranked = np.argsort(np.where(is_pair.ravel() > 0, -values.ravel(), np.inf), kind="stable")
     width = len(order)
-    return tuple((order[code // width], order[code % width]) for code in ranked[: min(many, int(allowed.sum()))])
+    return tuple((order[code // width], order[code % width]) for code in ranked[: min(count, int(is_pair.sum()))])
 
 
-def _extended(belief: MatrixBelief, values: Matrix, variance: Matrix, items: Items) -> MatrixBelief:
-    """Return the belief with rows and columns for bonds, guessed from what is believed now.
+def _extend_belief(belief: MatrixBelief, values: Matrix, variance: Matrix, items: Items) -> MatrixBelief:
+    """Return the belief with rows and columns for bonds, guessed from the present values.
 
-    A bond (a, b) goes with c as often as b does, where chains are asked about; with items that are together, it has c
-    by chance, and its own items always.
+    For chains, the share of holders of a bond (a, b) with c is that of holders of b. For items held together, it is the
+    frequency of c, and 1 for the items of the bond.
     """
-    old, width, rank = len(values), len(items), items.rank
-    guess, doubt = np.zeros((width, width)), np.full((width, width), 1e-12)
-    guess[:old, :old], doubt[:old, :old] = belief.guess, belief.doubt
-    alone = np.clip(np.diag(values), 1e-6, 1.0)
+    item_count, width, rank = len(values), len(items), items.rank
+    guess, doubt = np.zeros((width, width)), np.full((width, width), _MIN_VARIANCE)
+    guess[:item_count, :item_count], doubt[:item_count, :item_count] = belief.guess, belief.doubt
+    frequencies = np.clip(np.diag(values), 1e-6, 1.0)
     together = belief.symmetric
-    size = np.concatenate((alone, [_fraction(values[rank[a,], rank[b,]]) for a, b in items.bonds]))
+    bond_frequencies = [_clip_frequency(values[rank[a,], rank[b,]]) for a, b in items.bonds]
+    sizes = np.concatenate((frequencies, bond_frequencies))
     for a, b in items.bonds:
-        at, one, other = rank[a, b], rank[a,], rank[b,]
-        guess[at, at], doubt[at, at] = size[at], max(float(variance[one, other]), 1e-12)
-        for third in range(width if together else old):
-            if third == at or (not together and third in (one, other)):
+        bond, first, second = rank[a, b], rank[a,], rank[b,]
+        guess[bond, bond], doubt[bond, bond] = sizes[bond], max(float(variance[first, second]), _MIN_VARIANCE)
+        for third in range(width if together else item_count):
+            is_inside = third in (first, second)
+            if third == bond or (is_inside and not together):
                 continue
-            inside = third in (one, other)
-            share = 1.0 if inside else size[third] if together else _fraction(values[other, third]) / alone[other]
-            guess[at, third] = size[at] * min(share, 1.0)
-            doubt[at, third] = doubt[at, at] if inside else max(min(size[at], size[third]) ** 2, 1e-12)
+            if is_inside:
+                share = 1.0
+            elif together:
+                share = sizes[third]
+            else:
+                share = _clip_frequency(values[second, third]) / frequencies[second]
+            guess[bond, third] = sizes[bond] * min(share, 1.0)
+            shared_variance = max(min(sizes[bond], sizes[third]) ** 2, _MIN_VARIANCE)
+            doubt[bond, third] = doubt[bond, bond] if is_inside else shared_variance
             if together:
-                guess[third, at], doubt[third, at] = guess[at, third], doubt[at, third]
+                guess[third, bond], doubt[third, bond] = guess[bond, third], doubt[bond, third]
     return belief.extend(guess, doubt)
 
 
-def _fraction(value: Any) -> float:
+def _clip_frequency(value: Any) -> float:
     return min(max(float(value), 0.0), 1.0)

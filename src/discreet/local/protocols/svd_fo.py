@@ -1,7 +1,7 @@
-"""SVD-FO: the most frequent items of a long list, folded into a square that is learnt as `relations` learns its matrix.
+"""SVD-FO: the most frequent items of a long list, folded into a square that is learnt as the matrix of `relations`.
 
-Item number i is the entry in row i // side and column i % side. What is learnt of the square chooses candidates, and
-those are asked about one by one.
+Item number i is the entry in row i // side and column i % side. The estimate of the square selects candidates, and each
+candidate is asked for.
 """
 
 from __future__ import annotations
@@ -30,29 +30,31 @@ from ..estimation import (
     decomposed,
     direction_of,
     estimate_mean,
-    public_signs,
     rank_of,
     round_direction,
     shrink_estimates,
     theta_at,
 )
 from ..study import (
-    LONGEST,
+    LARGEST_SIZE,
     MOST_PATTERNS,
     CandidateList,
-    Learnt,
     Partition,
     Talk,
     Values,
     Wanted,
+    check_candidates,
     check_parts,
-    checked,
-    estimating,
+    estimate_candidates,
 )
+from .relations import fresh_pairs
+from .svim import build_result
 
+# The leading directions of a round that are combined with each other. More: each combination has fewer people.
 _LEADING = 6
-_OUTSTANDING = 3.0  # standard deviations of noise
-MOST_ITEMS = 1 << 18  # a direction has as many weights as the side of the square
+_OUTSTANDING = 3.0  # standard deviations: noise alone puts 1 in 740 items above it, who then keep their estimate
+_MIN_VARIANCE = 1e-12  # of a matrix entry: a variance of 0 would make its precision infinite
+MOST_ITEMS = 1 << 18  # the weights of a direction are the side of the square, 512 numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +64,9 @@ class SVDFO(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for a first look at the items, for the square, and for the candidates.
+        The shares of the people: for a first estimate of the items, for the square, and for the candidates.
     candidates
-        How many candidates the square leaves for every item wanted.
+        The number of candidates per item of the top.
     theta, rounds, fresh, means
         As for `relations`.
     """
@@ -81,107 +83,102 @@ class SVDFO(Protocol):
     summary: ClassVar[str] = "the most frequent items of a long list, folded into a square"
     citation: ClassVar[str] = "Dong, Zhang, Jia, Ling, Yang, Luo, Fu 2024, section 6.2 (SVD-FO)"
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         check_parts(self.name, self.parts)
         check_rounds(self, 1)
-        if wanted.least > 1:
+        if goal.least > 1:
             raise MisuseError("svd-fo finds single items: use svsm for patterns of two items or more.")
-        if wanted.items > MOST_ITEMS:
-            raise MisuseError(f"svd-fo folds up to {MOST_ITEMS:,} items; there are {wanted.items:,}.")
+        if goal.items > MOST_ITEMS:
+            raise MisuseError(f"svd-fo folds up to {MOST_ITEMS:,} items; there are {goal.items:,}.")
         check_means(self.means)
-        checked(self.candidates, "0.9", wanted.epsilon, size_oracle="adaptive", oracles=("adaptive",))
-        if self.candidates * wanted.top > MOST_PATTERNS:
+        check_candidates(self.candidates, "0.9", goal.epsilon, size_oracle="adaptive", oracles=("adaptive",))
+        if self.candidates * goal.top > MOST_PATTERNS:
             raise MisuseError.format(
-                "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
-                "has room for: give fewer candidates, or a smaller {top}.",
-                candidates=self.candidates,
-                wanted=wanted.top,
-                room=MOST_PATTERNS,
-            )
+                    "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
+                    "has room for: give fewer candidates, or a smaller {top}.",
+                    candidates=self.candidates,
+                    wanted=goal.top,
+                    room=MOST_PATTERNS,
+                )
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, second, third) = Partition(), self.parts
-        seen = yield from estimating(
-            CandidateList(items=wanted.items),
+        line, (items_share, square_share, last_share) = Partition(), self.parts
+        estimates = yield from estimate_candidates(
+            CandidateList(items=goal.items),
             line,
-            (first / 10, first * Fraction(9, 10)),
-            wanted.epsilon,
+            (items_share / 10, items_share * Fraction(9, 10)),
+            goal.epsilon,
             oracles=("adaptive", "adaptive"),
             padding="predicted",
-            told="bins",
-            longest=LONGEST,
+            binning="bins",
+            largest_size=LARGEST_SIZE,
             about="items",
         )
-        side = isqrt(wanted.items - 1) + 1
-        guess, doubt = _guess(seen.values, seen.variance, side)
-        most = 2 if seen.sizes is None else max(2, seen.sizes.padding("percentile", WIDEST))
-        belief = MatrixBelief(guess=guess, doubt=doubt, symmetric=False)
-        values = guess
-        for at in range(self.rounds):
-            ways = self._ways(values, at, min(most, wanted.items))
-            part = second / self.rounds
+        side = isqrt(goal.items - 1) + 1
+        values, variance = _guess_square(estimates.values, estimates.variance, side)
+        max_items = 2 if estimates.sizes is None else max(2, estimates.sizes.padding("percentile", WIDEST))
+        belief = MatrixBelief(guess=values, doubt=variance, symmetric=False)
+        for number in range(self.rounds):
+            directions = self._directions(values, number, min(max_items, goal.items))
+            round_share = square_share / self.rounds
             answers = yield ask_directions(
-                f"square, round {at + 1}", wanted.items, ways, self.means, wanted.epsilon, line, part
+                f"square, round {number + 1}", goal.items, directions, self.means, goal.epsilon, line, round_share
             )
             for answer in answers:
-                one, other = direction_of(answer)
-                belief.add_measurement(one.astype(np.float64), other.astype(np.float64), *estimate_mean(answer))
+                left, right = direction_of(answer)
+                belief.add_measurement(left.astype(np.float64), right.astype(np.float64), *estimate_mean(answer))
             values = belief.mean()
-        places = np.argsort(-values.ravel()[: wanted.items], kind="stable")[: self.candidates * wanted.top]
-        found = yield from estimating(
-            CandidateList(itemsets=tuple((int(place),) for place in np.sort(places))),
+        best = np.argsort(-values.ravel()[: goal.items], kind="stable")[: self.candidates * goal.top]
+        candidates = yield from estimate_candidates(
+            CandidateList(itemsets=tuple((int(item),) for item in np.sort(best))),
             line,
-            (third / 5, third * Fraction(4, 5)),
-            wanted.epsilon,
+            (last_share / 5, last_share * Fraction(4, 5)),
+            goal.epsilon,
             oracles=("adaptive", "adaptive"),
             padding="predicted",
-            told="bins",
+            binning="bins",
             about="candidates",
         )
-        order = found.best(len(found.of))
-        return Learnt(
-            itemsets=tuple(found.of[place] for place in order),
-            values=found.values[order],
-            variance=found.variance[order],
-            facts={"side": side, "padding": found.pad, "correction": found.correction},
-        )
+        return build_result(candidates, {"side": side, "padding": candidates.pad, "correction": candidates.correction})
 
-    def _ways(self, values: Matrix, at: int, most: int) -> list[Direction]:
+    def _directions(self, values: Matrix, number: int, max_items: int) -> list[Direction]:
         """Return the directions of a round: the leading ones with each other, and fresh ones."""
         left, singular, right = decomposed(values)
-        many, side = min(rank_of(singular, theta_at(self, at)), _LEADING), len(values)
-        both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
-        numbers = range(at * self.fresh, (at + 1) * self.fresh)
-        both += [(public_signs(side, 2 * number), public_signs(side, 2 * number + 1)) for number in numbers]
-        ways = [(round_direction(one), round_direction(other)) for one, other in both]
-        # Someone with so many items has so many entries: no more than so many times the largest product.
-        return [(one, other, *_within(one, other, most)) for one, other in ways]
+        rank = min(rank_of(singular, theta_at(self, number)), _LEADING)
+        pairs = [
+            (round_direction(left[:, row]), round_direction(right[:, column]))
+            for row in range(rank)
+            for column in range(rank)
+        ]
+        pairs += fresh_pairs(len(values), range(number * self.fresh, (number + 1) * self.fresh))
+        return [(one, other, *_number_range(one, other, max_items)) for one, other in pairs]
 
 
-def _within(left: Whole, right: Whole, most: int) -> tuple[int, int]:
-    """Return the range of the number of a person with up to so many entries; beyond it is clipped (D5)."""
+def _number_range(left: Whole, right: Whole, max_items: int) -> tuple[int, int]:
+    """Return the range of the number of a person with up to `max_items` items; larger numbers are clipped (D5)."""
     low, high = bounds(left, right, len(left), together=False)
+    # A person has an entry per item: a number is at most `max_items` times the largest product.
     largest = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0))
-    return max(low, -most * largest), min(high, most * largest)
+    return max(low, -max_items * largest), min(high, max_items * largest)
 
 
-def _guess(values: Values, variance: Values, side: int) -> tuple[Matrix, Matrix]:
-    """Return the square as it was first seen, and how far that may be off.
+def _guess_square(values: Values, variance: Values, side: int) -> tuple[Matrix, Matrix]:
+    """Return the square of the first estimates, and its variance.
 
-    What stands out is taken as it is. The rest is pulled to what its rows and columns have by chance. Entries beyond
-    the list are 0, and known to be.
+    Estimates that stand out are kept. Further estimates are shrunk to the product of their row and column sums. Entries
+    beyond the list are 0, with next to no variance.
     """
-    first, off = np.zeros(side * side), np.full(side * side, 1e-12)
+    square, square_variance = np.zeros(side * side), np.full(side * side, _MIN_VARIANCE)
     noise = float(variance.min())
-    plain = np.flatnonzero(values <= _OUTSTANDING * np.sqrt(noise))
-    first[plain] = values[plain]
-    square = first.reshape(side, side)
-    rows, columns = np.clip(square.sum(1), 0.0, None), np.clip(square.sum(0), 0.0, None)
-    chance = (np.outer(rows, columns) / max(float(rows.sum()), 1e-12)).ravel()
-    first[: len(values)], off[: len(values)] = values, variance
-    most = np.minimum.outer(rows, columns).ravel()
-    guessed = ItemsetGuess(means=chance[plain], variance=np.zeros(len(plain)), cap=most[plain])
-    first[plain], off[plain] = shrink_estimates(Evidence.noisy(values[plain], np.full(len(plain), noise)), guessed)
-    return first.reshape(side, side), np.maximum(off, 1e-12).reshape(side, side)
+    noisy = np.flatnonzero(values <= _OUTSTANDING * np.sqrt(noise))
+    square[noisy] = values[noisy]
+    rows, columns = (np.clip(square.reshape(side, side).sum(axis), 0.0, None) for axis in (1, 0))
+    products = (np.outer(rows, columns) / max(float(rows.sum()), 1e-12)).ravel()
+    caps = np.minimum.outer(rows, columns).ravel()
+    square[: len(values)], square_variance[: len(values)] = values, variance
+    guess = ItemsetGuess(means=products[noisy], variance=np.zeros(len(noisy)), cap=caps[noisy])
+    evidence = Evidence.noisy(values[noisy], np.full(len(noisy), noise))
+    square[noisy], square_variance[noisy] = shrink_estimates(evidence, guess)
+    return square.reshape(side, side), np.maximum(square_variance, _MIN_VARIANCE).reshape(side, side)

@@ -1,4 +1,4 @@
-"""SVIM: the most frequent items. Prune the list to candidates, learn how many of them people hold, estimate."""
+"""SVIM: the most frequent items. Prune the list to candidates, learn their number per person, estimate each."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ...errors import MisuseError
 from ...privacy import exact
 from .. import Protocol
 from ..study import (
-    LONGEST,
-    NEAR,
+    LARGEST_SIZE,
+    TYPICAL_FREQUENCY,
     Ask,
+    CandidateEstimates,
     CandidateList,
-    Estimated,
     Learnt,
     Padding,
     Partition,
     SizeBinning,
     Talk,
     Wanted,
+    check_candidates,
     check_padding,
     check_room,
     check_shares,
-    checked,
-    estimating,
+    estimate_candidates,
 )
 
 _SHARES = "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate."
 
 
 def padding_bias(padding: Padding | str, sizes: SizeBinning, *, corrected: bool) -> str:
-    """Return why estimates with these settings are biased by more than their intervals hold; empty where they are not.
+    """Return the reason for a bias of estimates that their intervals do not hold; empty without such a bias.
 
-    Of sizes that are asked for one by one, rare large ones stay below the threshold of what is told from noise: the
-    correction is too small, and nothing in the reports says by how much (`svim.md`).
+    Among sizes with a bin each, rare large sizes stay below the significance threshold: the correction is too small,
+    and no report says by what factor (`svim.md`).
     """
     if padding == "all":
         return ""
@@ -54,23 +54,23 @@ class SVIM(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for basket sizes (where the first padding is learnt), for pruning, for the sizes among the
-        candidates, and for estimating them.
+        The shares of the people: for basket sizes (from which the first padding is learnt), for pruning, for the number
+        of candidates per person, and for the candidates.
     candidates
-        How many candidates are kept for every item wanted.
+        The number of candidates per item of the top.
     first_oracle, first_padding
-        How the list is pruned. A padding of 1 says nothing about how often, and much about which.
+        The oracle and the padding that prune the list. A padding of 1 ranks items well, and estimates them badly.
     size_oracle
-        How sizes are asked for.
+        The oracle for sizes.
     oracle, padding, percentile
-        How candidates are estimated; the padding that this share of the people does not exceed.
+        The oracle and the padding for candidates; the share of the people who do not exceed the padding.
     corrected
-        Whether estimates are scaled up for what the padding leaves out.
+        Whether estimates are multiplied by the correction of the padding.
     sizes
-        Whether sizes are asked for each by itself, or in bins.
+        Whether each size has a bin, or bins widen.
     robust
-        Whether what liars can do is weighed: the padding by what one report can add, sizes asked for in few bins, and
-        no padding longer than what liars about sizes can drive it to.
+        Whether liars are considered: the padding counts what one report can add as an error, sizes have few bins, and
+        the padding is no longer than liars about sizes can make it.
     """
 
     shares: tuple[str, str, str, str] = ("0", "0.5", "0.1", "0.4")
@@ -92,82 +92,89 @@ class SVIM(Protocol):
 
     @property
     def bias(self) -> str:
-        """Why estimates are too low: what a padding cuts off is not given back, or not all of it."""
+        """The reason for estimates that are too low: the padding truncates baskets, and not all is restored."""
         return padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         shares = self.parts
         check_shares(shares, _SHARES)
         if not shares[1] or not shares[3]:
             raise MisuseError(_SHARES)
         check_padding(self.first_padding, shares[0], "first_padding")
         check_padding(self.padding, shares[2], "padding")
-        most = min(wanted.items, self.candidates * wanted.top)
-        check_room(2 * most + 1, "candidates")  # the candidates, and as many sizes
-        checked(
+        candidate_count = min(goal.items, self.candidates * goal.top)
+        check_room(2 * candidate_count + 1, "candidates")  # the candidates, and as many sizes
+        check_candidates(
             self.candidates,
             self.percentile,
-            wanted.epsilon,
+            goal.epsilon,
             size_oracle=self.size_oracle,
             oracles=(self.first_oracle, self.oracle),
-            sizes=(wanted.items, max(1, most)),
-            counted=max(1, most, min(wanted.items, LONGEST)) + 1,
+            counts=(goal.items, max(1, candidate_count)),
+            size_count=max(1, candidate_count, min(goal.items, LARGEST_SIZE)) + 1,
         )
-        if wanted.least > 1:
+        if goal.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        found = yield from self.items(wanted.items, wanted.top, wanted.epsilon, Partition(), Fraction(1))
-        places = found.best(len(found.of))
-        return Learnt(
-            itemsets=tuple(found.of[place] for place in places),
-            values=found.values[places],
-            variance=found.variance[places],
-            facts={"padding": found.pad, "correction": found.correction},
-        )
+        items = yield from self.find_items(goal.items, goal.top, goal.epsilon, Partition(), Fraction(1))
+        return build_result(items, {"padding": items.pad, "correction": items.correction})
 
-    def items(
-        self, items: int, top: int, epsilon: Fraction, line: Partition, scale: Fraction
-    ) -> Generator[Ask, Any, Estimated]:
-        """Ask a part of the people, `scale`, for the most frequent items, and return all candidates estimated."""
-        basket, prune, size, last = (share * scale for share in self.parts)
-        most, percentile = self.candidates * top, exact(self.percentile, "percentile")
-        of, near = CandidateList(items=items), NEAR
-        if items > most:
-            first = yield from estimating(
-                of,
+    def find_items(
+        self, item_count: int, top: int, epsilon: Fraction, line: Partition, scale: Fraction
+    ) -> Generator[Ask, Any, CandidateEstimates]:
+        """Ask a share of the people for the most frequent items, and return the estimates of all candidates.
+
+        Parameters
+        ----------
+        item_count
+            The number of items of the list.
+        top
+            The number of items to find.
+        epsilon
+            The epsilon of a report.
+        line
+            The people who were not asked yet.
+        scale
+            The share of the people who are asked, which `shares` divides.
+        """
+        basket_share, prune_share, size_share, last_share = (share * scale for share in self.parts)
+        candidate_count, percentile = self.candidates * top, exact(self.percentile, "percentile")
+        candidates, frequency = CandidateList(items=item_count), TYPICAL_FREQUENCY
+        if item_count > candidate_count:
+            pruned = yield from estimate_candidates(
+                candidates,
                 line,
-                (basket, prune),
+                (basket_share, prune_share),
                 epsilon,
                 oracles=(self.size_oracle, self.first_oracle),
                 padding=self.first_padding,
                 percentile=percentile,
-                told=self.sizes,
-                near=near,
-                longest=LONGEST,
+                binning=self.sizes,
+                largest_size=LARGEST_SIZE,
                 robust=self.robust,
                 about="items",
             )
-            of = CandidateList(itemsets=tuple((place,) for place in sorted(first.best(most))))
-            near = first.least_of(top)
+            best = sorted(pruned.select_best(candidate_count))
+            candidates, frequency = CandidateList(itemsets=tuple((item,) for item in best)), pruned.frequency_at(top)
         else:
-            # There is nothing to prune: those people answer for the candidates.
-            grown = (basket + prune) / (size + last)
-            size, last = size * (1 + grown), last * (1 + grown)
+            # All items are candidates: the people for pruning join the later rounds.
+            growth = 1 + (basket_share + prune_share) / (size_share + last_share)
+            size_share, last_share = size_share * growth, last_share * growth
         return (
-            yield from estimating(
-                of,
+            yield from estimate_candidates(
+                candidates,
                 line,
-                (size, last),
+                (size_share, last_share),
                 epsilon,
                 oracles=(self.size_oracle, self.oracle),
                 padding=self.padding,
                 percentile=percentile,
                 corrected=self.corrected,
-                told=self.sizes,
-                near=near,
+                binning=self.sizes,
+                frequency=frequency,
                 robust=self.robust,
                 about="candidates",
             )
@@ -190,3 +197,14 @@ class SVIMBetter(SVIM):
     name: ClassVar[str] = "svim-better"
     summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"
     citation: ClassVar[str] = "after Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel)"
+
+
+def build_result(estimates: CandidateEstimates, facts: dict[str, Any]) -> Learnt:
+    """Return all candidates as the result of a conversation, the most frequent first."""
+    best = estimates.select_best(len(estimates.candidates))
+    return Learnt(
+        itemsets=tuple(estimates.candidates[position] for position in best),
+        values=estimates.values[best],
+        variance=estimates.variance[best],
+        facts=facts,
+    )

@@ -1,4 +1,4 @@
-"""SVSM: the most frequent itemsets. Find items by SVIM, guess which sets of them are frequent, and estimate those."""
+"""SVSM: the most frequent itemsets. Find items by SVIM, guess their frequent itemsets, and estimate those."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...errors import MisuseError
 from ...privacy import exact
 from .. import Protocol
 from ..device import MOST_NUMBERS
+from ..estimation import Values
 from ..study import (
     CandidateList,
     Learnt,
@@ -23,11 +24,11 @@ from ..study import (
     SizeBinning,
     Talk,
     Wanted,
+    check_candidates,
     check_padding,
     check_room,
     check_shares,
-    checked,
-    estimating,
+    estimate_candidates,
 )
 from .ldpminer import LDPMiner
 from .svim import SVIM, SVIMBetter, padding_bias
@@ -40,17 +41,17 @@ class SVSM(Protocol):
     Parameters
     ----------
     shares
-        Of the people: for the items, for how many of the guessed itemsets people hold, and for estimating those.
+        The shares of the people: for the items, for the number of guessed itemsets per person, and for the itemsets.
     items
-        Which protocol finds the items.
+        The protocol that finds the items.
     candidates
-        How many itemsets are guessed for every pattern wanted.
+        The number of guessed itemsets per pattern of the top.
     size_oracle, oracle, padding, percentile, corrected, sizes
         As for `svim`.
     shrunk
-        Whether estimates are pulled to the guess as far as the noise says (empirical Bayes).
+        Whether estimates are shrunk to the guess, as far as the noise says (empirical Bayes).
     robust
-        As for `svim`, here and where the items are found.
+        As for `svim`, here and for the items.
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
@@ -72,87 +73,87 @@ class SVSM(Protocol):
 
     @property
     def finder(self) -> SVIM:
-        """What finds the items."""
+        """The protocol that finds the items."""
         kinds: dict[str, type[SVIM]] = {kind.name: kind for kind in (SVIM, SVIMBetter, LDPMiner)}
         return kinds[self.items](robust=self.robust)
 
     @property
     def bias(self) -> str:
-        """Why estimates are too low: of the items, or of the itemsets."""
+        """The reason for estimates that are too low: of the items, or of the itemsets."""
         return self.finder.bias or padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+    def check(self, goal: Wanted) -> None:
+        """Check the settings for a goal."""
         shares = self.parts
         check_shares(shares, _SHARES)
         if not shares[0] or not shares[2]:
             raise MisuseError(_SHARES)
         check_padding(self.padding, shares[1], "padding")
-        # Pairs at least, and as many sizes; fewer are guessed where longer ones have no room.
-        check_room(4 * self.candidates * wanted.top + 1, "candidates")
-        checked(
+        candidate_count = self.candidates * goal.top
+        # Pairs, and as many sizes; longer itemsets are guessed as far as there is room.
+        check_room(4 * candidate_count + 1, "candidates")
+        check_candidates(
             self.candidates,
             self.percentile,
-            wanted.epsilon,
+            goal.epsilon,
             size_oracle=self.size_oracle,
             oracles=(self.oracle,),
-            sizes=(self.candidates * wanted.top,),
-            counted=max(1, self.candidates * wanted.top) + 1,
+            counts=(candidate_count,),
+            size_count=max(1, candidate_count) + 1,
         )
-        self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
+        self.finder.check(Wanted(items=goal.items, top=goal.top, epsilon=goal.epsilon))
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Partition(), self.parts
-        largest = longest(wanted.top, wanted.least)
-        if largest < 2:
+        line, (items_share, size_share, last_share) = Partition(), self.parts
+        max_length = longest_pattern(goal.top, goal.least)
+        if max_length < 2:
             # A pair has two single items that are at least as frequent: it is not among the top two (A10).
-            first, size, last = first + size + last, Fraction(0), Fraction(0)
-        items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
-        found = items.best(wanted.top)
-        singles = tuple(items.of[place] for place in found)
-        values, variance = items.values[found], items.variance[found]
+            items_share, size_share, last_share = items_share + size_share + last_share, Fraction(0), Fraction(0)
+        items = yield from self.finder.find_items(goal.items, goal.top, goal.epsilon, line, items_share)
+        best = items.select_best(goal.top)
+        singles = tuple(items.candidates[position] for position in best)
+        values, variance = items.values[best], items.variance[best]
         facts = {"item padding": items.pad, "item correction": items.correction}
-        lineage = None if wanted.lineage is None else wanted.lineage.among([item for (item,) in singles])
-        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, largest, lineage) if last else []
+        lineage = None if goal.lineage is None else goal.lineage.among([item for (item,) in singles])
+        guesses = (
+            guess_itemsets(np.clip(values, 0, None), self.candidates * goal.top, max_length, lineage)
+            if last_share
+            else []
+        )
         if not guesses:
-            note = _NO_GUESS if last else _TOO_FEW
+            note = _NO_GUESS if last_share else _TOO_FEW
             return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(note,))
-        # Numbers of items ascend within a candidate; the guess has them by rank.
-        sets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
-        last_round = yield from estimating(
-            CandidateList(itemsets=sets),
+        # Guesses have ranks of items by frequency; a candidate has ascending item numbers.
+        itemsets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
+        estimates = yield from estimate_candidates(
+            CandidateList(itemsets=itemsets),
             line,
-            (size, last),
-            wanted.epsilon,
+            (size_share, last_share),
+            goal.epsilon,
             oracles=(self.size_oracle, self.oracle),
             padding=self.padding,
             percentile=exact(self.percentile, "percentile"),
             corrected=self.corrected,
-            told=self.sizes,
-            near=items.least_of(wanted.top),
+            binning=self.sizes,
+            frequency=items.frequency_at(goal.top),
             robust=self.robust,
             about="itemsets",
         )
-        estimates, spread = last_round.values, last_round.variance
+        itemset_values, itemset_variance = estimates.values, estimates.variance
         if self.shrunk:
-            guess, off = np.array([by_chance(ranks, values, variance) for ranks in guesses]).T
-            estimates, spread = shrunk(estimates, spread, guess, off)
-        everything = (*singles, *sets)
-        both, wide = np.concatenate((values, estimates)), np.concatenate((variance, spread))
-        # Of equal ones, subsets come first (A10).
-        order = np.lexsort((np.array([len(one) for one in everything]), -both))
-        return Learnt(
-            itemsets=tuple(everything[place] for place in order),
-            values=both[order],
-            variance=wide[order],
-            facts={**facts, "itemset padding": last_round.pad, "itemset correction": last_round.correction},
+            guess, guess_variance = np.array([independent_frequency(ranks, values, variance) for ranks in guesses]).T
+            itemset_values, itemset_variance = shrink_to_guess(itemset_values, itemset_variance, guess, guess_variance)
+        return join_by_frequency(
+            (singles, values, variance),
+            (itemsets, itemset_values, itemset_variance),
+            {**facts, "itemset padding": estimates.pad, "itemset correction": estimates.correction},
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SVSMBetter(SVSM):
-    """Find the most frequent itemsets with the best oracle at every step, pulled to the guess as the noise says."""
+    """Find the most frequent itemsets with the best oracle at every step, shrunk to the guess as the noise says."""
 
     items: Literal["svim", "svim-better", "ldpminer"] = "svim-better"
     size_oracle: str = "adaptive"
@@ -172,71 +173,95 @@ _TOO_FEW = (
     "Of one or two patterns none has two items, each of which is at least as frequent: everyone was asked about items."
 )
 _NO_GUESS = "No two items stood out, so no itemset could be guessed: the patterns are single items."
+_LARGEST_SCALED = 0.9  # the most frequent item's value in a guess, as Wang, Li, Jha 2018 scale them
+
+Patterns = tuple[tuple[tuple[int, ...], ...], Values, Values]  # itemsets, their values, and their variances
 
 
-def longest(top: int, least: int) -> int:
-    """Return how many items a pattern among the top can have: all its subsets are at least as frequent (A10)."""
-    size = 1
-    while (2 ** (size + 1) - 1 if least < 2 else 2 ** (size + 1) - 2 - size) <= top:
-        size += 1
-    return max(size, least)
+def join_by_frequency(items: Patterns, itemsets: Patterns, facts: dict[str, object]) -> Learnt:
+    """Return items and itemsets as one result, the most frequent first; of equal ones, subsets come first (A10)."""
+    patterns = (*items[0], *itemsets[0])
+    values, variance = np.concatenate((items[1], itemsets[1])), np.concatenate((items[2], itemsets[2]))
+    order = np.lexsort((np.array([len(pattern) for pattern in patterns]), -values))
+    return Learnt(
+        itemsets=tuple(patterns[position] for position in order),
+        values=values[order],
+        variance=variance[order],
+        facts=facts,
+    )
 
 
-def guessed(
-    values: NDArray[np.float64], many: int, largest: int, related: NDArray[np.bool_] | None = None
+def longest_pattern(top: int, least: int) -> int:
+    """Return the largest number of items of a pattern of the top: its subsets are at least as frequent (A10)."""
+    length = 1
+    while (2 ** (length + 1) - 1 if least < 2 else 2 ** (length + 1) - 2 - length) <= top:
+        length += 1
+    return max(length, least)
+
+
+def guess_itemsets(
+    values: Values, count: int, max_length: int, related: NDArray[np.bool_] | None = None
 ) -> list[tuple[int, ...]]:
-    """Return the sets of ranks, of two to `largest`, with the largest products of values scaled to 0.9 at most.
+    """Return the sets of 2 to `max_length` ranks with the largest products of values, scaled to 0.9 at most.
 
-    Items nobody seems to hold are in no guess, and estimates below 0 count as 0 (A11). Sets are found from the largest
-    product down: each follows from one with a larger product by moving its last member on, or by adding the next. There
-    are fewer of them where one question has no room for all. No two members of a set are `related`, as an item is to
-    one that stands above it: where the last one is, it is moved on, and nothing is added to it.
+    Items without positive estimates are in no guess (A11). A heap yields sets from the largest product down: each set
+    follows from one with a larger product, by replacing its last member by the next or by adding the next. Fewer than
+    `count` sets are returned if one question has no room for all.
+
+    Parameters
+    ----------
+    values
+        The estimates of the items.
+    count
+        The number of sets.
+    max_length
+        The largest number of items of a set.
+    related
+        Whether an item is above another, for each two items: no set has two related members.
     """
     order = [int(rank) for rank in np.argsort(-values, kind="stable") if values[rank] > 0]
     if len(order) < 2:
         return []
-    scaled = [0.9 * float(values[rank] / values[order[0]]) for rank in order]
-    found: list[tuple[int, ...]] = []
+    scaled = [_LARGEST_SCALED * float(values[rank] / values[order[0]]) for rank in order]
+    guesses: list[tuple[int, ...]] = []
     heap: list[tuple[float, tuple[int, ...]]] = [(-scaled[0], (0,))]
     room = MOST_NUMBERS - 1
-    while heap and len(found) < many:
-        places = heappop(heap)[1]
-        mixed = related is not None and any(related[order[places[-1]], order[place]] for place in places[:-1])
-        if len(places) > 1 and not mixed:
-            room -= len(places) + 2  # in a question: its items, itself, and one size more
+    while heap and len(guesses) < count:
+        members = heappop(heap)[1]
+        has_related = related is not None and any(related[order[members[-1]], order[member]] for member in members[:-1])
+        if len(members) > 1 and not has_related:
+            room -= len(members) + 2  # numbers of a question: the items, the itemset, and one size more
             if room < 0:
                 break
-            found.append(tuple(order[place] for place in places))
-        after = places[-1] + 1
-        if after < len(order):
-            for further in ((*places[:-1], after), (*places, after))[: 1 + (len(places) < largest and not mixed)]:
-                heappush(heap, (-prod(scaled[place] for place in further), further))
-    return found
+            guesses.append(tuple(order[member] for member in members))
+        following = members[-1] + 1
+        if following < len(order):
+            # A set with related members is not extended: each of its supersets has them too.
+            can_grow = len(members) < max_length and not has_related
+            successors = ((*members[:-1], following), (*members, following))[: 1 + can_grow]
+            for successor in successors:
+                heappush(heap, (-prod(scaled[member] for member in successor), successor))
+    return guesses
 
 
-def shrunk(
-    values: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    guess: NDArray[np.float64],
-    guess_variance: NDArray[np.float64] | float = 0.0,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pull estimates to a guess, by as much as their noise is larger than what the guess itself is off.
+def shrink_to_guess(
+    values: Values, variance: Values, guess: Values, guess_variance: Values | float = 0.0
+) -> tuple[Values, Values]:
+    """Return estimates shrunk to a guess, and their variance: by the noise relative to the error of the guess.
 
-    How far guesses are off is itself an estimate: the variance that is returned takes it for as large as it may well
-    be, so that no interval shrinks to nothing, and adds the noise of what the guess was made of.
+    The error of the guess is estimated from the estimates themselves. The variance uses an upper value of it, so that
+    no interval shrinks to nothing, and adds the variance that the guess was made with.
     """
     noise = float(variance.mean())
-    off = max(0.0, float(((values - guess) ** 2).mean()) - noise)
-    weight = off / (off + variance)
-    known = max(off, noise * sqrt(2 / len(values)))
-    spread = weight**2 * variance + (1 - weight) ** 2 * (known + guess_variance)
-    return weight * values + (1 - weight) * guess, spread
+    guess_error = max(0.0, float(((values - guess) ** 2).mean()) - noise)
+    weight = guess_error / (guess_error + variance)
+    upper_error = max(guess_error, noise * sqrt(2 / len(values)))
+    shrunk_variance = weight**2 * variance + (1 - weight) ** 2 * (upper_error + guess_variance)
+    return weight * values + (1 - weight) * guess, shrunk_variance
 
 
-def by_chance(
-    ranks: tuple[int, ...], values: NDArray[np.float64], variance: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return how many would hold these items if they had nothing to do with each other, and its variance."""
-    parts = np.clip(values[list(ranks)], 1e-9, 1.0)
-    guess = float(np.prod(parts))
-    return guess, guess**2 * float((variance[list(ranks)] / parts**2).sum())
+def independent_frequency(ranks: tuple[int, ...], values: Values, variance: Values) -> tuple[float, float]:
+    """Return the frequency of an itemset if its items are independent, and its variance."""
+    frequencies = np.clip(values[list(ranks)], 1e-9, 1.0)
+    product = float(np.prod(frequencies))
+    return product, product**2 * float((variance[list(ranks)] / frequencies**2).sum())

@@ -1,4 +1,3 @@
-from ._asked import asked as asked
 from ._collect import collect as collect
 from ._conversation import (
     MOST_PATTERNS as MOST_PATTERNS,
@@ -7,76 +6,81 @@ from ._conversation import (
     Estimate as Estimate,
     Learnt as Learnt,
     Partition as Partition,
-    Related as Related,
+    RelationEstimates as RelationEstimates,
     Talk as Talk,
     Wanted as Wanted,
     Who as Who,
+    compute_guarantee as compute_guarantee,
     converse as converse,
-    promised as promised,
 )
-from ._levels import check_levels as check_levels
+from ._device_baskets import (
+    check_levels as check_levels,
+    draw_baskets as draw_baskets,
+    expected_counts as expected_counts,
+    render_drawing_note as render_drawing_note,
+    true_patterns as true_patterns,
+)
 from ._liars import LiarBounds as LiarBounds
-from ._one_basket import drawn as drawn, expected as expected, said as said, true_patterns as true_patterns
 from ._outcome import (
     Outcome as Outcome,
     Round as Round,
-    as_patterns as as_patterns,
-    as_rules as as_rules,
-    concluded as concluded,
-    told_with as told_with,
+    attach_provenance as attach_provenance,
+    build_outcome as build_outcome,
+    build_patterns as build_patterns,
+    build_rules as build_rules,
 )
 from ._pair_questions import (
-    Folded as Folded,
-    HowManyRelations as HowManyRelations,
+    FoldedProjection as FoldedProjection,
     Items as Items,
+    KeyQuestion as KeyQuestion,
     NumberQuestion as NumberQuestion,
     Pair as Pair,
     Projection as Projection,
     Relations as Relations,
-    Valued as Valued,
-    WhichRelations as WhichRelations,
     sides as sides,
 )
 from ._questions import (
-    BinnedCount as BinnedCount,
     CandidateList as CandidateList,
-    CellOfBlock as CellOfBlock,
+    Candidates as Candidates,
+    CellQuestion as CellQuestion,
     DeviceQuestion as DeviceQuestion,
     HowMany as HowMany,
-    Prefix as Prefix,
+    PrefixQuestion as PrefixQuestion,
     Which as Which,
 )
 from ._rounds import (
-    LEAST_SHARE as LEAST_SHARE,
-    LONGEST as LONGEST,
-    NEAR as NEAR,
-    AskedValues as AskedValues,
-    Estimated as Estimated,
+    LARGEST_SIZE as LARGEST_SIZE,
+    MIN_SHARE as MIN_SHARE,
+    PADDINGS as PADDINGS,
+    TYPICAL_FREQUENCY as TYPICAL_FREQUENCY,
+    CandidateEstimates as CandidateEstimates,
     Padding as Padding,
     SizeBinning as SizeBinning,
     SizesRound as SizesRound,
     Values as Values,
+    asked_candidates as asked_candidates,
+    check_candidates as check_candidates,
     check_padding as check_padding,
     check_parts as check_parts,
     check_room as check_room,
     check_shares as check_shares,
-    checked as checked,
-    cut_off as cut_off,
-    estimating as estimating,
-    how_many as how_many,
-    last_of as last_of,
+    estimate_candidates as estimate_candidates,
+    frequency_at as frequency_at,
     size_bins as size_bins,
+    truncation_error as truncation_error,
 )
+from ._scores import scored_relations as scored_relations
 from ._screening import (
-    Over as Over,
+    RoundReader as RoundReader,
     Sums as Sums,
-    counted as counted,
-    far as far,
-    paired as paired,
-    screened as screened,
-    screened_over as screened_over,
-    sifted as sifted,
+    count_pairs as count_pairs,
+    screen_reports as screen_reports,
+    screen_round as screen_round,
+    sum_left_out as sum_left_out,
+    sum_reports as sum_reports,
+    tail_margin as tail_margin,
 )
 from ._seeded_words import SeededWords as SeededWords, seed_of as seed_of
-from ._simulate import SimulatedPeople as SimulatedPeople, scored_relations as scored_relations, simulate as simulate
+from ._simulate import SimulatedPeople as SimulatedPeople, simulate as simulate
 from ._texts import TextNumbers as TextNumbers, check_texts as check_texts
+from ._written import parse_round as parse_round

@@ -1,8 +1,8 @@
-"""From the bytes that devices sent to an estimate: the collector's half of a round.
+"""The collector's half of a round: from the bytes of reports to an estimate.
 
-Reports come in any order and from anybody. Each is read by itself, so a bad one is refused with its reason and costs no
-other. What the good ones add up to is a few whole numbers, so that a round of any size fits into memory: reports are
-read in blocks, and what was added up is all that stays.
+Reports come in any order and from any sender. Each is read by itself: an invalid report is refused with its reason and
+does not affect other reports. Reports are read in blocks and added up to a few whole numbers, so that memory does not
+grow with the round.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from numpy.typing import NDArray
 from .. import Oracle
 from ..oracle_steps import Batch, Refused
 from ._conversation import Ask, Estimate
-from ._screening import Alarm, screened
+from ._screening import Alarm, screen_reports
 
-_BLOCK = 1 << 15  # reports that are read at a time
+_BLOCK = 1 << 15  # reports per block: larger takes more memory, smaller more calls
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Collected:
-    """What a round's reports say, and which of them are not counted.
+    """A round's estimate, and the reports that do not count.
 
     Parameters
     ----------
     estimate
-        What the good reports add up to.
+        The sum of the reports that count.
     refused
-        Those that are none: the place of each among those that were sent, and why.
+        The invalid reports: the position of each among all reports, and the reason.
     left_out
-        Good ones that screening left out: the place of each among those that were sent.
+        The positions of valid reports that screening left out, among all reports.
     alarms
-        What screening saw.
+        The alarms of screening.
     """
 
     estimate: Estimate
@@ -46,18 +46,18 @@ class Collected:
 
 
 def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = False) -> Collected:
-    """Read what devices sent in answer to a round, and return what it adds up to.
+    """Read the reports of a round, and return their estimate.
 
     Parameters
     ----------
     ask
-        The round that was answered.
+        The round.
     sent
         The reports, each as the bytes that a device sent.
     screen
-        Whether reports that no honest device is likely to have sent are left out. Good reports are then kept, as
-        arrays, until the round is added up. :func:`discreet.local.study._screening.screened` does the same over blocks
-        that are read again from where they lie.
+        Whether to leave out reports that honest devices hardly ever send. Valid reports are then kept in memory, as
+        arrays, until the end of the round. :func:`discreet.local.study._screening.screen_reports` reads them again from
+        storage instead.
 
     Examples
     --------
@@ -75,24 +75,25 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     """
     people, aggregate = 0, ask.oracle.adder.start()
     refused: list[Refused] = []
-    kept: list[Batch] = []
-    places: list[NDArray[np.int64]] = []
-    waiting, seen = iter(sent), 0
-    while reports := list(islice(waiting, _BLOCK)):
-        batch = ask.oracle.codec.read(reports)
+    batches: list[Batch] = []
+    positions: list[NDArray[np.int64]] = []
+    reports, read_count = iter(sent), 0
+    while block := list(islice(reports, _BLOCK)):
+        batch = ask.oracle.codec.read(block)
         people += len(batch)
         ask.oracle.adder.add(aggregate, batch.columns)
-        refused += [replace(one, place=one.place + seen) for one in batch.refused]
+        refused += [replace(report, place=report.place + read_count) for report in batch.refused]
         if screen:
-            kept.append(batch)
-            places.append(batch.kept + seen)
-        seen += len(reports)
-    if kept and isinstance(ask.oracle, Oracle):
-        looked = screened(ask.oracle, lambda: [batch.columns for batch in kept])
+            batches.append(batch)
+            positions.append(batch.kept + read_count)
+        read_count += len(block)
+    if batches and isinstance(ask.oracle, Oracle):
+        screened = screen_reports(ask.oracle, lambda: [batch.columns for batch in batches])
+        left_out = screened.places(batch.columns for batch in batches)
         return Collected(
-            estimate=Estimate(ask, looked.people, looked.supports),
+            estimate=Estimate(ask, screened.people, screened.supports),
             refused=tuple(refused),
-            left_out=tuple(np.concatenate(places)[looked.places(batch.columns for batch in kept)].tolist()),
-            alarms=looked.alarms,
+            left_out=tuple(np.concatenate(positions)[left_out].tolist()),
+            alarms=screened.alarms,
         )
     return Collected(estimate=Estimate(ask, people, ask.oracle.adder.decode(aggregate)), refused=tuple(refused))

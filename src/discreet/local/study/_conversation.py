@@ -1,13 +1,13 @@
-"""The words of a conversation: what a protocol asks, of whom, and what it hears.
+"""The conversation of a protocol with people: its rounds, its estimates, and its guarantee.
 
-A protocol is a generator. It yields an `Ask`, or several at once, and is sent an `Estimate` for each. It sees nothing
-else: no data, clock, network or randomness, so the same estimates make it ask the same things.
+A protocol is a generator. It yields an `Ask`, or several for simultaneous rounds, and receives an `Estimate` for each.
+It has no further input: no data, clock, network or randomness. So equal estimates lead to equal rounds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets import Lineage
-from ...errors import InputError, MisuseError
+from ...errors import MisuseError
 from ...privacy import Charge, Guarantee, Neighbours
 from ...registry import proven
 from .. import EVERY_LOSS, Counts, MeanOracle, Oracle
@@ -26,13 +26,13 @@ from ..device import WORD, check
 from ..oracle_steps import make, means
 from ._questions import DeviceQuestion
 
-# What is wanted has to fit into questions that travel to devices.
+# The patterns of a protocol have to fit into questions to devices.
 MOST_PATTERNS = 100_000
 
 
 @dataclass(frozen=True, order=True)
 class Who:
-    """The devices whose number, drawn once from 0 to before 2^32, lies from `start` to before `stop`."""
+    """The people whose device drew a number from `start` to `stop` - 1; each device draws one, below 2^32."""
 
     start: int
     stop: int
@@ -43,7 +43,7 @@ class Who:
 
 
 class Partition:
-    """Everybody in line: rounds take their share from the front, so that no two have anyone in common."""
+    """All people in a line: each round takes its share from the front, so that no person is in two rounds."""
 
     def __init__(self) -> None:
         self.taken = Fraction(0)
@@ -56,7 +56,7 @@ class Partition:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """One round: a question to some of the people, answered through an oracle."""
+    """One round: a question to a share of the people, answered through an oracle."""
 
     name: str
     who: Who
@@ -64,44 +64,45 @@ class Ask:
     oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
-        other = isinstance(self.oracle, MeanOracle) is not self.question.number
-        if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
+        is_other_kind = isinstance(self.oracle, MeanOracle) is not self.question.number
+        has_other_values = self.oracle.size != self.question.values or self.oracle.single != self.question.single
+        if is_other_kind or has_other_values:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
         try:
-            # What is promised is what the numbers say, whoever made the oracle: devices check the same.
+            # The guarantee follows from the numbers of the oracle, for every kind of oracle: devices check the same.
             check(self.form, self.oracle.epsilon, self.oracle.delta, EVERY_LOSS)
         except ValueError as error:
             raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
 
     @classmethod
     def of(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
-        """Return a round with the oracle of that name made for its question."""
-        made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
-        return cls(name=name, who=who, question=question, oracle=made)
+        """Return a round with the oracle of a name, made for the question."""
+        made_oracle = make(oracle, epsilon, question.values, pad=pad, single=question.single)
+        return cls(name=name, who=who, question=question, oracle=made_oracle)
 
     def expecting(self, people: int) -> Ask:
-        """Return the round as it is best asked of its share of so many people."""
+        """Return the round with the best oracle for its share of `people` people in all."""
         oracle = self.oracle.expecting(people * (self.who.stop - self.who.start) // WORD)
         return self if oracle is self.oracle else replace(self, oracle=oracle)
 
     @property
     def frequencies(self) -> Oracle:
-        """The oracle of a round about values; a round about a number has none."""
+        """The frequency oracle of the round; a round about a number has none."""
         if isinstance(self.oracle, MeanOracle):
             raise MisuseError(f"The round {self.name!r} is about one number, and not about values.")
         return self.oracle
 
     @classmethod
     def mean(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction) -> Self:
-        """Return a round about one number of everyone's."""
-        known = means()
-        if oracle not in known:
-            raise MisuseError(f"There is no oracle of means {oracle!r}; there are {', '.join(known)}.")
-        return cls(name=name, who=who, question=question, oracle=known[oracle].make(epsilon))
+        """Return a round about the mean of one number per person."""
+        mean_oracles = means()
+        if oracle not in mean_oracles:
+            raise MisuseError(f"There is no oracle of means {oracle!r}; there are {', '.join(mean_oracles)}.")
+        return cls(name=name, who=who, question=question, oracle=mean_oracles[oracle].make(epsilon))
 
     @cached_property
     def form(self) -> dict[str, Any]:
-        """The question as it travels to devices."""
+        """The question's JSON form, with its oracle, as devices read it."""
         delta = {"delta": str(self.oracle.delta)} if self.oracle.delta else {}
         return {
             "format": 1,
@@ -112,35 +113,43 @@ class Ask:
         }
 
     def text(self) -> str:
-        """Return everything about the round as one line, by which a replay knows it."""
+        """Return the round as one line of JSON: equal rounds have equal lines."""
         return self._text
 
     def as_asked(self, text: str) -> Ask | None:
-        """Return the round of a text, where that differs from this by what floating point makes of it alone.
+        """Return the round of a text, if it differs from this round by the rounding of a processor alone; else None.
 
-        That is a round through the same oracle, with a question that `DeviceQuestion.as_asked` makes of this one; it
-        may be another of the rounds that are asked at once. Its seeds are fresh or published as they were then.
+        Such a round has an equal oracle, and a question that `DeviceQuestion.as_asked` makes of this question. It may
+        be another of the simultaneous rounds. It keeps the seeds, fresh or published, of the text.
         """
-        told = json.loads(text)
+        form = json.loads(text)
         try:
-            question = self.question.as_asked(told["question"])
-            oracle = self.oracle.as_asked(told["question"]["oracle"])
-            one = replace(self, name=told["name"], who=Who(*told["who"]), question=question, oracle=oracle)
+            question = self.question.as_asked(form["question"])
+            oracle = self.oracle.as_asked(form["question"]["oracle"])
+            ask = replace(self, name=form["name"], who=Who(*form["who"]), question=question, oracle=oracle)
         except (MisuseError, KeyError, TypeError):
             return None
-        return one if one.text() == text else None
+        return ask if ask.text() == text else None
 
     @cached_property
     def _text(self) -> str:
-        told = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
-        return json.dumps(told, separators=(",", ":"), sort_keys=True)
+        form = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
+        return json.dumps(form, separators=(",", ":"), sort_keys=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What a round's reports say: how many people sent one, and what they add up to, such as the supports of values.
+    """The result of a round.
 
-    Everything else is computed from these whole numbers.
+    Parameters
+    ----------
+    ask
+        The round.
+    people
+        The number of people with a report.
+    supports
+        The sum of their reports, such as the number of reports that support each value. Estimates and variances are
+        computed from these whole numbers.
     """
 
     ask: Ask
@@ -149,38 +158,34 @@ class Estimate:
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Which fraction of the people answers with each value, or the mean of all; noise takes it beyond its range."""
+        """The fraction of the people with each value, or the mean of all numbers; noise can take it out of range."""
         return self.ask.oracle.estimate(self.supports, self.people)
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
-        """How far those are off, as estimates for everybody. Where nobody was asked, anything may be."""
+        """The variance of `values`, as estimates for all people; 1 where no person was asked."""
         if not self.people:
             return np.ones(len(self.values))
         return self.ask.oracle.spread(self.values, self.people)
 
-    def stored(self) -> dict[str, Any]:
-        """Return the round and what was heard as plain values, from which `replay` takes a conversation up again."""
-        return {"ask": self.ask.text(), "people": self.people, "supports": self.supports.tolist()}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a collector wants to know: public values.
+    """The goal of a study, in public values.
 
     Parameters
     ----------
     items
-        How many items the public list has; patterns are of numbers below it. 0 where there is no list.
+        The number of items of the public list; patterns are made of numbers below it. 0 without a list.
     top
-        How many patterns.
+        The number of patterns to find.
     epsilon
-        What one person's one report may give away.
+        The epsilon of the one report of a person.
     least
-        The fewest items of a pattern: 1, or 2 to leave single items out.
+        The smallest number of items of a pattern: 1, or 2 to leave single items out.
     lineage
-        Which items stand above which, where devices answer for those above too: no pattern has an item and one above
-        it.
+        The items above each item, where devices answer for items above theirs too: no pattern has an item and an item
+        above it.
     """
 
     items: int
@@ -195,17 +200,18 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Related:
-    """Relations that were learnt: what people hold of `first` and `second` together, and of each alone.
+class RelationEstimates:
+    """Estimated relations between a `first` and a `second` side.
 
     Parameters
     ----------
     first, second
-        The two sides of each relation, as itemsets: single items, and more where relations are built on relations.
+        The two sides of each relation, as itemsets: single items, and bonds where relations are built on relations.
     values, variance
-        Which fraction of the people has the relation, and how far that may be off.
+        The fraction of the people with each relation, and its variance.
     first_values, first_variance, second_values
-        The same for the sides: confidence is the value of a relation over that of its first side.
+        The fraction of the people with each side, and the variance of the first: the confidence of a relation is its
+        value over that of its first side.
     """
 
     first: tuple[tuple[int, ...], ...]
@@ -219,23 +225,23 @@ class Related:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learnt:
-    """What a conversation ends with: itemsets, which fraction of the people holds each, and its variance.
+    """The result of a conversation: itemsets, the fraction of the people who hold each, and its variance.
 
     Parameters
     ----------
     itemsets
-        Everything that was estimated, the most frequent first.
+        The estimated itemsets, the most frequent first.
     values, variance
-        The fraction of people, and how far it may be off.
+        The fraction of the people, and its variance.
     facts, notes
-        Numbers learnt on the way, by name in plain words, and sentences for the reader.
+        Further numbers by name, in plain words; and sentences for the reader.
     related
-        The relations wanted, the most reliable first, where the protocol is about relations.
+        The relations, the most reliable first, if the protocol is about relations.
     texts
-        What the items are, by number, where no list has them.
+        The text of each item, if no list has the items.
     kept, guessed
-        The relations that a protocol kept for their support before it asked about each, and those that the independence
-        guess alone would have kept, where there was such a step.
+        If a protocol selects relations by their estimated support before it asks about each: the selected relations,
+        and those that the guess of independent items would select.
     """
 
     itemsets: tuple[tuple[int, ...], ...]
@@ -243,7 +249,7 @@ class Learnt:
     variance: NDArray[np.float64]
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    related: Related | None = None
+    related: RelationEstimates | None = None
     texts: tuple[str, ...] | None = None
     kept: tuple[tuple[int, ...], ...] = ()
     guessed: tuple[tuple[int, ...], ...] = ()
@@ -253,224 +259,155 @@ Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
 
 
 class Conversation:
-    """A conversation that is alive: which rounds wait for an answer, and what was learnt where none does.
+    """A conversation in progress: its open rounds, or its result once it has ended.
 
-    An oracle without a proof page of its own is not asked through, whatever the protocol's page says of it.
+    An oracle without a proof page of its own is refused, even if the protocol has a page.
 
     Parameters
     ----------
     talk
         A protocol that has begun.
     reports
-        How many questions a person may be asked. One, but for forms kept for comparison (X4).
+        The largest number of reports of a person: 1, but for forms that are kept for comparison (X4).
     people
-        How many people are expected, where that is known: a public number. Rounds to many of them are asked with
-        published seeds, through oracles that hash.
+        The expected number of people, a public number; None if it is unknown. Oracles with hashing use published seeds
+        in rounds with many people.
     """
 
     def __init__(self, talk: Talk, *, reports: int = 1, people: int | None = None) -> None:
         self._talk, self._reports, self._people = talk, reports, people
-        self._before: list[Estimate] = []
-        self._asked: Ask | tuple[Ask, ...] = ()
+        self._past_estimates: list[Estimate] = []
+        self._is_single_round = False
         self._answers: dict[str, Estimate] = {}
+        self.rounds: tuple[Ask, ...] = ()
+        """The latest simultaneous rounds, answered or open; empty once the conversation has ended."""
         self.learnt: Learnt | None = None
         self._send(None)
 
     @property
-    def open(self) -> tuple[Ask, ...]:
-        """The rounds that wait for an answer; none where the conversation has ended."""
-        return tuple(one for one in _as_tuple(self._asked) if one.text() not in self._answers)
+    def open_rounds(self) -> tuple[Ask, ...]:
+        """The rounds without an answer; empty once the conversation has ended."""
+        return tuple(ask for ask in self.rounds if ask.text() not in self._answers)
 
     @property
-    def heard(self) -> tuple[Estimate, ...]:
-        """The rounds that were answered, in the order in which they were asked."""
-        now = (self._answers.get(one.text()) for one in _as_tuple(self._asked))
-        return (*self._before, *(one for one in now if one is not None))
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The estimates of all answered rounds, in the order of the rounds."""
+        answers = (self._answers.get(ask.text()) for ask in self.rounds)
+        return (*self._past_estimates, *(answer for answer in answers if answer is not None))
 
     @property
-    def settled(self) -> int:
-        """How many rounds were asked before those of now; all of them are answered."""
-        return len(self._before)
+    def past_round_count(self) -> int:
+        """The number of rounds before the latest ones; all of them are answered."""
+        return len(self._past_estimates)
 
-    @property
-    def asked(self) -> tuple[Ask, ...]:
-        """The rounds that were asked at once the last time, answered or not; none where the conversation has ended."""
-        return _as_tuple(self._asked)
+    def restore_rounds(self, stored: Sequence[str]) -> None:
+        """Replace the latest rounds by the stored ones, if they differ by the rounding of a processor alone.
 
-    def ask_as_before(self, stored: Sequence[str]) -> None:
-        """Ask what is asked now as it was before, where the processor alone makes the difference.
-
-        Nobody may be asked two texts of one round. So what was stored of it counts, and not what comes out here.
+        No two texts of one round may reach people, so a stored text takes precedence over the text that is computed
+        here.
 
         Parameters
         ----------
         stored
-            The texts of rounds that were stored, from the first of those on that are asked now. Later ones may follow.
+            The texts of stored rounds, from the first of the latest rounds on. Texts of later rounds may follow.
         """
-        mine = self.asked
-        if all(text == one.text() for text, one in zip(stored, mine, strict=False)):
+        computed = self.rounds
+        if all(text == ask.text() for text, ask in zip(stored, computed, strict=False)):
             return
-        start, stop = mine[0].who.start, mine[-1].who.stop
-        told = [(text, Who(*json.loads(text)["who"])) for text in stored]
-        before = {who: text for text, who in told if start <= who.start and who.stop <= stop}
-        edges = [start, *(who.stop for who in before)]
-        # How many directions there are is rounded too: where all of a step are stored, they are all there are.
-        whole = edges[-1] == stop and [who.start for who in before] == edges[:-1]
-        if whole:
-            found = [mine[0].as_asked(text) for text in before.values()]
+        start, stop = computed[0].who.start, computed[-1].who.stop
+        stored_texts = {Who(*json.loads(text)["who"]): text for text in stored}
+        stored_texts = {who: text for who, text in stored_texts.items() if start <= who.start and who.stop <= stop}
+        edges = [start, *(who.stop for who in stored_texts)]
+        # The number of directions is rounded too: stored rounds that fill the whole share are all rounds of the step.
+        if edges[-1] == stop and [who.start for who in stored_texts] == edges[:-1]:
+            restored = [computed[0].as_asked(text) for text in stored_texts.values()]
         else:
-            found = [one.as_asked(before[one.who]) if one.who in before else one for one in mine]
-        several = tuple(one for one in found if one is not None)
-        if len(several) == len(found) and set(self._answers) <= {one.text() for one in several}:
-            self._asked = several if isinstance(self._asked, tuple) else several[0]
-            _several(self._asked, self._before, self._reports)
+            restored = [ask.as_asked(stored_texts[ask.who]) if ask.who in stored_texts else ask for ask in computed]
+        rounds = tuple(ask for ask in restored if ask is not None)
+        if len(rounds) == len(restored) and set(self._answers) <= {ask.text() for ask in rounds}:
+            self.rounds = rounds
+            self._check_report_count()
 
     def hear(self, estimate: Estimate) -> None:
-        """Take the answer to a round that waits for it; with the last of those, the protocol asks on, or ends."""
-        if estimate.ask.text() not in {one.text() for one in self.open}:
+        """Take the answer to an open round; after the last answer, the protocol asks further rounds or ends."""
+        if estimate.ask.text() not in {ask.text() for ask in self.open_rounds}:
             raise MisuseError(f"The round {estimate.ask.name!r} does not wait for an answer.")
         self._answers[estimate.ask.text()] = estimate
-        self._go_on()
+        self._continue()
 
-    def _go_on(self) -> None:
-        if self.learnt is None and not self.open:
-            answers = self.heard[len(self._before) :]
-            self._before += answers
-            self._send(answers if isinstance(self._asked, tuple) else answers[0])
+    def _continue(self) -> None:
+        if self.learnt is None and not self.open_rounds:
+            answers = self.estimates[len(self._past_estimates) :]
+            self._past_estimates += answers
+            self._send(answers[0] if self._is_single_round else answers)
 
     def _send(self, answer: Any) -> None:
         self._answers = {}
         try:
-            self._asked = _expecting(self._talk.send(answer), self._people)
+            asked = self._talk.send(answer)
         except StopIteration as end:
-            self._asked, self.learnt = (), end.value
+            self.rounds, self.learnt = (), end.value
             return
-        for one in _several(self._asked, self._before, self._reports):
-            proven(type(one.oracle))
-        self._go_on()  # where nothing is asked, nothing is waited for
+        self._is_single_round = not isinstance(asked, tuple)
+        rounds = asked if isinstance(asked, tuple) else (asked,)
+        people = self._people
+        self.rounds = rounds if people is None else tuple(ask.expecting(people) for ask in rounds)
+        self._check_report_count()
+        for ask in self.rounds:
+            proven(type(ask.oracle))
+        self._continue()  # an empty tuple of rounds has no open round
+
+    def _check_report_count(self) -> None:
+        """Check that no person would send more reports than the conversation allows (X4)."""
+        asks = [*(estimate.ask for estimate in self._past_estimates), *self.rounds]
+        if most_reports(asks) > self._reports:
+            raise MisuseError(f"The round {self.rounds[0].name!r} asks people again who have answered already.")
 
 
 def converse(
     talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1, people: int | None = None
 ) -> tuple[Learnt, tuple[Estimate, ...]]:
-    """Lead a conversation to its end, and return what was learnt with all estimates in order.
+    """Lead a conversation to its end, and return its result with all estimates in order.
 
     Parameters
     ----------
     talk
         A protocol that has begun.
     hear
-        Puts one question to the people and returns what their reports say.
+        A function that asks one round and returns its estimate.
     reports, people
         As for :class:`Conversation`.
     """
-    led = Conversation(talk, reports=reports, people=people)
-    while led.learnt is None:
-        for one in led.open:
-            led.hear(hear(one))
-    return led.learnt, led.heard
+    conversation = Conversation(talk, reports=reports, people=people)
+    while conversation.learnt is None:
+        for ask in conversation.open_rounds:
+            conversation.hear(hear(ask))
+    return conversation.learnt, conversation.estimates
 
 
-def replay(
-    talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1, people: int | None = None
-) -> Conversation:
-    """Take a conversation up again from the answers that were stored, and return it as far as it has come.
-
-    The same estimates make a protocol ask the same things, byte for byte, but for directions and lists that another
-    processor rounds otherwise: those are asked as they were. Where it asks anything else than what was answered, it is
-    not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
-
-    Parameters
-    ----------
-    talk
-        The protocol, begun anew.
-    stored
-        What :meth:`Estimate.stored` gave for each round that was answered, in any order.
-    reports, people
-        As for :class:`Conversation`.
-    """
-    left = {one["ask"]: one for one in stored}
-    led = Conversation(talk, reports=reports, people=people)
-    while known := _known(led, left):
-        for one in known:
-            led.hear(_told(one, left.pop(one.text())))
-    _used_up(left)
-    return led
-
-
-def _known(led: Conversation, left: Mapping[str, Any]) -> list[Ask]:
-    """Return the rounds that wait and have an answer, asked as they were where that differs."""
-    known = [one for one in led.open if one.text() in left]
-    if not known and left:
-        led.ask_as_before(sorted(left, key=lambda text: json.loads(text)["who"]))
-        known = [one for one in led.open if one.text() in left]
-    return known
-
-
-def _expecting(asked: Ask | tuple[Ask, ...], people: int | None) -> Ask | tuple[Ask, ...]:
-    """Return rounds as they are best asked of so many people, where it is known how many."""
-    if people is None:
-        return asked
-    return tuple(one.expecting(people) for one in asked) if isinstance(asked, tuple) else asked.expecting(people)
-
-
-def _as_tuple(asked: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
-    return asked if isinstance(asked, tuple) else (asked,)
-
-
-def _several(asked: Ask | tuple[Ask, ...], heard: Sequence[Estimate], reports: int) -> tuple[Ask, ...]:
-    """Return the rounds that are asked at once; a person who would be asked too often stops the conversation (X4)."""
-    several = _as_tuple(asked)
-    if most_asked([*(one.ask for one in heard), *several]) > reports:
-        raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
-    return several
-
-
-def _told(ask: Ask, stored: Mapping[str, Any]) -> Estimate:
-    supports = np.asarray(stored["supports"], np.int64)
-    if supports.shape != (ask.oracle.aggregate_size,):
-        raise InputError(
-            f"The stored answer to the round {ask.name!r} has not the numbers that such a round adds up to."
-        )
-    return Estimate(ask, int(stored["people"]), supports)
-
-
-def _used_up(left: Mapping[str, Mapping[str, Any]]) -> None:
-    if left:
-        name = json.loads(next(iter(left)))["name"]
-        raise InputError(
-            f"The round {name!r} was answered, but is not what this protocol asks for after those answers: go on with "
-            "the protocol, the settings and the version of discreet that the conversation was begun with."
-        )
-
-
-def most_asked(asks: list[Ask]) -> int:
-    """Return how many questions the person who is asked the most is asked."""
-    # Along the line of numbers: one more where a round begins, one less where it ends, ends first.
+def most_reports(asks: Sequence[Ask]) -> int:
+    """Return the largest number of reports that a person sends."""
+    # A sweep over the numbers of devices: +1 where a round begins, -1 where it ends, ends first.
     edges = sorted([(ask.who.start, 1) for ask in asks] + [(ask.who.stop, -1) for ask in asks])
     return max(accumulate(step for _, step in edges), default=0)
 
 
-def promised(asks: list[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:
-    """Return what everyone who was asked is promised, computed from the questions that were put.
+def compute_guarantee(asks: Sequence[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:
+    """Return the guarantee of every person who was asked, computed from the questions.
 
-    Shares that have nobody in common do not add up: a person's loss is that of the questions put to them alone.
+    Rounds without a common person do not add up: the loss of a person is that of the rounds of this person alone.
     """
-    epsilon = delta = Fraction(0)
-    lost = failed = Fraction(0)
-    # From the first number to the last: whoever a round stops with is let go before the next round's are met.
-    begins = [(ask.who.start, 1, ask.oracle) for ask in asks]
-    for _, sign, oracle in sorted(
-        [*begins, *((ask.who.stop, -1, ask.oracle) for ask in asks)], key=lambda one: one[:2]
-    ):
-        lost, failed = lost + sign * oracle.epsilon, failed + sign * oracle.delta
-        epsilon, delta = max(epsilon, lost), max(delta, failed)
-    charges = tuple(Charge.pure(ask.name, ask.oracle.epsilon, ask.oracle.delta) for ask in asks)
+    largest_epsilon = largest_delta = epsilon = delta = Fraction(0)
+    # As in `most_reports`: at each number, rounds end before further rounds begin.
+    edges = [(ask.who.start, 1, ask.oracle) for ask in asks] + [(ask.who.stop, -1, ask.oracle) for ask in asks]
+    for _, sign, oracle in sorted(edges, key=lambda edge: edge[:2]):
+        epsilon, delta = epsilon + sign * oracle.epsilon, delta + sign * oracle.delta
+        largest_epsilon, largest_delta = max(largest_epsilon, epsilon), max(largest_delta, delta)
     return Guarantee(
         model="local",
         neighbours=Neighbours.REPLACE,
-        epsilon=epsilon,
-        delta=delta,
-        charges=charges,
+        epsilon=largest_epsilon,
+        delta=largest_delta,
+        charges=tuple(Charge.pure(ask.name, ask.oracle.epsilon, ask.oracle.delta) for ask in asks),
         public=public,
     )

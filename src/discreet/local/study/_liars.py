@@ -1,10 +1,10 @@
-"""What a stated share of liars could have done to a result: intervals that hold whatever they sent.
+"""Intervals that hold whatever a stated share of liars reported.
 
-A protocol's own estimates are pulled to priors that were learnt from everybody's reports, so that nobody can say how
-far one report moves them. This takes the other way. Every pattern that a round asked about has an estimate that is
-linear in that round's reports, and each report of it adds between two numbers that the oracle has. So how far a share
-of the reports moves that estimate is known, whatever is in them. `docs/poisoning.md` has the derivation. Nothing here
-asks anybody.
+The estimates of a protocol are shrunk to priors that were learnt from all reports, so that the influence of one report
+on them is unknown. The bounds here start from the rounds instead. The estimate of a pattern by a round that asked about
+it is linear in the reports of the round, and the oracle bounds the part of each report. So the influence of a share of
+the reports on this estimate is bounded, whatever they say. `docs/poisoning.md` has the derivation. No person is asked
+for these bounds.
 """
 
 from __future__ import annotations
@@ -23,131 +23,138 @@ from numpy.typing import NDArray
 from .. import Oracle
 from ..device import END
 from ._conversation import Estimate
-from ._pair_questions import WhichRelations
-from ._questions import BinnedCount, CandidateList, DeviceQuestion, Which
+from ._pair_questions import Relations
+from ._questions import CandidateList, Candidates, DeviceQuestion, HowMany, Which
 
-# The two ends of an interval, as fractions of people.
-Ends: TypeAlias = tuple[float, float]
-# What a round asks about: an itemset, or a relation, of which the order of its items counts unless they are together.
-Asked: TypeAlias = tuple[str, tuple[int, ...]]
-# Where that stands among the values of a round; None where the round is not about it.
-Places: TypeAlias = Callable[[Asked], int | None]
+# The low and the high end of an interval, as fractions of people.
+Interval: TypeAlias = tuple[float, float]
+# A pattern with its kind: "itemset", or a relation that is "ordered" or "together".
+Pattern: TypeAlias = tuple[str, tuple[int, ...]]
+# Returns the position of a pattern among the values of a round; None for a pattern of no value.
+FindPosition: TypeAlias = Callable[[Pattern], int | None]
 
 RISK = 0.05
-"""In how many of all cases an interval may miss the truth: half of that for either end."""
-_TRIED = 9  # frequencies, from end to end, among which the one with the largest variance is looked for
+"""The probability that an interval misses the truth: half of it for either end."""
+# The number of frequencies in the interval among which the largest variance is searched. The variance is a parabola in
+# the frequency: with 9 points, the nearest is within 1/16 of the peak, where the parabola has 98 % of its height.
+_VARIANCE_GRID = 9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DirectRound:
-    """A round about patterns one by one, some of whose reports are made up.
+    """A round about single patterns, with a share of reports by liars.
 
     Parameters
     ----------
     values, noise
-        The estimates, and their largest standard deviation wherever between the ends the truth is.
-    falls, rises
-        By how much the lower end falls and the upper one rises, for what liars may have added and taken away.
-    cut, cut_noise
-        How many people's answers the padding cuts off at most, liars allowed for, and its standard deviation: of a
-        pattern no more than that is missing.
+        The estimates, and their largest standard deviation for any true frequency in the interval.
+    low_margin, high_margin
+        The distance to the low end, for reports that liars may have added, and to the high end, for reports that they
+        may have withheld.
+    truncated, truncated_noise
+        An upper bound on the fraction of the people whose answer the padding truncates, liars included, and its
+        standard deviation.
     """
 
     values: NDArray[np.float64]
     noise: NDArray[np.float64]
-    falls: float
-    rises: float
-    cut: float
-    cut_noise: float
+    low_margin: float
+    high_margin: float
+    truncated: float
+    truncated_noise: float
 
     @classmethod
-    def of(cls, heard: Estimate, sizes: Estimate | None, share: float) -> DirectRound:
-        """Return what a round says where up to this share of its reports, and of those about sizes, is made up."""
-        oracle = heard.ask.frequencies
-        falls, rises = reach(oracle, share)
-        noise = np.zeros(len(heard.values))
-        for step in np.linspace(-falls, rises, _TRIED):
-            np.maximum(noise, oracle.spread(heard.values + step, heard.people), out=noise)
-        np.sqrt(noise, out=noise)
-        cut, cut_noise = _cut_off(oracle, sizes, share)
-        return cls(values=heard.values, noise=noise, falls=falls, rises=rises, cut=cut, cut_noise=cut_noise)
+    def of(cls, answer: Estimate, sizes: Estimate | None, share: float) -> DirectRound:
+        """Return a round of which a share of the reports, and of the reports about sizes, is by liars."""
+        oracle = answer.ask.frequencies
+        low_margin, high_margin = liar_margins(oracle, share)
+        variance = np.zeros(len(answer.values))
+        for step in np.linspace(-low_margin, high_margin, _VARIANCE_GRID):
+            np.maximum(variance, oracle.spread(answer.values + step, answer.people), out=variance)
+        truncated, truncated_noise = _truncated_fraction(oracle, sizes, share)
+        return cls(
+            values=answer.values,
+            noise=np.sqrt(variance),
+            low_margin=low_margin,
+            high_margin=high_margin,
+            truncated=truncated,
+            truncated_noise=truncated_noise,
+        )
 
-    def ends(self, place: int, deviations: float) -> Ends:
-        """Return between what a value's frequency lies, but for noise of so many deviations."""
-        value, noise = float(self.values[place]), float(self.noise[place])
+    def interval(self, position: int, deviations: float) -> Interval:
+        """Return the interval of a value's frequency, with noise of so many standard deviations."""
+        value, noise = float(self.values[position]), float(self.noise[position])
         return (
-            value - self.falls - deviations * noise,
-            value + self.rises + self.cut + deviations * hypot(noise, self.cut_noise),
+            value - self.low_margin - deviations * noise,
+            value + self.high_margin + self.truncated + deviations * hypot(noise, self.truncated_noise),
         )
 
 
-def reach(oracle: Oracle, share: float) -> Ends:
-    """Return by how much a share of liars raises an estimate at most, and by how much it lowers one.
+def liar_margins(oracle: Oracle, share: float) -> Interval:
+    """Return the largest errors that a share of liars adds to an estimate, and takes from it.
 
-    Who names a value without holding it adds (1 - q) / (p - q) people to it. Who holds it and does not name it takes
-    away what an honest report adds on average, and q / (p - q) more: p / (p - q). Where values are solved for together,
-    each of it may be a little more (`amplified`).
+    With p = `p_held` and q = `p_other`, a liar who names a value without holding it adds (1 - q) / (p - q). A liar who
+    holds a value and does not name it takes p / (p - q). An oracle that solves for values together multiplies both by
+    `amplified`.
     """
-    held, other, share = oracle.p_held, oracle.p_other, share * float(oracle.amplified)
-    return share * float((1 - other) / (held - other)), share * float(held / (held - other))
+    p, q, share = oracle.p_held, oracle.p_other, share * float(oracle.amplified)
+    return share * float((1 - q) / (p - q)), share * float(p / (p - q))
 
 
 class LiarBounds:
-    """Between what the frequencies of patterns lie if up to a share of every round's reports is made up.
+    """Intervals of frequencies that hold if up to a share of every round's reports is by liars.
 
     Parameters
     ----------
-    heard
-        All that a conversation heard.
+    estimates
+        All estimates of a conversation.
     share
-        Of the reports of every round, the part that may be made up.
+        The share of the reports of every round that may be by liars.
     texts
-        What the items are, where no list has them: rounds that number texts otherwise are about something else.
+        The text of each item, if no list has the items: rounds with another numbering of texts are ignored.
     """
 
-    def __init__(self, heard: Iterable[Estimate], share: Fraction, texts: tuple[str, ...] | None = None) -> None:
+    def __init__(self, estimates: Iterable[Estimate], share: Fraction, texts: tuple[str, ...] | None = None) -> None:
         self.share = share
-        every = [one for one in heard if one.people and _numbers_as(one.ask.question, texts)]
-        sizes = {one.ask.question.of: one for one in every if isinstance(one.ask.question, BinnedCount)}
-        self._rounds: list[tuple[DirectRound, Places]] = []
-        for one in every:
-            question = one.ask.question
-            if isinstance(question, Which | WhichRelations):
-                self._rounds.append((DirectRound.of(one, sizes.get(question.of), float(share)), _places(question)))
+        answers = [answer for answer in estimates if answer.people and _has_item_numbers(answer.ask.question, texts)]
+        questions = [(answer, answer.ask.question) for answer in answers]
+        sizes = {question.of: answer for answer, question in questions if isinstance(question, HowMany)}
+        self._rounds: list[tuple[DirectRound, FindPosition]] = [
+            (DirectRound.of(answer, sizes.get(question.of), float(share)), _position_finder(question.of))
+            for answer, question in questions
+            if isinstance(question, Which)
+        ]
 
-    def itemset(self, items: tuple[int, ...], cases: int = 1) -> Ends:
-        """Return the ends for an itemset, where it is one of so many cases that all have to hold."""
-        return self._ends([("itemset", items)], [("itemset", (item,)) for item in items], cases)
+    def itemset(self, items: tuple[int, ...], cases: int = 1) -> Interval:
+        """Return the interval of an itemset, such that `cases` intervals together hold with the risk of one."""
+        return self._interval([("itemset", items)], items, cases)
 
-    def relation(self, chain: tuple[int, ...], cases: int = 1) -> Ends:
-        """Return the ends for a relation."""
-        ways: list[Asked] = [("ordered", chain), ("together", tuple(sorted(chain)))]
-        return self._ends(ways, [("itemset", (item,)) for item in chain], cases)
+    def relation(self, chain: tuple[int, ...], cases: int = 1) -> Interval:
+        """Return the interval of a relation, such that `cases` intervals together hold with the risk of one."""
+        return self._interval([("ordered", chain), ("together", tuple(sorted(chain)))], chain, cases)
 
-    def confidence(self, first: tuple[int, ...], second: tuple[int, ...]) -> Ends:
-        """Return the ends for which part of those who hold the first side hold the second too."""
+    def confidence(self, first: tuple[int, ...], second: tuple[int, ...]) -> Interval:
+        """Return the interval of a confidence: the fraction of the holders of `first` who hold `second` too."""
         low, high = self.relation(first + second, 2)
-        least, most = self.itemset(first, 2) if len(first) == 1 else self.relation(first, 2)
-        return min(low / most, 1.0) if most > 0 else 0.0, min(high / least, 1.0) if least > 0 else 1.0
+        first_low, first_high = self.itemset(first, 2) if len(first) == 1 else self.relation(first, 2)
+        return min(low / first_high, 1.0) if first_high > 0 else 0.0, min(
+            high / first_low, 1.0
+        ) if first_low > 0 else 1.0
 
-    def _ends(self, itself: Sequence[Asked], parts: Sequence[Asked], cases: int) -> Ends:
-        """Return the best ends that any round gives; where none asked about it, it is as rare as its rarest part."""
-        found = self._places(itself)
-        if found:
-            ends = _every(found, cases)
-            return max(0.0, max(low for low, _ in ends)), min(1.0, min(high for _, high in ends))
-        ends = _every(self._places(parts), cases)
-        return 0.0, min([1.0, *(high for _, high in ends)])
+    def _interval(self, kinds: Sequence[Pattern], items: tuple[int, ...], cases: int) -> Interval:
+        """Return the narrowest interval of a pattern; without a round about it, it is as rare as its rarest item."""
+        intervals = self._intervals(kinds, cases)
+        if intervals:
+            return max(0.0, max(low for low, _ in intervals)), min(1.0, min(high for _, high in intervals))
+        intervals = self._intervals([("itemset", (item,)) for item in items], cases)
+        return 0.0, min([1.0, *(high for _, high in intervals)])
 
-    def _places(self, wanted: Sequence[Asked]) -> list[tuple[DirectRound, int]]:
-        found = [(one, places(asked)) for one, places in self._rounds for asked in wanted]
-        return [(one, place) for one, place in found if place is not None]
-
-
-def _every(found: Sequence[tuple[DirectRound, int]], cases: int) -> list[Ends]:
-    """Return the ends of every round, so far out that the best may be picked: none misses but with the risk of one."""
-    deviations = _deviations(cases * max(len(found), 1))
-    return [one.ends(place, deviations) for one, place in found]
+    def _intervals(self, patterns: Sequence[Pattern], cases: int) -> list[Interval]:
+        """Return the interval by each round, so wide that the narrowest may be selected with the risk of one."""
+        candidates = [(answer, find(pattern)) for answer, find in self._rounds for pattern in patterns]
+        positions = [(answer, position) for answer, position in candidates if position is not None]
+        deviations = _deviations(cases * max(len(positions), 1))
+        return [answer.interval(position, deviations) for answer, position in positions]
 
 
 @lru_cache(maxsize=256)
@@ -155,55 +162,50 @@ def _deviations(cases: int) -> float:
     return NormalDist().inv_cdf(1 - RISK / 2 / cases)
 
 
-def _numbers_as(question: DeviceQuestion, texts: tuple[str, ...] | None) -> bool:
-    """Return whether a question's items are those of a list, or of these texts."""
-    of = getattr(question, "of", None)
-    numbers = of.texts if isinstance(of, CandidateList) else None
+def _has_item_numbers(question: DeviceQuestion, texts: tuple[str, ...] | None) -> bool:
+    """Return whether a question's items are those of a list, or are numbered as these texts."""
+    candidates = getattr(question, "of", None)
+    numbers = candidates.texts if isinstance(candidates, CandidateList) else None
     return numbers is None or (texts is not None and numbers.begin == tuple(text + END for text in texts))
 
 
-def _places(question: Which | WhichRelations) -> Places:
-    """Return what tells the place of an itemset or a relation among the values of a round, or None where it is none."""
-    asked: list[Asked]
-    if isinstance(question, WhichRelations):
-        if question.of.items.how == "together":
-            asked = [("together", tuple(sorted(chain))) for chain in question.of.of]
-        else:
-            asked = [("ordered", chain) for chain in question.of.of]
-    elif question.of.items:
-        # Every item below a number is at its own place: millions of them need no table.
-        items = question.of.items
-        return lambda one: one[1][0] if one[0] == "itemset" and len(one[1]) == 1 and one[1][0] < items else None
-    else:
-        asked = [("itemset", itemset) for itemset in question.of.itemsets]
-    return {one: place for place, one in enumerate(asked)}.get
+def _position_finder(candidates: Candidates) -> FindPosition:
+    """Return a function from a pattern to its position among the candidates, or None for another pattern."""
+    if isinstance(candidates, CandidateList) and candidates.items:
+        # The position of every item below a number is the item: millions of items need no table.
+        item_count = candidates.items
+        return lambda pattern: (
+            pattern[1][0] if pattern[0] == "itemset" and len(pattern[1]) == 1 and pattern[1][0] < item_count else None
+        )
+    patterns = [candidates[position] for position in range(len(candidates))]
+    kind = "itemset"
+    if isinstance(candidates, Relations):
+        kind = "together" if candidates.items.how == "together" else "ordered"
+        patterns = [tuple(sorted(chain)) for chain in patterns] if kind == "together" else patterns
+    return {(kind, pattern): position for position, pattern in enumerate(patterns)}.get
 
 
-def _cut_off(oracle: Oracle, sizes: Estimate | None, share: float) -> Ends:
-    """Return how many people's answers for one value a padding cuts off at most, and the noise of that.
+def _truncated_fraction(oracle: Oracle, sizes: Estimate | None, share: float) -> Interval:
+    """Return an upper bound on the fraction of people whose answer a padding truncates, and its standard deviation.
 
-    Who holds m candidates, more than the padding, answers for each with a chance of padding / m. So what is missing of
-    a value is at most the mean of 1 - padding / m, whoever holds it. Sizes are told in bins, and the largest size of
-    each counts; what is over the last bin is at most all candidates.
+    A person with m candidates, more than the padding, answers for each with probability padding / m. So the truncated
+    part of a value is at most the mean of 1 - padding / m, for any holders. Sizes have bins: the largest size of a bin
+    counts, and the last bin reaches to all candidates.
     """
     if oracle.pad >= oracle.size:
         return 0.0, 0.0
     if sizes is None:
         return 1.0, 0.0
-    binned = sizes.ask.question
-    assert isinstance(binned, BinnedCount)  # noqa: S101
-    largest = np.array([*(start - 1 for start in binned.bins[1:]), max(oracle.size, binned.bins[-1])])
-    missing = np.maximum(1 - oracle.pad / np.maximum(largest, 1), 0.0)
-    told = sizes.ask.frequencies
-    q, apart, most, whole = (
-        float(told.p_other),
-        float(told.p_held - told.p_other),
-        float(missing.max()),
-        float(missing.sum()),
-    )
-    # Who is asked for a size and names none of those that count takes away their own, and what they seem to add less.
-    more = float(told.amplified)
-    rises = share * more * (most + q * whole / apart)
-    square = q * (1 - q) * float((missing**2).sum()) + apart * max(1 - 2 * q, 0.0) * most**2
-    noise = more * sqrt((square + told.excess * whole**2) / sizes.people) / apart
-    return max(float(missing @ sizes.values), 0.0) + rises, noise
+    question = sizes.ask.question
+    assert isinstance(question, HowMany)  # noqa: S101
+    largest_sizes = np.array([*(start - 1 for start in question.bins[1:]), max(oracle.size, question.bins[-1])])
+    truncated = np.maximum(1 - oracle.pad / np.maximum(largest_sizes, 1), 0.0)
+    size_oracle = sizes.ask.frequencies
+    q, difference = float(size_oracle.p_other), float(size_oracle.p_held - size_oracle.p_other)
+    largest, total = float(truncated.max()), float(truncated.sum())
+    # A liar about sizes who names no bin that counts takes away the own part, and the mean of the added noise.
+    amplified = float(size_oracle.amplified)
+    liar_part = share * amplified * (largest + q * total / difference)
+    variance = q * (1 - q) * float((truncated**2).sum()) + difference * max(1 - 2 * q, 0.0) * largest**2
+    noise = amplified * sqrt((variance + size_oracle.excess * total**2) / sizes.people) / difference
+    return max(float(truncated @ sizes.values), 0.0) + liar_part, noise

@@ -1,4 +1,4 @@
-"""What a local protocol ends with: patterns with intervals, what was promised, and the transcript of its rounds."""
+"""The outcome of a local protocol: patterns with intervals, the guarantee, and the transcript of its rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...baskets import Vocabulary, starts
 from ...privacy import Guarantee
 from ...registry import described
 from ...results import BIAS_FACT, Patterns, PrivateResult, Provenance, cut_to_range
-from ._conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
+from ._conversation import Estimate, Learnt, RelationEstimates, Wanted, compute_guarantee, most_reports
 from ._liars import LiarBounds
 from ._screening import Screened
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = NDArray[np.float64]
 
-_WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
-_ASSUMED = (
+_DEVIATIONS = 1.959963984540054  # the 0.975 quantile of the normal law: a 95 % interval is that wide to either side
+_LIARS_NOTE = (
     "Intervals allow for liars: they hold whatever is in up to {share} of the reports of each round. They are about "
-    "the {found} that are listed. Liars can also bring others onto the list and push some off it, and no interval says "
+    "the {noun} that are listed. Liars can also bring others onto the list and push some off it, and no interval says "
     "that."
 )
-_BIASED = (
+_BIAS_NOTE = (
     "Intervals hold noise alone, and may miss the true count: {bias}. So `diff` calls no change clear. The protocols "
     "adept, svim-better and svsm-better correct for it."
 )
-_NAMED = 5  # rounds that a note names one by one
+_NAMED_ROUNDS = 5  # the rounds that a note names, so that it stays one sentence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One line of the transcript: what was asked, of how many, through what; how many reports are left out, and why."""
+    """One line of the transcript: the question, its people, its oracle; the reports that are left out, and alarms."""
 
     name: str
     people: int
@@ -54,56 +54,55 @@ class Round:
     alarms: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, heard: Estimate, seen: Screened | None = None) -> Round:
-        """Return the line of a round that was heard, with what screening said of it."""
-        oracle = heard.ask.oracle
+    def of(cls, estimate: Estimate, screened: Screened | None = None) -> Round:
+        """Return the line of a round, with the result of screening."""
+        oracle = estimate.ask.oracle
         return cls(
-            name=heard.ask.name,
-            people=heard.people,
+            name=estimate.ask.name,
+            people=estimate.people,
             values=oracle.size,
             oracle=oracle.name,
             pad=oracle.pad,
             bits=oracle.bits,
             epsilon=str(oracle.epsilon),
-            left_out=seen.left_out if seen else 0,
-            alarms=tuple(map(str, seen.alarms)) if seen else (),
+            left_out=screened.left_out if screened else 0,
+            alarms=tuple(map(str, screened.alarms)) if screened else (),
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Outcome(PrivateResult):
-    """What :func:`discreet.simulate` returns, and what a study ends with.
+    """The result of :func:`discreet.simulate`, and of a study.
 
     Parameters
     ----------
     patterns
         The top patterns: estimated counts out of all people, each with an interval. It holds the true count in 95 of
         100 runs, as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
-        the local evidence says how often it did. Where estimates are biased by more, `facts` and `notes` say so.
+        the local evidence has the measured share. Where estimates have a larger bias, `facts` and `notes` say so.
     learnt
-        Everything that was estimated, in the same form.
+        All estimated patterns, in the same form.
     guarantee
-        What each person is promised, computed from the questions that were put.
+        The guarantee of each person, computed from the questions.
     reports
-        How many rounds a person answers at the most. Where it is 1 the rounds have nobody in common, so that what they
-        lose does not add up: the guarantee is that of one report.
+        The largest number of reports of a person. If it is 1, no person is in two rounds, so that losses do not add up:
+        the guarantee is that of one report.
     protocol
         The name of the protocol.
     asked, settings
-        What was wanted, and the protocol's settings.
+        The goal, and the settings of the protocol.
     rounds
         The transcript.
     facts, notes
-        Numbers learnt on the way, and sentences for the reader.
+        Further numbers by name, and sentences for the reader.
     simulated
         Whether the reports came from a seeded source.
     marginal
         Whether some counts were drawn one by one: each has its exact law, but not all of them together.
     relations
-        The relations found, the most reliable first, where the protocol is about relations; `patterns` are then the
-        items they are of.
+        The relations, the most reliable first, if the protocol is about relations; `patterns` are then their items.
     scores
-        How near all this is to the truth, where that was asked for.
+        The distances from the truth, if they were asked for.
     """
 
     NOUN: ClassVar[str] = "an outcome"
@@ -125,17 +124,17 @@ class Outcome(PrivateResult):
 
     @property
     def summary(self) -> str:
-        """What the protocol does in one sentence; nothing where no protocol of this name is here."""
+        """The protocol in one sentence; empty if no protocol has this name here."""
         return described(self.protocol)[0]
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """What to cite for the protocol."""
+        """The works to cite for the protocol."""
         return described(self.protocol)[1]
 
     @property
     def provenance(self) -> Provenance:
-        """All but the patterns: what travels with them, in files too."""
+        """All fields but the patterns, as they are saved with the patterns."""
         return Provenance(
             guarantee=self.guarantee.stated(),
             simulated=self.simulated,
@@ -143,41 +142,45 @@ class Outcome(PrivateResult):
             reports=self.reports,
             protocol=self.protocol,
             question=dict(self.asked),
-            settings={name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
+            settings={
+                name: list(value) if isinstance(value, tuple) else value for name, value in self.settings.items()
+            },
             rounds=tuple({**vars(line), "alarms": list(line.alarms)} for line in self.rounds),
             facts=dict(self.facts),
             notes=self.notes,
-            # JSON has no number for what is not defined, such as an error over nothing.
+            # JSON has no NaN: an undefined score, such as an error over no pattern, is null.
             scores={name: None if isnan(value) else value for name, value in self.scores.items()},
         )
 
 
-def as_rules(related: Related, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Rules:
-    """Return relations with counts out of all people, and an interval for each confidence.
+def build_rules(
+    related: RelationEstimates, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None
+) -> Rules:
+    """Return relations as rules: counts out of all people, and an interval of each confidence.
 
-    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both. With `liars`,
-    every interval also holds what they may have done.
+    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both. With `liars`, an
+    interval also holds the influence of liars.
     """
     from ...results import Itemsets, Rules
 
-    floor = 1 / max(people, 1)
-    first = np.clip(related.first_values, floor, 1.0)
+    first = np.clip(related.first_values, 1 / max(people, 1), 1.0)
     both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
     confidence = both / first
-    margin = _WIDE * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
+    margin = _DEVIATIONS * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
     low, high = confidence - margin, confidence + margin
     if liars is not None:
-        bounds = [liars.confidence(*sides) for sides in zip(related.first, related.second, strict=True)]
-        low, high = _both(low, high, bounds)
-    count, antecedent, consequent = (
-        np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1))
+        low, high = _widen(
+            low, high, [liars.confidence(*sides) for sides in zip(related.first, related.second, strict=True)]
+        )
+    counts, antecedents, consequents = (
+        np.rint(values * people).astype(np.int64) for values in (both, first, np.clip(related.second_values, 0, 1))
     )
     return Rules(
         antecedents=Itemsets.of(related.first),
         consequents=Itemsets.of(related.second),
-        counts=count,
-        antecedent_counts=antecedent,
-        consequent_counts=consequent,
+        counts=counts,
+        antecedent_counts=antecedents,
+        consequent_counts=consequents,
         vocabulary=vocabulary,
         people=people,
         low=np.clip(low, 0.0, 1.0),
@@ -186,18 +189,17 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int, liars: LiarB
     )
 
 
-def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Patterns:
-    """Return what was learnt as counts out of all people, with intervals (A9), of which liars may be a part."""
-    margin = _WIDE * np.sqrt(learnt.variance)
-    least, most = learnt.values - margin, learnt.values + margin
+def build_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Patterns:
+    """Return estimated itemsets as patterns: counts out of all people, with intervals (A9), of which some may lie."""
+    margin = _DEVIATIONS * np.sqrt(learnt.variance)
+    low, high = learnt.values - margin, learnt.values + margin
     if liars is not None:
-        least, most = _both(least, most, [liars.itemset(itemset) for itemset in learnt.itemsets])
-    cut = cut_to_range(learnt.values, least, most, least=0, most=1)
-    count, low, high = (column * people for column in cut)
+        low, high = _widen(low, high, [liars.itemset(itemset) for itemset in learnt.itemsets])
+    counts, low, high = (column * people for column in cut_to_range(learnt.values, low, high, least=0, most=1))
     return Patterns(
         offsets=starts([len(itemset) for itemset in learnt.itemsets]),
         codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
-        counts=np.rint(count).astype(np.int64),
+        counts=np.rint(counts).astype(np.int64),
         vocabulary=vocabulary,
         people=people,
         low=low,
@@ -205,17 +207,17 @@ def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: Liar
     )
 
 
-def _both(low: Values, high: Values, bounds: Sequence[tuple[float, float]]) -> tuple[Values, Values]:
-    """Return intervals that hold others too."""
+def _widen(low: Values, high: Values, bounds: Sequence[tuple[float, float]]) -> tuple[Values, Values]:
+    """Return intervals that contain the bounds too."""
     ends = np.array(bounds, np.float64).reshape(-1, 2)
     return np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
 
 
-def concluded(
+def build_outcome(
     plan: Protocol,
-    wanted: Wanted,
+    goal: Wanted,
     learnt: Learnt,
-    heard: Sequence[Estimate],
+    estimates: Sequence[Estimate],
     vocabulary: Vocabulary,
     people: int,
     *,
@@ -225,86 +227,83 @@ def concluded(
     malicious: Fraction = Fraction(0),
     hierarchy: Hierarchy | None = None,
 ) -> Outcome:
-    """Return the outcome of a conversation that has ended, with what is to be said about it.
+    """Return the outcome of a conversation that has ended, with its notes.
 
     Parameters
     ----------
-    plan, wanted
-        The protocol, and what was wanted of it.
-    learnt, heard
-        What it ended with, and all that was heard.
+    plan, goal
+        The protocol, and its goal.
+    learnt, estimates
+        The result of the conversation, and the estimates of its rounds.
     vocabulary, people
-        The items, where there is a list of them, and how many people counts are out of.
+        The items, if a list has them, and the number of people that counts are out of.
     asked
-        What was asked for beside what was wanted.
+        Fields of the question beyond the goal.
     simulated
         Whether the reports came from a seeded source.
     rounds
-        The lines of the rounds, where more is known of them than what was heard: what screening said.
+        The lines of the rounds, if they have the results of screening.
     malicious
-        Which part of the reports of each round may be made up: intervals hold whatever is in those.
+        The share of the reports of each round that may be by liars: intervals hold whatever they reported.
     hierarchy
-        Which items stand above which, where devices mapped their baskets by it: it is public, and the result knows it.
+        The items above each item, if devices mapped their baskets: it is public, and part of the result.
     """
     if learnt.texts is not None:
         vocabulary = Vocabulary(learnt.texts)
-    liars = LiarBounds(heard, malicious, learnt.texts) if malicious else None
-    everything = replace(as_patterns(learnt, vocabulary, people, liars), hierarchy=hierarchy)
+    liars = LiarBounds(estimates, malicious, learnt.texts) if malicious else None
+    all_patterns = replace(build_patterns(learnt, vocabulary, people, liars), hierarchy=hierarchy)
     if not people:
-        everything = everything[:0]  # a count of nobody is 0 for sure, and would look as if something were known
-    related: Rules | None = None
-    notes, found = list(learnt.notes), "patterns"
+        all_patterns = all_patterns[:0]  # counts out of no people are exactly 0, which would look like knowledge
+    relations: Rules | None = None
+    notes, noun = list(learnt.notes), "patterns"
     if learnt.related is None:
-        best = everything.where(lengths=(wanted.least, None))[: wanted.top]
-        many = len(best)
+        patterns = all_patterns.where(lengths=(goal.least, None))[: goal.top]
+        estimated_count = len(patterns)
     else:
-        related = replace(
-            as_rules(learnt.related, vocabulary, people, liars), hierarchy=hierarchy, how=getattr(plan, "how", None)
-        )
-        related = related if people else related[:0]
-        best, found = everything, "relations"
-        many = len(related)
-    if many < wanted.top:
-        notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
-    silent = [repr(one.ask.name) for one in heard if not one.people]
+        relations = build_rules(learnt.related, vocabulary, people, liars)
+        relations = replace(relations, hierarchy=hierarchy, how=getattr(plan, "how", None))
+        relations = relations if people else relations[:0]
+        patterns, noun, estimated_count = all_patterns, "relations", len(relations)
+    if estimated_count < goal.top:
+        notes.append(f"{goal.top:,} {noun} were wanted and {estimated_count:,} were estimated.")
+    silent = [repr(estimate.ask.name) for estimate in estimates if not estimate.people]
     if silent:
-        more = f" and {len(silent) - _NAMED:,} rounds more" if len(silent) > _NAMED else ""
+        further = f" and {len(silent) - _NAMED_ROUNDS:,} rounds more" if len(silent) > _NAMED_ROUNDS else ""
         notes.append(
-            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
-            "nothing is known of it."
+            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED_ROUNDS])}{further}"
+            ", and nothing is known of it."
         )
-    lines = tuple(rounds) or tuple(map(Round.of, heard))
-    notes += [f"In the round {one.name!r}, {alarm}" for one in lines for alarm in one.alarms]
+    lines = tuple(rounds) or tuple(map(Round.of, estimates))
+    notes += [f"In the round {line.name!r}, {alarm}" for line in lines for alarm in line.alarms]
     if plan.bias:
-        notes.append(_BIASED.format(bias=plan.bias))
+        notes.append(_BIAS_NOTE.format(bias=plan.bias))
     if liars is not None:
-        asked = {**asked, "assume_malicious": percent(malicious)}
-        notes.append(_ASSUMED.format(share=percent(malicious), found=found))
+        asked = {**asked, "assume_malicious": render_percent(malicious)}
+        notes.append(_LIARS_NOTE.format(share=render_percent(malicious), noun=noun))
+    asks = [estimate.ask for estimate in estimates]
     return Outcome(
-        patterns=best,
-        learnt=everything,
-        guarantee=promised(
-            [one.ask for one in heard], plan.public if hierarchy is None else (*plan.public, hierarchy.fact())
-        ),
+        patterns=patterns,
+        learnt=all_patterns,
+        guarantee=compute_guarantee(asks, plan.public if hierarchy is None else (*plan.public, hierarchy.fact())),
         protocol=plan.name,
-        asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), **asked},
-        settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
+        asked={"top": goal.top, "least": goal.least, "epsilon": str(goal.epsilon), **asked},
+        settings={setting.name: getattr(plan, setting.name) for setting in fields(plan)},  # type: ignore[arg-type]
         rounds=lines,
-        reports=most_asked([one.ask for one in heard]),
+        reports=most_reports(asks),
         facts={**learnt.facts, **({BIAS_FACT: plan.bias} if plan.bias else {})},
         notes=tuple(notes),
         simulated=simulated,
-        relations=related,
+        relations=relations,
     )
 
 
-def percent(share: Fraction) -> str:
-    """Return a part of a whole as it is typed: 1%."""
+def render_percent(share: Fraction) -> str:
+    """Return a share as a percentage, as it is typed: 1%."""
     return f"{float(share * 100):g}%"
 
 
-def told_with(outcome: Outcome) -> Outcome:
-    """Return an outcome whose patterns or relations carry all the rest with them, into files too."""
+def attach_provenance(outcome: Outcome) -> Outcome:
+    """Return an outcome whose patterns and relations carry its provenance, also when they are saved alone."""
     provenance = outcome.provenance
     patterns = replace(outcome.patterns, provenance=provenance)
     if outcome.relations is None:

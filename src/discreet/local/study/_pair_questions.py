@@ -1,13 +1,13 @@
-"""Questions about pairs: relations, which are ordered pairs of items a person holds, given, in time, or together.
+"""Questions about pairs: relations are ordered pairs of items of one person, given as data, in time, or held together.
 
-A device that has events or relations makes its pairs of them before it is asked anything; `together` pairs follow from
+A device with events or given relations derives its pairs before it answers; pairs that are held `together` follow from
 the basket alone.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
@@ -21,24 +21,24 @@ from ...errors import MisuseError
 from ...exact import How, checked_how, held_pairs
 from ...kernels import add_bonds, project_folded, project_relations, project_together
 from .. import SPAN
-from ._questions import BinnedCount, CandidateList, DeviceQuestion, HeldValues, PersonNumbers, one_each
+from ._questions import CandidateList, Candidates, DeviceQuestion, HeldValues, PersonNumbers, item_ranks, one_value_each
 
 Pair: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Items:
-    """The items whose relations are asked about, by rank, and what makes a pair of them.
+    """The items that relations are made of, by rank, and the kind of relation.
 
     Parameters
     ----------
     order
         The items.
     how
-        What makes a pair.
+        The kind of relation between two items.
     bonds
-        Pairs that stand for items themselves: whoever has the pair has the bond. The bond (a, b) is paired with c where
-        (b, c) is a pair too.
+        Pairs that count as items themselves: a person who has the pair has the bond. The bond (a, b) is related to c
+        where (b, c) is a relation too.
     """
 
     order: tuple[int, ...]
@@ -46,10 +46,10 @@ class Items:
     bonds: tuple[Pair, ...] = ()
 
     def __post_init__(self) -> None:
-        known = set(self.order)
-        if len(self.order) < 2 or len(known) < len(self.order):
+        items = set(self.order)
+        if len(self.order) < 2 or len(items) < len(self.order):
             raise MisuseError("Relations are between two items or more, all different.")
-        if len(set(self.bonds)) < len(self.bonds) or any(a == b or not known >= {a, b} for a, b in self.bonds):
+        if len(set(self.bonds)) < len(self.bonds) or any(a == b or not items >= {a, b} for a, b in self.bonds):
             raise MisuseError("Bonds are pairs of two different items that are asked about, each named once.")
 
     def __len__(self) -> int:
@@ -58,50 +58,45 @@ class Items:
     @cached_property
     def rank(self) -> dict[tuple[int, ...], int]:
         """The rank of each item and of each bond, as tuples of items."""
-        return {one: rank for rank, one in enumerate((*((item,) for item in self.order), *self.bonds))}
+        return {side: rank for rank, side in enumerate((*((item,) for item in self.order), *self.bonds))}
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
-        """The pairs that the bonds are, as codes."""
-        return np.array([self.rank[one,] * len(self) + self.rank[other,] for one, other in self.bonds], np.int64)
-
-    def ranks(self, baskets: Baskets) -> NDArray[np.int64]:
-        """Return the rank of each item, or -1."""
-        ranks = np.full(max(baskets.items, max(self.order) + 1), -1, np.int64)
-        ranks[list(self.order)] = np.arange(len(self.order))
-        return ranks
+        """The code of each bond's pair: rank of its first item * width + rank of its second item."""
+        return np.array([self.rank[a,] * len(self) + self.rank[b,] for a, b in self.bonds], np.int64)
 
     def pairs(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the pairs that each of these people holds, as codes rank * width + rank, those of bonds last."""
+        """Return the pairs that each person holds, as codes rank * width + rank, pairs of bonds last."""
         checked_how(self.how, baskets)
         width = len(self)
-        offsets, held = held_pairs(baskets, people, self.ranks(baskets), width, self.how)
-        if self.bonds:
-            sizes = np.zeros(len(people), np.int64)
-            add_bonds(offsets, held, self.codes, width, offsets, np.empty(0, np.int32), sizes)
-            ends = starts(sizes)
-            joined = np.empty(ends[-1], np.int32)
-            if len(joined):
-                add_bonds(offsets, held, self.codes, width, ends, joined, sizes)
-            return ends, joined
-        return offsets, held
+        offsets, pairs = held_pairs(baskets, people, item_ranks(self.order, baskets), width, self.how)
+        if not self.bonds:
+            return offsets, pairs
+        sizes = np.zeros(len(people), np.int64)
+        # Two passes: the first counts the pairs of each person, the second writes them.
+        add_bonds(offsets, pairs, self.codes, width, offsets, np.empty(0, np.int32), sizes)
+        all_offsets = starts(sizes)
+        all_pairs = np.empty(all_offsets[-1], np.int32)
+        if len(all_pairs):
+            add_bonds(offsets, pairs, self.codes, width, all_offsets, all_pairs, sizes)
+        return all_offsets, all_pairs
 
     def form(self) -> list[int | list[int]]:
-        """Return items and bonds as they travel."""
+        """Return items and bonds as JSON values."""
         return [*self.order, *map(list, self.bonds)]
 
 
 @dataclass(frozen=True)
-class Relations:
-    """Relations one by one: ordered pairs of items, and chains (a, b, c) of the bond (a, b) with c."""
+class Relations(Candidates):
+    """A list of relations: ordered pairs of items, and chains (a, b, c) of the bond (a, b) with c."""
 
     items: Items
     of: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        known = self.items.rank
+        ranks = self.items.rank
         for chain in self.of:
-            if len(set(chain)) < len(chain) or not all(side in known for side in sides(chain)):
+            if len(set(chain)) < len(chain) or not all(side in ranks for side in sides(chain)):
                 raise MisuseError(f"A relation is a pair of two different items that are asked about; {chain} is not.")
         if not self.of or len(set(self.of)) < len(self.of):
             raise MisuseError("The relations of a question are different from each other, and there is one.")
@@ -109,84 +104,46 @@ class Relations:
     def __len__(self) -> int:
         return len(self.of)
 
-    def __getitem__(self, place: int) -> tuple[int, ...]:
-        return self.of[place]
+    def __getitem__(self, position: int) -> tuple[int, ...]:
+        return self.of[position]
 
-    def listed(self, of: Sequence[Sequence[int]]) -> Relations:
-        """Return other relations of the same items, as they travel."""
-        return Relations(self.items, tuple(map(tuple, of)))
+    def form(self) -> dict[str, Any]:
+        """Return the relations and their kind as JSON values."""
+        return {"of": [list(chain) for chain in self.of], "pairs": self.items.how}
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the relations of a question that was asked before, of the same items."""
+        return replace(self, of=tuple(map(tuple, form["of"])))
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return which of the relations each person holds."""
+        """Return the positions of the relations that each person holds, ascending, row by row."""
         offsets, codes = self.items.pairs(baskets, people)
         width, rank = len(self.items), self.items.rank
-        places = np.full(width * width, -1, np.int32)
-        places[[rank[one] * width + rank[other] for one, other in map(sides, self.of)]] = np.arange(len(self.of))
-        found = places[codes]
-        kept = np.concatenate(([0], np.cumsum(found >= 0)))[offsets]
-        found = found[found >= 0]
-        rows = np.repeat(np.arange(len(people)), np.diff(kept))
-        return kept.astype(np.int64), found[np.lexsort((found, rows))]
+        positions = np.full(width * width, -1, np.int32)
+        positions[[rank[first] * width + rank[second] for first, second in map(sides, self.of)]] = np.arange(len(self))
+        held = positions[codes]
+        held_offsets = np.concatenate(([0], np.cumsum(held >= 0)))[offsets]
+        held = held[held >= 0]
+        rows = np.repeat(np.arange(len(people)), np.diff(held_offsets))
+        return held_offsets.astype(np.int64), held[np.lexsort((held, rows))]
 
 
 def sides(chain: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the two sides of a relation: all but its last item, and that."""
+    """Return the two sides of a relation: all items but the last, and the last."""
     return chain[:-1], chain[-1:]
 
 
 @dataclass(frozen=True)
-class WhichRelations(DeviceQuestion):
-    """Ask which of these relations a person holds."""
-
-    ask: ClassVar[str] = "which"
-    single: ClassVar[bool] = False
-    of: Relations
-
-    @property
-    def values(self) -> int:
-        """One value a relation."""
-        return len(self.of)
-
-    def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.how}
-
-    def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the question about the relations that were asked about, in their order."""
-        return replace(self, of=self.of.listed(form["of"]))
-
-    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the relations held."""
-        return self.of.answers(baskets, people)
-
-
-@dataclass(frozen=True)
-class HowManyRelations(BinnedCount):
-    """Ask how many of these relations a person holds."""
-
-    of: Relations
-
-    def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        of = [list(pair) for pair in self.of.of]
-        return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "bins": list(self.bins)}
-
-    def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the question about the relations that were asked about, in their order."""
-        return replace(self, of=self.of.listed(form["of"]))
-
-
-@dataclass(frozen=True)
-class Valued(DeviceQuestion):
-    """Ask which of these relations a person holds, as keys with a value: 2k is key k with -1, and 2k + 1 with +1.
+class KeyQuestion(DeviceQuestion):
+    """Ask for the relations that a person holds, as keys with a value: 2k is key k with -1, and 2k + 1 with +1.
 
     Parameters
     ----------
     of
         The relations, pairs of items.
     absent
-        Whether a relation that is not held is a key too where its first item is, with the value -1. Without, every key
-        has +1.
+        Whether a person who holds the first item of a relation without the relation has its key with the value -1. If
+        not, every key has +1.
     """
 
     ask: ClassVar[str] = "valued"
@@ -200,38 +157,50 @@ class Valued(DeviceQuestion):
 
     @property
     def values(self) -> int:
-        """Two values a relation."""
+        """Two values per relation."""
         return 2 * len(self.of)
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        of = [list(pair) for pair in self.of.of]
-        return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "absent": self.absent}
+        """Return the question's JSON form."""
+        return {"ask": self.ask, **self.of.form(), "absent": self.absent}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return keys with values, row by row."""
-        offsets, found = self.of.answers(baskets, people)
+        offsets, relations = self.of.answers(baskets, people)
         if not self.absent:
-            return offsets, 2 * found + 1
-        many = len(self.of)
-        present = np.repeat(np.arange(len(people)), np.diff(offsets)) * many + found
-        items = CandidateList(itemsets=tuple((item,) for item in self.of.items.order))
-        ends, ranks = items.answers(baskets, people)
-        # The relations of each first item, end to end, in the order of the items.
-        first = np.array([self.of.items.order.index(pair[0]) for pair in self.of.of])
-        by_first, sizes = np.argsort(first, kind="stable"), np.bincount(first, minlength=len(items))
-        each = sizes[ranks]
-        places = np.arange(each.sum()) + np.repeat(starts(sizes)[:-1][ranks] - starts(each)[:-1], each)
-        rows = np.repeat(np.repeat(np.arange(len(people)), np.diff(ends)), each)
-        absent = np.setdiff1d(rows * many + by_first[places], present, assume_unique=True)
+            return offsets, 2 * relations + 1
+        # A key of a person is coded as row * key_count + key, so that sets of keys are sets of numbers.
+        key_count, rows = len(self.of), np.arange(len(people))
+        present = np.repeat(rows, np.diff(offsets)) * key_count + relations
+        order = self.of.items.order
+        items = CandidateList(itemsets=tuple((item,) for item in order))
+        item_offsets, ranks = items.answers(baskets, people)
+        # The keys of each first item, end to end, in the order of the items.
+        first_ranks = np.array([order.index(pair[0]) for pair in self.of.of])
+        keys_by_item, sizes = np.argsort(first_ranks, kind="stable"), np.bincount(first_ranks, minlength=len(items))
+        held_sizes = sizes[ranks]
+        positions = np.arange(held_sizes.sum())
+        positions += np.repeat(starts(sizes)[:-1][ranks] - starts(held_sizes)[:-1], held_sizes)
+        item_rows = np.repeat(np.repeat(rows, np.diff(item_offsets)), held_sizes)
+        absent = np.setdiff1d(item_rows * key_count + keys_by_item[positions], present, assume_unique=True)
         coded = np.sort(np.concatenate((2 * present + 1, 2 * absent)))
-        counts = np.bincount(coded // (2 * many), minlength=len(people))
-        return starts(counts), (coded % (2 * many)).astype(np.int32)
+        counts = np.bincount(coded // (2 * key_count), minlength=len(people))
+        return starts(counts), (coded % (2 * key_count)).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class NumberQuestion(DeviceQuestion):
-    """Ask for one whole number, brought from a public range onto the grid of a mean oracle, and clipped there (D5)."""
+    """Ask for one whole number, clipped to a public range and rounded to the grid of a mean oracle (D5).
+
+    Parameters
+    ----------
+    left, right
+        The weights of both sides, whole numbers.
+    low, high
+        The range of the number.
+    span
+        The largest number of the grid: its numbers are from -span to span.
+    """
 
     ask: ClassVar[str] = "projection"
     single: ClassVar[bool] = True
@@ -251,7 +220,7 @@ class NumberQuestion(DeviceQuestion):
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many weights each side has."""
+        """The number of weights of each side."""
 
     @property
     def values(self) -> int:
@@ -259,57 +228,71 @@ class NumberQuestion(DeviceQuestion):
         return 1
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the number of each person on the grid."""
+        """Return the number of each person, rounded to the grid."""
         totals = np.empty(len(people), np.int64)
-        self.totals(baskets, people, totals)
-        return one_each(on_grid(totals, self.low, self.high, self.span))
+        weights = (np.array(self.left, np.int64), np.array(self.right, np.int64))
+        self.add_up(baskets, people, *weights, totals)
+        return one_value_each(round_to_grid(totals, self.low, self.high, self.span))
 
     @abstractmethod
-    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
-        """Write everyone's number as it is."""
+    def add_up(
+        self,
+        baskets: Baskets,
+        people: PersonNumbers,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        totals: NDArray[np.int64],
+    ) -> None:
+        """Write the number of each person, before clipping, to `totals`."""
 
     def weights(self) -> dict[str, Any]:
-        """Return weights and range as they travel."""
+        """Return weights and range as JSON values."""
         return {"left": list(self.left), "right": list(self.right), "low": self.low, "high": self.high}
 
     def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the question with the directions and the range that were asked for."""
+        """Return the question with the weights and the range of a question that was asked before."""
         left, right = tuple(form["left"]), tuple(form["right"])
         return replace(self, left=left, right=right, low=form["low"], high=form["high"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(NumberQuestion):
-    """Ask for the sum of left[a] * right[b] over the pairs (a, b) a person holds, and over a = b what they hold.
+    """Ask for the sum of left[a] * right[b] over the pairs (a, b) that a person holds, and over a = b of each item.
 
-    Together it is over all pairs of items and bonds held, so that it is a product of two sums.
+    For pairs held `together`, the sum is over all pairs of items and bonds: a product of two sums.
     """
 
     items: Items
 
     @property
     def width(self) -> int:
-        """One weight an item and a bond."""
+        """One weight per item and bond."""
         return len(self.items)
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
+        """Return the question's JSON form."""
         return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.how, **self.weights()}
 
-    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
-        """Write everyone's number."""
-        left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
-        ranks = self.items.ranks(baskets)
+    def add_up(
+        self,
+        baskets: Baskets,
+        people: PersonNumbers,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        totals: NDArray[np.int64],
+    ) -> None:
+        """Write the number of each person, before clipping, to `totals`."""
+        ranks = item_ranks(self.items.order, baskets)
         if self.items.how == "together":
-            project_together(baskets.offsets, baskets.codes, people, ranks, self.items.codes, left, right, out)
+            project_together(baskets.offsets, baskets.codes, people, ranks, self.items.codes, left, right, totals)
             return
-        offsets, held = self.items.pairs(baskets, people)
-        project_relations(baskets.offsets, baskets.codes, people, ranks, self.width, offsets, held, left, right, out)
+        pairs = self.items.pairs(baskets, people)
+        project_relations(baskets.offsets, baskets.codes, people, ranks, self.width, *pairs, left, right, totals)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folded(NumberQuestion):
-    """Ask for the sum of left[a] * right[b] over the items a * side + b a person holds: a list folded into a square."""
+class FoldedProjection(NumberQuestion):
+    """Ask for the sum of left[a] * right[b] over the items a * width + b that a person holds: a list as a square."""
 
     items: int
 
@@ -319,17 +302,23 @@ class Folded(NumberQuestion):
         return isqrt(self.items - 1) + 1
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
+        """Return the question's JSON form."""
         return {"ask": self.ask, "of": self.items, "pairs": "folded", **self.weights()}
 
-    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
-        """Write everyone's number."""
-        left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
-        project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, left, right, out)
+    def add_up(
+        self,
+        baskets: Baskets,
+        people: PersonNumbers,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        totals: NDArray[np.int64],
+    ) -> None:
+        """Write the number of each person, before clipping, to `totals`."""
+        project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, left, right, totals)
 
 
-def on_grid(totals: NDArray[np.int64], low: int, high: int, span: int) -> NDArray[np.int64]:
-    """Return numbers from `low` to `high` as whole numbers from -span to span; 0 where there is one."""
+def round_to_grid(totals: NDArray[np.int64], low: int, high: int, span: int) -> NDArray[np.int64]:
+    """Return numbers from `low` to `high` as whole numbers from -span to span; 0 where `low` equals `high`."""
     if low == high:
         return np.zeros(len(totals), np.int64)
     width = high - low

@@ -1,14 +1,14 @@
-"""What a device can be asked, and how baskets answer: each basket becomes a few of the question's values.
+"""The questions to a device, and their answers: each basket becomes a few of the question's values.
 
-A question is a small frozen value; its JSON form is what travels. `local.device.answering.find_values` says how one
-basket answers; `answers` says it for many, and a test holds the two together.
+A question is a small frozen value; its JSON form is sent to devices. `local.device.answering.find_values` computes the answer of
+one basket; `answers` computes the answers of many, and a test checks that both agree.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self, TypeAlias
@@ -26,18 +26,40 @@ PersonNumbers: TypeAlias = NDArray[np.int64]
 HeldValues: TypeAlias = tuple[Offsets, NDArray[np.int32]]
 
 
+class Candidates(ABC):
+    """A list of candidates, of which each person holds some: items, itemsets or relations."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, position: int) -> tuple[int, ...]: ...
+
+    @abstractmethod
+    def form(self) -> dict[str, Any]:
+        """Return the candidates as fields of a question's form."""
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the candidates in the order of a question that was asked before; by default there is one order."""
+        return self
+
+    @abstractmethod
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
+        """Return the positions of the candidates that each person holds, ascending, row by row."""
+
+
 @dataclass(frozen=True)
-class CandidateList:
-    """What is asked about: all items below a number, or itemsets one by one.
+class CandidateList(Candidates):
+    """All items below a number, or a list of itemsets.
 
     Parameters
     ----------
     items
-        All items from 0 to before it, where `itemsets` is empty.
+        The number of items, where `itemsets` is empty: the candidates are the items from 0 to `items` - 1.
     itemsets
         The itemsets, each a tuple of ascending item numbers.
     texts
-        How texts become items, where no list has them.
+        The numbering of texts as items, where no list has the items.
     """
 
     items: int = 0
@@ -55,159 +77,175 @@ class CandidateList:
     def __len__(self) -> int:
         return self.items or len(self.itemsets)
 
-    def __getitem__(self, place: int) -> tuple[int, ...]:
-        return self.itemsets[place] if self.itemsets else (place,)
+    def __getitem__(self, position: int) -> tuple[int, ...]:
+        return self.itemsets[position] if self.itemsets else (position,)
 
     def form(self) -> dict[str, Any]:
-        """Return the candidates as they travel: a number, or a list of items and of lists of items; and the texts."""
-        of = self.items or [list(one) if len(one) > 1 else one[0] for one in self.itemsets]
-        return {"of": of} if self.texts is None else {"of": of, "texts": self.texts.form()}
+        """Return the candidates as JSON values: a number, or a list of items and of lists of items; and the texts."""
+        candidates = self.items or [list(itemset) if len(itemset) > 1 else itemset[0] for itemset in self.itemsets]
+        return {"of": candidates} if self.texts is None else {"of": candidates, "texts": self.texts.form()}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the candidates that each of these people holds, ascending, row by row."""
+        """Return the positions of the candidates that each person holds, ascending, row by row."""
         if self.texts is not None:
-            offsets, held = self.texts.answers(baskets, people)
+            offsets, held_items = self.texts.answers(baskets, people)
             if self.items == len(self.texts):
-                return offsets, held
-            rows = Baskets(offsets, held, Vocabulary(range(len(self.texts))))
+                return offsets, held_items
+            rows = Baskets(offsets, held_items, Vocabulary(range(len(self.texts))))
             return CandidateList(self.items, self.itemsets).answers(rows, np.arange(len(people)))
         if self.items:
             sizes = np.empty(len(people), np.int64)
             count_below(baskets.offsets, baskets.codes, people, self.items, sizes)
             offsets = starts(sizes)
-            held = np.empty(offsets[-1], np.int32)
-            gather_rows(baskets.offsets, baskets.codes, people, offsets, held)
-            return offsets, held
-        anchors, anchored, bounds, others = self._by_anchor(baskets)
+            held_items = np.empty(offsets[-1], np.int32)
+            gather_rows(baskets.offsets, baskets.codes, people, offsets, held_items)
+            return offsets, held_items
         sizes, marks = np.zeros(len(people), np.int64), np.zeros(baskets.items, np.uint8)
-        looked_up = (baskets.offsets, baskets.codes, people, anchors, anchored, bounds, others, marks)
-        count_held(*looked_up, sizes)
+        arguments = (baskets.offsets, baskets.codes, people, *self._by_anchor(baskets), marks)
+        count_held(*arguments, sizes)
         offsets = starts(sizes)
-        held = np.empty(offsets[-1], np.int32)
-        list_held(*looked_up, offsets, held)
-        return offsets, held
+        held_items = np.empty(offsets[-1], np.int32)
+        list_held(*arguments, offsets, held_items)
+        return offsets, held_items
 
     def _by_anchor(self, baskets: Baskets) -> tuple[Offsets, NDArray[np.int64], Offsets, NDArray[np.int64]]:
-        """Lay the candidates out by their rarest item, which makes looking baskets up short and changes no answer."""
-        counts, known = baskets.item_counts, baskets.items
+        """Return the candidates grouped by their rarest item, the anchor; grouping is for speed and changes no answer.
+
+        The arrays are, in this order: for each item the start of its group, the candidates by group, for each candidate
+        the start of its other items, and these other items.
+        """
+        counts, item_count = baskets.item_counts, baskets.items
         anchors: list[int] = []
-        others: list[list[int]] = []
+        further_items: list[list[int]] = []
         for itemset in self.itemsets:
-            inside = all(item < known for item in itemset)
-            anchor = min(itemset, key=lambda item: counts[item]) if inside else known
+            # No basket holds an item beyond the vocabulary: such a candidate goes to a group that is never read.
+            is_inside = all(item < item_count for item in itemset)
+            anchor = min(itemset, key=lambda item: counts[item]) if is_inside else item_count
             anchors.append(anchor)
-            others.append([item for item in itemset if item != anchor] if inside else [])
+            further_items.append([item for item in itemset if item != anchor] if is_inside else [])
         order = np.argsort(np.array(anchors), kind="stable")
-        places = starts(np.bincount(np.array(anchors), minlength=known + 1)[:known])
-        rest = np.array([item for some in others for item in some], np.int64)
-        return places, order, starts([len(some) for some in others]), rest
+        group_starts = starts(np.bincount(np.array(anchors), minlength=item_count + 1)[:item_count])
+        flat_items = np.array([item for items in further_items for item in items], np.int64)
+        return group_starts, order, starts([len(items) for items in further_items]), flat_items
 
 
 class DeviceQuestion(ABC):
-    """One question: subclasses are frozen values."""
+    """One question to a device; each subclass is a frozen value."""
 
     ask: ClassVar[str]
-    # Whether every basket answers with exactly one value, so that no padding is needed.
+    # Whether every basket answers with exactly one value: then no padding is needed.
     single: ClassVar[bool]
-    # Whether the answer is a number, of which the mean is estimated, and not one of some values.
+    # Whether the answer is a number with a mean to estimate, rather than a set of values.
     number: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def values(self) -> int:
-        """How many values there are to answer with."""
+        """The number of values that an answer can have."""
 
     @abstractmethod
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels, without its oracle."""
+        """Return the question's JSON form, without its oracle."""
 
     def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return this question as it was asked before, where that differs by what floating point makes of it alone.
+        """Return this question with the weights and the order of a question that was asked before.
 
-        Another processor rounds otherwise, and then a direction has other weights and a list another order. A protocol
-        that goes on from an answer takes these from the question that was answered.
+        Another processor rounds differently: a direction then has other weights, and a list another order. A protocol
+        that continues from a stored answer takes both from the question that was answered.
         """
         return self
 
     @abstractmethod
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return what these people answer with: values row by row, as `local.device.answering.find_values` has it."""
+        """Return the values that each person answers with, row by row, as `local.device.answering.find_values` computes them."""
 
 
 @dataclass(frozen=True)
 class Which(DeviceQuestion):
-    """Ask which of these a person holds."""
+    """Ask for the candidates that a person holds."""
 
     ask: ClassVar[str] = "which"
     single: ClassVar[bool] = False
-    of: CandidateList
+    of: Candidates
 
     @property
     def values(self) -> int:
-        """One value a candidate."""
+        """The number of candidates."""
         return len(self.of)
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
+        """Return the question's JSON form."""
         return {"ask": self.ask, **self.of.form()}
 
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question with its candidates in the order of a question that was asked before."""
+        return replace(self, of=self.of.as_asked(form))
+
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the candidates held."""
+        """Return the positions of the candidates that each person holds."""
         return self.of.answers(baskets, people)
 
 
 @dataclass(frozen=True)
-class BinnedCount(DeviceQuestion):
-    """Ask how many of something a person holds.
+class HowMany(DeviceQuestion):
+    """Ask for the number of candidates that a person holds.
 
-    The answer is a bin: the number of the last of `bins` that is not above the count. Empty-handed people answer too
-    (A7), and the last bin takes whatever is above it.
+    The answer is the position of the last of `bins` that is at most the number. People who hold no candidate answer too
+    (A7), and the last bin has no upper end.
     """
 
     ask: ClassVar[str] = "how-many"
     single: ClassVar[bool] = True
-    of: Any  # what says which of it people hold, by `answers`
+    of: Candidates
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        if len(self.bins) < 2 or self.bins[0] != 0 or any(low >= high for low, high in pairwise(self.bins)):
+            raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
+
+    @classmethod
+    def up_to(cls, of: Candidates, largest: int) -> HowMany:
+        """Return the question with a bin for each number from 0 to `largest`."""
+        return cls(of, tuple(range(largest + 1)))
 
     @property
     def values(self) -> int:
-        """One value a bin."""
+        """The number of bins."""
         return len(self.bins)
 
-    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the bin of each count."""
-        counts = np.diff(self.of.answers(baskets, people)[0])
-        return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
-
-
-@dataclass(frozen=True)
-class HowMany(BinnedCount):
-    """Ask how many of these candidates a person holds."""
-
-    of: CandidateList
-
-    @classmethod
-    def up_to(cls, of: CandidateList, most: int) -> HowMany:
-        """Ask for the very number, from 0 up to `most` or more."""
-        return cls(of, tuple(range(most + 1)))
-
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
+        """Return the question's JSON form."""
         return {"ask": self.ask, **self.of.form(), "bins": list(self.bins)}
 
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question with its candidates in the order of a question that was asked before."""
+        return replace(self, of=self.of.as_asked(form))
+
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
+        """Return the bin of each person's number of candidates."""
+        counts = np.diff(self.of.answers(baskets, people)[0])
+        return one_value_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
+
 
 @dataclass(frozen=True)
-class Prefix(DeviceQuestion):
-    """Ask which of these is what a person holds of `order`, cut to its first `length`; none of them is a value too."""
+class PrefixQuestion(DeviceQuestion):
+    """Ask for a person's prefix: the first `length` items of `order` that the person holds.
+
+    Parameters
+    ----------
+    order
+        The items, in the order in which a basket is read.
+    of
+        The prefixes, each of `length` items in that order; a last value stands for every other prefix.
+    length
+        The number of items of a prefix, 1 or more.
+    """
 
     ask: ClassVar[str] = "prefix"
     single: ClassVar[bool] = True
     order: tuple[int, ...]
     of: tuple[tuple[int, ...], ...]
-    length: int = field(default=1)
+    length: int = 1
 
     def __post_init__(self) -> None:
         ranks = {item: rank for rank, item in enumerate(self.order)}
@@ -222,46 +260,43 @@ class Prefix(DeviceQuestion):
 
     @property
     def values(self) -> int:
-        """One value a prefix, and one for none of them."""
+        """The number of prefixes, and one value for every other prefix."""
         return len(self.of) + 1
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        of = [list(prefix) for prefix in self.of]
-        return {"ask": self.ask, "order": list(self.order), "of": of, "length": self.length}
+        """Return the question's JSON form."""
+        prefixes = [list(prefix) for prefix in self.of]
+        return {"ask": self.ask, "order": list(self.order), "of": prefixes, "length": self.length}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the number of each person's prefix."""
+        """Return the position of each person's prefix."""
         keys, children = self._tree
-        ranks = np.full(max(baskets.items, max(self.order) + 1), -1, np.int64)
-        ranks[list(self.order)] = np.arange(len(self.order))
-        out = np.empty(len(people), np.int64)
-        width, none = len(self.order), len(self.of)
-        find_prefixes(baskets.offsets, baskets.codes, people, ranks, self.length, width, keys, children, none, out)
-        return one_each(out)
+        ranks = item_ranks(self.order, baskets)
+        positions = np.empty(len(people), np.int64)
+        arguments = (ranks, self.length, len(self.order), keys, children, len(self.of), positions)
+        find_prefixes(baskets.offsets, baskets.codes, people, *arguments)
+        return one_value_each(positions)
 
     @cached_property
     def _tree(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The prefixes as a tree: the keys of `find_prefixes` and the node behind each."""
+        """The prefixes as a tree: the keys of `find_prefixes`, and the node behind each key."""
         ranks = {item: rank for rank, item in enumerate(self.order)}
         nodes: dict[tuple[int, ...], int] = {(): 0}
         children: dict[int, int] = {}
-        for number, prefix in enumerate(self.of):
-            for path in accumulate(((item,) for item in prefix), initial=()):
-                if path and path not in nodes:
-                    nodes[path] = len(nodes)
-                if path:
-                    last = len(path) == self.length
-                    children[nodes[path[:-1]] * len(self.order) + ranks[path[-1]]] = number if last else nodes[path]
+        for position, prefix in enumerate(self.of):
+            for path in accumulate((item,) for item in prefix):
+                node = nodes.setdefault(path, len(nodes))
+                is_leaf = len(path) == self.length
+                children[nodes[path[:-1]] * len(self.order) + ranks[path[-1]]] = position if is_leaf else node
         keys = sorted(children)
         return np.array(keys, np.int64), np.array([children[key] for key in keys], np.int64)
 
 
 @dataclass(frozen=True)
-class CellOfBlock(DeviceQuestion):
-    """Ask which of these items a person holds, all at once: one of the cells that all sets of them make.
+class CellQuestion(DeviceQuestion):
+    """Ask for the subset of these items that a person holds: one cell of the table of all subsets.
 
-    The item at place i of the list adds 2^i to the number of the cell.
+    The number of the cell is the sum of 2**i over the positions i of the items that are held.
     """
 
     ask: ClassVar[str] = "cells"
@@ -274,28 +309,29 @@ class CellOfBlock(DeviceQuestion):
 
     @property
     def values(self) -> int:
-        """One value a set of the items."""
+        """The number of subsets of the items."""
         return 1 << len(self.of)
 
     def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
+        """Return the question's JSON form."""
         return {"ask": self.ask, "of": list(self.of)}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the cell of each person."""
         bits = np.zeros(max(baskets.items, max(self.of) + 1), np.int64)
         bits[list(self.of)] = 1 << np.arange(len(self.of))
-        out = np.empty(len(people), np.int64)
-        sum_rows(baskets.offsets, baskets.codes, people, bits, out)
-        return one_each(out)
+        cells = np.empty(len(people), np.int64)
+        sum_rows(baskets.offsets, baskets.codes, people, bits, cells)
+        return one_value_each(cells)
 
 
-def check_bins(bins: tuple[int, ...]) -> None:
-    """Refuse bins that a count has no place in, or only one."""
-    if len(bins) < 2 or bins[0] != 0 or any(one >= other for one, other in pairwise(bins)):
-        raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
+def item_ranks(order: tuple[int, ...], baskets: Baskets) -> NDArray[np.int64]:
+    """Return the position of each item in `order`, or -1."""
+    ranks = np.full(max(baskets.items, max(order) + 1), -1, np.int64)
+    ranks[list(order)] = np.arange(len(order))
+    return ranks
 
 
-def one_each(values: NDArray[Any]) -> HeldValues:
+def one_value_each(values: NDArray[Any]) -> HeldValues:
     """Return one value per person as rows."""
     return np.arange(len(values) + 1, dtype=np.int64), values.astype(np.int32)

@@ -1,4 +1,4 @@
-"""Rounds that protocols share: how many of some candidates people hold, and how many people hold each of them."""
+"""Two rounds that protocols share: the number of candidates per person, and the frequency of each candidate."""
 
 from __future__ import annotations
 
@@ -18,128 +18,152 @@ from ..device import MOST_NUMBERS
 from ..estimation import BINS, FEW_BINS, HeldSizes
 from ..oracle_steps import LIARS, error, honest_share, largest_padding, make
 from ._conversation import Ask, Estimate, Partition
-from ._pair_questions import HowManyRelations, Relations, WhichRelations
-from ._questions import CandidateList, DeviceQuestion, HowMany, Which
+from ._questions import Candidates, HowMany, Which
 
 Values: TypeAlias = NDArray[np.float64]
-# What people are asked about one by one: itemsets, or relations.
-AskedValues: TypeAlias = CandidateList | Relations
-# How long a basket is taken to be: so many, what nine in ten people hold at most, what makes the predicted error least,
-# or as many as there are candidates.
+# The padding: a number, the size that nine in ten people do not exceed, the number of the least predicted error, or
+# the number of candidates.
 Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
-# How sizes are asked for: each by itself as the paper does, or in bins that widen, where a law is fitted to them.
+# The bins of sizes: each size by itself as in the paper, or bins that widen, to which a law of sizes is fitted.
 SizeBinning: TypeAlias = Literal["each", "bins"]
 
-LEAST_SHARE = Fraction(1, 10_000)
-LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
-NEAR = 0.03  # how frequent patterns are that just make the top, before anything is known
-_SAFE = 0.9  # of the people, whose sizes liars cannot move, from which on sizes are told apart as finely as they can be
-_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddings that are compared
+# Devices draw 32-bit numbers: with smaller shares, a round within a round would have no number left.
+MIN_SHARE = Fraction(1, 10_000)
+# Larger sizes count as this one. Larger: the correction covers larger baskets, and each bin is noisier.
+LARGEST_SIZE = 64
+# The frequency of the last pattern of the top, before a round has measured it: a guess that only steers paddings.
+TYPICAL_FREQUENCY = 0.03
+# Sizes get all bins where liars can change the sizes of less than one in ten people, few bins otherwise.
+_SAFE_SHARE = 0.9
+# The paddings that are compared. Neighbours differ by a quarter at most, and so hardly in their error.
+PADDINGS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SizesRound:
-    """How many candidates people hold, learnt from a round: fractions of people who hold 1, 2, 3 … of them."""
+    """The sizes learnt from a round: the fractions of people who hold 1, 2, 3, … candidates.
 
-    kept: Values
-    sure: float = 0.0  # what a size far over the padding must have to count, as one lucky draw there would weigh a lot
+    Parameters
+    ----------
+    fractions
+        The fraction of each size, from 1 on; 0 for a size that does not stand out from noise.
+    min_large_fraction
+        The smallest fraction that a size of over twice the padding needs to count: noise there weighs most.
+    """
+
+    fractions: Values
+    min_large_fraction: float = 0.0
 
     @classmethod
-    def of(cls, seen: Estimate, told: SizeBinning = "each") -> SizesRound:
-        """Learn sizes from a round.
+    def of(cls, answer: Estimate, binning: SizeBinning = "each") -> SizesRound:
+        """Return the sizes of a round.
 
-        Asked for each by itself, what stands out from the noise is kept (the significance threshold of section V). In
-        bins, laws are fitted (`HeldSizes`).
+        With a bin for each size, sizes that stand out from the noise count (the significance threshold of section V).
+        With bins that widen, a law of sizes is fitted (`HeldSizes`).
         """
-        question = seen.ask.question
-        if not isinstance(question, HowMany | HowManyRelations):
+        question = answer.ask.question
+        if not isinstance(question, HowMany):
             raise MisuseError("Sizes are learnt from a round that asks how many.")
         bins = question.bins
-        if told == "bins":
-            return cls(kept=HeldSizes.fit(seen, bins, len(question.of)).fractions())
-        wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
+        if binning == "bins":
+            return cls(fractions=HeldSizes.fit(answer, bins, len(question.of)).fractions())
+        deviation = sqrt(answer.ask.frequencies.variance(0.0, answer.people))  # of this group and its oracle (A8)
         threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1))
-        kept = np.zeros(bins[-1])
-        for first, end, value in zip(bins[1:], (*bins[2:], bins[-1] + 1), seen.values[1:], strict=True):
-            if value > threshold * wide:
-                inside = np.arange(first, end)
-                kept[inside - 1] = value / inside / (1 / inside).sum()
-        return cls(kept=kept, sure=NormalDist().inv_cdf(1 - 0.001 / (len(bins) - 1)) * wide)
+        fractions = np.zeros(bins[-1])
+        for low, high, value in zip(bins[1:], (*bins[2:], bins[-1] + 1), answer.values[1:], strict=True):
+            if value > threshold * deviation:
+                sizes = np.arange(low, high)
+                fractions[sizes - 1] = value / sizes / (1 / sizes).sum()
+        return cls(
+            fractions=fractions, min_large_fraction=NormalDist().inv_cdf(1 - 0.001 / (len(bins) - 1)) * deviation
+        )
 
-    def padding(self, how: int | Literal["percentile"], percentile: Fraction) -> int:
-        """Return the padding; 1 where nothing stood out (A8)."""
-        if isinstance(how, int):
-            return how
-        total = self.kept.sum()
+    def padding(self, rule: int | Literal["percentile"], percentile: Fraction) -> int:
+        """Return a given padding, or the size that a share of people does not exceed; 1 if no size stands out (A8)."""
+        if isinstance(rule, int):
+            return rule
+        total = self.fractions.sum()
         if total <= 0:
             return 1
-        above = np.cumsum(self.kept) / total > float(percentile)
-        above[np.flatnonzero(self.kept)[-1]] = True  # never exceeded: the largest that stood out
-        return int(np.argmax(above)) + 1
+        is_reached = np.cumsum(self.fractions) / total > float(percentile)
+        is_reached[np.flatnonzero(self.fractions)[-1]] = True  # the largest size that stands out is never exceeded
+        return int(np.argmax(is_reached)) + 1
 
     def best_padding(
-        self, oracle: str, epsilon: Fraction, size: int, people: float, near: float, liars: float = 0.0
+        self, oracle: str, epsilon: Fraction, size: int, people: float, frequency: float, liars: float = 0.0
     ) -> int:
-        """Return the padding with the least predicted error of a candidate that a fraction `near` of people holds.
+        """Return the padding with the least predicted error of a candidate of some frequency.
 
-        The error is noise, which grows with the padding, what a share of liars could add, and half of what is cut off,
-        whose scaling up is only right on average.
+        The error has three parts: noise, which grows with the padding; the sum that a share of `liars` can add; and
+        half of the truncated part, which the correction restores on average only.
         """
         errors: dict[int, float] = {}
-        for pad in _LENGTHS:
-            if pad > 1 and pad > len(self.kept):
+        for pad in PADDINGS:
+            if pad > 1 and pad > len(self.fractions):
                 break
-            scaled = self.correction(pad)
+            correction = self.correction(pad)
             try:
-                noise = error(make(oracle, epsilon, size, pad=pad), near / scaled, max(1, round(people)), liars)
+                noise = error(
+                    make(oracle, epsilon, size, pad=pad), frequency / correction, max(1, round(people)), liars
+                )
             except MisuseError:
-                break  # no room for so long a padding
-            errors[pad] = scaled**2 * noise + float(cut_off(near, scaled)) ** 2
+                break  # the oracle has no room for this padding, nor for a longer one
+            errors[pad] = correction**2 * noise + float(truncation_error(frequency, correction)) ** 2
         return min(errors, key=lambda pad: (errors[pad], pad), default=1)
 
     def correction(self, pad: int) -> float:
-        """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6).
+        """Return the factor that restores what a padding truncates: a ratio of sums (A5, A6).
 
-        In one of twenty runs noise alone makes some size stand out. One of over twice the padding could double the
-        ratio, so it has to stand out as noise does in one of a thousand.
+        By noise alone, some size stands out in one of twenty runs. A size of over twice the padding could double the
+        ratio, so it counts only if it stands out as noise does in one of a thousand runs.
         """
-        sizes = np.arange(1, len(self.kept) + 1)
-        kept = np.where((sizes > 2 * pad) & (self.kept < self.sure), 0.0, self.kept)
-        seen = float((np.minimum(sizes, pad) * kept).sum())
-        return float((sizes * kept).sum()) / seen if seen > 0 else 1.0
+        sizes = np.arange(1, len(self.fractions) + 1)
+        is_doubtful = (sizes > 2 * pad) & (self.fractions < self.min_large_fraction)
+        fractions = np.where(is_doubtful, 0.0, self.fractions)
+        padded_sum = float((np.minimum(sizes, pad) * fractions).sum())
+        return float((sizes * fractions).sum()) / padded_sum if padded_sum > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Estimated:
-    """Candidates with the fraction of people who hold each, its variance, and how they were asked for."""
+class CandidateEstimates:
+    """Estimated frequencies of candidates.
 
-    of: AskedValues
+    Parameters
+    ----------
+    candidates
+        The candidates.
+    values, variance
+        The fraction of the people who hold each candidate, and its variance.
+    pad, correction
+        The padding of the round, and the factor that restores what it truncates.
+    sizes
+        The sizes that the padding was selected by, if a round asked for sizes.
+    """
+
+    candidates: Candidates
     values: Values
     variance: Values
     pad: int
     correction: float
     sizes: SizesRound | None = None
 
-    def best(self, many: int) -> list[int]:
-        """Return the places of the `many` most frequent, ties in the order of the candidates."""
-        places: list[int] = np.argsort(-self.values, kind="stable")[:many].tolist()
-        return places
+    def select_best(self, count: int) -> list[int]:
+        """Return the positions of the `count` most frequent candidates, ties in the order of the candidates."""
+        positions: list[int] = np.argsort(-self.values, kind="stable")[:count].tolist()
+        return positions
 
-    def least_of(self, many: int) -> float:
-        """Return how frequent the last of the `many` most frequent is."""
-        return last_of(self.values, many)
-
-
-def last_of(values: Values, many: int) -> float:
-    """Return the last of the `many` largest, as far as that is a frequency at all."""
-    return min(max(1e-4, float(np.sort(values)[::-1][min(many, len(values)) - 1])), 1.0)
+    def frequency_at(self, rank: int) -> float:
+        """Return the frequency of the candidate at a rank, counted from 1."""
+        return frequency_at(self.values, rank)
 
 
-Step: TypeAlias = Generator[Ask, Any, Estimated]
+def frequency_at(values: Values, rank: int) -> float:
+    """Return the value at a rank, counted from 1 for the largest, clipped to the range of a frequency."""
+    return min(max(1e-4, float(np.sort(values)[::-1][min(rank, len(values)) - 1])), 1.0)
 
 
-def estimating(
-    of: AskedValues,
+def estimate_candidates(
+    candidates: Candidates,
     line: Partition,
     shares: tuple[Fraction, Fraction],
     epsilon: Fraction,
@@ -148,119 +172,143 @@ def estimating(
     padding: Padding,
     percentile: Fraction = Fraction(9, 10),
     corrected: bool = True,
-    told: SizeBinning = "each",
-    near: float = NEAR,
-    longest: int | None = None,
+    binning: SizeBinning = "each",
+    frequency: float = TYPICAL_FREQUENCY,
+    largest_size: int | None = None,
     robust: bool = False,
     about: str,
-) -> Step:
-    """Ask how many of the candidates people hold, where the padding needs it, and then which.
+) -> Generator[Ask, Any, CandidateEstimates]:
+    """Ask for the number of candidates per person, if the padding needs it, and then for the candidates.
 
     Parameters
     ----------
+    candidates
+        The candidates.
+    line
+        The people who were not asked yet.
     shares, oracles
-        Of the people, and by name: for the sizes and for the candidates.
+        The shares of the people and the names of the oracles: for the sizes, and for the candidates.
+    epsilon
+        The epsilon of a report.
+    padding, percentile
+        The padding, or its rule.
     corrected
-        Whether estimates are scaled up for what the padding leaves out.
-    told
-        How sizes are asked for.
-    near
-        How frequent the candidates are that have to be told apart, for a predicted padding.
-    longest
-        The largest size that is told apart from larger ones: that of all candidates, or a smaller one.
+        Whether estimates are multiplied by the correction of the padding.
+    binning
+        The bins of sizes.
+    frequency
+        The frequency of candidates that have to be ranked, for a predicted padding.
+    largest_size
+        The size that all larger sizes count as; by default the number of candidates.
     robust
-        Whether what liars can do is weighed: the padding by what one report can add, sizes asked for in few bins, and
-        no padding longer than what liars about sizes can drive it to.
+        Whether liars are considered: the padding counts what one report can add as an error, sizes have few bins, and
+        the padding is no longer than liars about sizes can make it.
+    about
+        The name of the candidates, for the names of the rounds.
     """
-    # Nobody holds more than there is, and what people answer must not ask more of an oracle than it takes.
-    most = min(len(of), largest_padding(oracles[1], epsilon))
-    pad, short, sizes = min(padding if isinstance(padding, int) else len(of), most), 1.0, None
+    # No person holds more than all candidates, and no answer may lead to a padding that the oracle refuses.
+    max_pad = min(len(candidates), largest_padding(oracles[1], epsilon))
+    pad, truncated, sizes = min(padding if isinstance(padding, int) else len(candidates), max_pad), 1.0, None
     if shares[0]:
-        each = min(len(of), longest or len(of))
-        bins = size_bins(len(of), epsilon) if robust else tuple(first for first in BINS if first <= len(of))
-        some = tuple(range(each + 1)) if told == "each" and not robust else bins
-        question, sized = how_many(of, some), "grr" if robust else oracles[0]
-        seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, sized, epsilon)
-        of = asked_of(seen, of)
-        sizes = SizesRound.of(seen, told)
-        trusted = Fraction(honest_share(seen.ask.frequencies)) if robust else Fraction(1)
+        bins = tuple(low for low in BINS if low <= len(candidates))
+        if robust:
+            bins = size_bins(len(candidates), epsilon)
+        elif binning == "each":
+            bins = tuple(range(min(len(candidates), largest_size or len(candidates)) + 1))
+        size_oracle = "grr" if robust else oracles[0]
+        answer: Estimate = yield Ask.of(
+            f"how many {about}", line.next(shares[0]), HowMany(candidates, bins), size_oracle, epsilon
+        )
+        candidates = asked_candidates(answer)
+        sizes = SizesRound.of(answer, binning)
+        trusted_share = Fraction(honest_share(answer.ask.frequencies)) if robust else Fraction(1)
         if padding == "predicted":
-            people = seen.people * float(shares[1] / shares[0])
-            pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near, LIARS if robust else 0.0)
-            pad = min(pad, sizes.padding("percentile", trusted)) if robust else pad
+            people = answer.people * float(shares[1] / shares[0])
+            liars = LIARS if robust else 0.0
+            pad = sizes.best_padding(oracles[1], epsilon, len(candidates), people, frequency, liars)
+            pad = min(pad, sizes.padding("percentile", trusted_share)) if robust else pad
         else:
-            pad = len(of) if padding == "all" else sizes.padding(padding, min(percentile, trusted))
-        pad = min(pad, most)
-        short = sizes.correction(pad)
-    answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), which(of), oracles[1], epsilon, pad=pad)
-    of = asked_of(answer, of)
-    correction = short if corrected else 1.0
+            pad = len(candidates) if padding == "all" else sizes.padding(padding, min(percentile, trusted_share))
+        pad = min(pad, max_pad)
+        truncated = sizes.correction(pad)
+    answer = yield Ask.of(f"which {about}", line.next(shares[1]), Which(candidates), oracles[1], epsilon, pad=pad)
+    correction = truncated if corrected else 1.0
     values = answer.values * correction
-    variance = answer.variance * correction**2 + cut_off(values, short) ** 2
-    return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction, sizes=sizes)
+    return CandidateEstimates(
+        candidates=asked_candidates(answer),
+        values=values,
+        variance=answer.variance * correction**2 + truncation_error(values, truncated) ** 2,
+        pad=pad,
+        correction=correction,
+        sizes=sizes,
+    )
 
 
-def size_bins(most: int, epsilon: Fraction) -> tuple[int, ...]:
-    """Return the bins that sizes up to `most` are asked for in, by randomised response, where liars must not decide.
+def size_bins(size: int, epsilon: Fraction) -> tuple[int, ...]:
+    """Return the bins for sizes up to `size`, asked by randomised response, such that liars have little influence.
 
-    They are few, so that a report adds little to each; with a large epsilon it does so among many too.
+    With few bins, a report adds little to each. With a large epsilon, it adds little to each of many bins too.
     """
-    every = tuple(first for first in BINS if first <= most)
-    if honest_share(make("grr", epsilon, len(every), single=True)) >= _SAFE:
-        return every
-    return tuple(first for first in FEW_BINS if first <= most)
+    bins = tuple(low for low in BINS if low <= size)
+    if honest_share(make("grr", epsilon, len(bins), single=True)) >= _SAFE_SHARE:
+        return bins
+    return tuple(low for low in FEW_BINS if low <= size)
 
 
-def asked_of(answer: Estimate, of: AskedValues) -> AskedValues:
-    """Return what a round was about: what is asked, but for the order of relations that were listed elsewhere."""
+def asked_candidates(answer: Estimate) -> Candidates:
+    """Return the candidates of a round, in the order of its question: another processor may have ordered them."""
     question = answer.ask.question
-    return question.of if isinstance(question, HowManyRelations | WhichRelations) else of
+    if not isinstance(question, Which | HowMany):
+        raise MisuseError(f"The round {answer.ask.name!r} is not about candidates.")
+    return question.of
 
 
-def which(of: AskedValues) -> DeviceQuestion:
-    """Return the question which of these people hold."""
-    return WhichRelations(of) if isinstance(of, Relations) else Which(of)
+def truncation_error(values: Values | float, correction: float) -> Any:
+    """Return the standard error that a padding leaves in estimates: half of the part that it truncates.
 
-
-def how_many(of: AskedValues, bins: tuple[int, ...]) -> DeviceQuestion:
-    """Return the question how many of these people hold."""
-    return HowManyRelations(of, bins) if isinstance(of, Relations) else HowMany(of, bins)
-
-
-def cut_off(values: Values | float, short: float) -> Any:
-    """Return by how much estimates may be off because people hold more than the padding: half of what was cut off.
-
-    Scaling up is right for the sum of all candidates; one that comes in large baskets more often loses more.
+    The correction is right for the sum of all candidates; a candidate that is frequent in large baskets loses more.
     """
-    return np.clip(values, 0.0, 1.0) * (1 - 1 / short) / 2
+    return np.clip(values, 0.0, 1.0) * (1 - 1 / correction) / 2
 
 
-def checked(
+def check_candidates(
     candidates: int,
     percentile: str,
     epsilon: Fraction,
     *,
     size_oracle: str,
     oracles: tuple[str, ...],
-    sizes: tuple[int, ...] = (),
-    counted: int = 2,
+    counts: tuple[int, ...] = (),
+    size_count: int = 2,
 ) -> None:
-    """Refuse settings that could only fail later: an oracle there is not, or one too small for what it will be asked.
+    """Check settings that could only fail later: unknown oracles, and oracles with too little room.
 
-    `sizes` are how many candidates each of the oracles will have, and `counted` how many sizes are told apart; what
-    people answer must not decide who is refused.
+    Answers must not decide whether a setting is refused: so it is refused before the first question.
+
+    Parameters
+    ----------
+    candidates
+        The number of candidates per pattern of the top, 1 or more.
+    percentile
+        The share of people who do not exceed the padding, as text.
+    epsilon
+        The epsilon of a report.
+    size_oracle, size_count
+        The oracle for sizes, and the number of sizes.
+    oracles, counts
+        The oracles for candidates, and the number of candidates of each; 2 by default.
     """
     if candidates < 1:
         raise MisuseError(f"There is at least one candidate for every pattern wanted; {candidates} was given.")
     if not 0 < exact(percentile, "percentile") <= 1:
         raise MisuseError(f"percentile is over 0 and at most 1, such as 0.9; {percentile} was given.")
-    make(size_oracle, epsilon, counted, single=True)
-    for place, oracle in enumerate(oracles):
-        make(oracle, epsilon, sizes[place] if sizes else 2)
+    make(size_oracle, epsilon, size_count, single=True)
+    for oracle, count in zip(oracles, counts or [2] * len(oracles), strict=True):
+        make(oracle, epsilon, count)
 
 
 def check_room(numbers: int, setting: str) -> None:
-    """Refuse a question that no device would read to its end, before anyone is asked."""
+    """Check that a question has at most as many numbers as a device reads."""
     if numbers > MOST_NUMBERS:
         raise MisuseError(
             f"A question to a device has room for {MOST_NUMBERS:,} numbers, and {numbers:,} would be in it: ask for "
@@ -269,19 +317,19 @@ def check_room(numbers: int, setting: str) -> None:
 
 
 def check_shares(shares: list[Fraction], message: str) -> None:
-    """Refuse shares that are not shares, or so small that a round within a round would have no number left."""
-    if any(share < 0 or 0 < share < LEAST_SHARE for share in shares) or not 0 < sum(shares) <= 1:
+    """Check shares of the people, of which some may be 0; an error has the message."""
+    if any(share < 0 or 0 < share < MIN_SHARE for share in shares) or not 0 < sum(shares) <= 1:
         raise MisuseError(message)
 
 
 def check_parts(name: str, parts: list[Fraction]) -> None:
-    """Refuse the shares of a protocol that needs people for each of its parts."""
-    if any(share < LEAST_SHARE for share in parts) or sum(parts) > 1:
-        raise MisuseError(f"The shares of {name} are {float(LEAST_SHARE):g} or more each, and add up to 1 at most.")
+    """Check the shares of a protocol that needs people for each of its parts."""
+    if any(share < MIN_SHARE for share in parts) or sum(parts) > 1:
+        raise MisuseError(f"The shares of {name} are {float(MIN_SHARE):g} or more each, and add up to 1 at most.")
 
 
 def check_padding(padding: Padding, share: Fraction, name: str) -> None:
-    """Refuse a padding that is learnt where nobody is asked for sizes, and one that is none."""
+    """Check a padding: to learn it from sizes needs a share of the people for sizes."""
     if padding in ("percentile", "predicted") and not share:
         raise MisuseError(f"The {name} is {padding}, which is learnt from sizes: give them a share over 0.")
     if isinstance(padding, int) and padding < 1:

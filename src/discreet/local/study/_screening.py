@@ -1,14 +1,19 @@
-"""Screening: what a collector can tell of a round's reports without knowing who is honest.
+"""Screening: a collector's detection of reports that no honest device sends, without knowing who is honest.
 
-Some things hold for honest reports whatever people hold (`HonestLaw`). Where a round does not keep to them, somebody
-made reports up, and an alarm says what was seen. Reports that no honest device is likely to have sent are left out.
-All of it is the collector's own arithmetic over reports that it has: nobody is asked anything, and privacy is
-untouched. It stops crafted reports, and not a false basket told by the rules: that looks like an honest one.
+Some laws hold for honest reports whatever people hold (`HonestLaw`). A round that breaks such a law has reports by
+liars, and an alarm says so. Reports that honest devices hardly ever send are left out. Screening is computed from
+reports that the collector has: no person is asked anything, and privacy is unchanged. It stops crafted reports; it
+cannot detect a false basket that is reported by the rules.
 
-A round is gone through up to three times, in blocks: what is added up, which values come together, which reports are
-left out. Each time whole numbers are summed over the blocks, in any order and on any machine. What stays in memory
-grows with the values that are watched and not with the number of reports. Where no single report can be told from an
-honest one, the values that come together too often are lowered by as much as they do.
+Screening reads a round up to three times, in blocks:
+
+1. add up the reports;
+2. count the pairs of values that reports name together;
+3. add up the reports to leave out.
+
+Each pass sums whole numbers over the blocks, in any order and on any machine. Memory grows with the number of watched
+values and not with the number of reports. If no single report differs from honest ones, values that are named together
+too often are lowered by the excess.
 """
 
 from __future__ import annotations
@@ -26,40 +31,39 @@ from ...kernels import count_together, in_threads, threads
 from .. import Counts, Oracle, ReportColumns
 from ..oracle_steps import AggregateReading
 
-# What an alarm is about: two values that are named together too often, a value that more people seem to hold than there
-# are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few,
-# lots that too many drew.
+# The kinds of alarms: two values named together too often, values with more holders than people or less than none,
+# cells of a report of unequal probability, reports that name too many or too few values, lots that too many drew.
 Sign: TypeAlias = Literal["together", "supports", "cells", "ones", "lots"]
-# What some of the blocks come to: arrays of whole numbers, which add up number by number to those of the whole round.
+# The sums of some blocks: arrays of whole numbers. The sums of a round are those of its blocks, number by number.
 Sums: TypeAlias = tuple[Counts, ...]
-# Goes through a round once: gives all of its blocks to a function, in one part or in many, and returns the sums of all.
-Over: TypeAlias = Callable[[Callable[[Iterable[ReportColumns]], Sums]], Sums]
+# Reads a round once: passes its blocks to a function, in one part or several, and returns the sums of all parts.
+RoundReader: TypeAlias = Callable[[Callable[[Iterable[ReportColumns]], Sums]], Sums]
 
 WATCHED = 256
-"""How many values are looked at two by two, those with the largest supports: one that few name is lifted by nobody."""
+"""The number of values whose pairs are counted, those with the largest supports: liars gain nothing by raising a value
+that stays rare. Memory and time grow with its square."""
 FALSE_ALARM = 1 / 2000
-"""The probability that a round of honest reports raises an alarm at most: it is shared out evenly among the signs."""
+"""The largest probability that a round of honest reports raises an alarm, shared evenly among the signs."""
 _SIGN_ALARM = FALSE_ALARM / len(get_args(Sign))
-_DROPPED = 0.1
-"""How many honest reports are expected to be left out of a round with liars at most, for naming too many flagged
-values."""
+_EXPECTED_LOSS = 0.1
+"""The largest expected number of honest reports that are left out of a round for naming many flagged values. Larger:
+more reports of liars are left out; smaller: fewer honest ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alarm:
-    """Something in a round that honest reports do not bring about.
+    """A property of a round that honest reports have with negligible probability.
 
     Parameters
     ----------
     sign
-        What was seen.
+        The kind of the property.
     values
-        The values it was seen of, ascending; cells and lots where it is about those. None where it is about whole
-        reports.
+        The values with the property, ascending; numbers of cells or of lots for these signs, empty for whole reports.
     reports
-        How many reports are left out for it.
+        The number of reports that are left out for it.
     lowered
-        By how many reports the values are lowered, those together that are lowered the most by one.
+        The largest number of reports that is taken off the support of one value; 0 for signs other than `together`.
     """
 
     sign: Sign
@@ -68,18 +72,19 @@ class Alarm:
     lowered: int = 0
 
     def __str__(self) -> str:
-        many = len(self.values)
-        said = {
-            "together": f"{many:,} values are named together more often than honest reports do, whatever is held",
-            "supports": f"{many:,} values are named more often than if everybody held them, or less than if nobody did",
-            "cells": f"{many:,} of the places that a report can lie in are not as likely as the others",
-            "lots": f"{many:,} published seeds are named more often than devices draw them",
+        count = len(self.values)
+        text = {
+            "together": f"{count:,} values are named together more often than honest reports do, whatever is held",
+            "supports": (
+                f"{count:,} values are named more often than if everybody held them, or less than if nobody did"
+            ),
+            "cells": f"{count:,} of the places that a report can lie in are not as likely as the others",
+            "lots": f"{count:,} published seeds are named more often than devices draw them",
             "ones": "some reports name more or fewer values than honest ones do",
         }[self.sign]
-        left = f"{self.reports:,} reports are left out" if self.reports else ""
-        less = f"what up to {self.lowered:,} reports added to each is taken off" if self.lowered else ""
-        done = " and ".join(part for part in (left, less) if part)
-        return f"{said}; {done}." if done else f"{said}."
+        actions = [f"{self.reports:,} reports are left out"] if self.reports else []
+        actions += [f"what up to {self.lowered:,} reports added to each is taken off"] if self.lowered else []
+        return f"{text}; {' and '.join(actions)}." if actions else f"{text}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,13 +94,13 @@ class Screened:
     Parameters
     ----------
     people, supports
-        How many reports are counted, and what they add up to.
+        The number of reports that count, and their supports.
     left_out
-        How many others there are.
+        The number of reports that are left out.
     alarms
-        What was seen.
+        The alarms of the round.
     sieve
-        Tells those that are counted from the others.
+        The rule that leaves reports out.
     """
 
     people: int
@@ -105,171 +110,174 @@ class Screened:
     sieve: Sieve
 
     def places(self, blocks: Iterable[ReportColumns]) -> NDArray[np.int64]:
-        """Return the places of the reports that are left out among all of the round, ascending."""
-        return np.flatnonzero(np.concatenate([np.zeros(0, bool), *map(self.sieve.out, blocks)]))
+        """Return the positions of the reports that are left out among all reports of the round, ascending."""
+        return np.flatnonzero(np.concatenate([np.zeros(0, bool), *map(self.sieve.find_left_out, blocks)]))
 
 
 class Screen:
-    """The screening of one round, by what its reports come to.
+    """The screening of one round, from the sums of its reports.
 
     Parameters
     ----------
     oracle
         The oracle of the round.
     sums
-        What `counted` gives of all reports.
+        The result of `sum_reports` for all reports.
     """
 
     def __init__(self, oracle: Oracle, sums: Sums) -> None:
         self.oracle, self.law = oracle, oracle.honest
         self.people, self.aggregate = int(sums[0][0]), sums[1]
         self._cells = sums[2] if len(sums[2]) else None
-        self._reading: AggregateReading | None = None  # of the aggregate as it is now
-        self._watched: NDArray[np.int64] | None = None
-        self._together = np.zeros((0, 0), np.int64)
+        self._reading: AggregateReading | None = None  # of the present aggregate
+        self._pair_counts = np.zeros((0, 0), np.int64)
 
     @property
     def supports(self) -> Counts:
-        """What the reports that were added support."""
+        """The supports by the reports that count."""
         return self.reading.supports
 
     @property
     def reading(self) -> AggregateReading:
-        """What was added up, read once."""
+        """The present aggregate, decoded once."""
         if self._reading is None:
             self._reading = self.oracle.adder.read(self.aggregate)
         return self._reading
 
     @cached_property
-    def crowded(self) -> NDArray[np.int64] | None:
-        """The lots that too many reports drew, as everything was added; None where the oracle has no lots.
+    def crowded_lots(self) -> NDArray[np.int64] | None:
+        """The lots that too many reports drew, of all reports; None for an oracle without lots.
 
-        A lot is drawn before a device looks at its basket, so leaving one out with all of its reports biases nothing.
+        A device draws its lot before it reads its basket, so leaving out a lot with all of its reports adds no bias.
         """
-        lots = self.oracle.adder.count_lots(self.aggregate)
-        if lots is None:
+        lot_counts = self.oracle.adder.count_lots(self.aggregate)
+        if lot_counts is None:
             return None
-        usual = self.people / len(lots)
-        return np.flatnonzero(lots > usual + far(usual, len(lots)))
+        mean = self.people / len(lot_counts)
+        return np.flatnonzero(lot_counts > mean + tail_margin(mean, len(lot_counts)))
 
     @property
-    def pairs(self) -> bool:
-        """Whether the blocks are to be gone through again for values that come together."""
+    def needs_pairs(self) -> bool:
+        """Whether pairs of values are counted: the oracle has a law for them, and one report can name two values."""
         return self.law is not None and self.oracle.at_once > 1 and self.oracle.size > 1 and self.people > 0
 
-    @property
+    @cached_property
     def watched(self) -> NDArray[np.int64]:
-        """The values that are looked at two by two, ascending."""
-        if self._watched is None:
-            largest = np.argsort(-self.supports, kind="stable")[:WATCHED]
-            self._watched = np.sort(largest).astype(np.int64)
-        return self._watched
+        """The values whose pairs are counted, ascending: selected once, by the supports of all reports."""
+        return np.sort(np.argsort(-self.supports, kind="stable")[:WATCHED]).astype(np.int64)
 
-    def pair(self, sums: Sums) -> None:
-        """Take what `paired` gives of all reports: which of the watched values come together."""
-        (self._together,) = sums
+    def set_pair_counts(self, sums: Sums) -> None:
+        """Take the result of `count_pairs` for all reports."""
+        (self._pair_counts,) = sums
 
-    def leave(self, sums: Sums) -> None:
-        """Take reports out again that were added and paired: what `sifted` gives of them."""
+    def subtract(self, sums: Sums) -> None:
+        """Subtract reports that were added up and paired: the result of `sum_left_out`."""
         self.people -= int(sums[0][:1].sum())
         self.aggregate -= sums[1]
         self._reading = None
-        if len(self._together):
-            self._together -= sums[2]
+        if len(self._pair_counts):
+            self._pair_counts -= sums[2]
 
-    def flagged(self) -> NDArray[np.int64]:
-        """Return the values that come together with another one more often than honest reports bring about.
+    def flag_values(self) -> NDArray[np.int64]:
+        """Return the values that are named together with another value too often for honest reports.
 
-        What two values have in common beyond how often each is named has a mean of at most `excess` a report and a mean
-        square of at most `square`; `far` bounds it for all pairs of watched values at once.
+        The excess of a pair over two independent values has a mean of at most `excess` per report, and a mean square of
+        at most `square`; `tail_margin` bounds it for all pairs of watched values together.
         """
-        return self.watched[self._over() > 0] if self.people else np.zeros(0, np.int64)
+        return self.watched[self._excesses() > 0] if self.people else np.zeros(0, np.int64)
 
-    @property
-    def _pair_count(self) -> int:
-        return comb(len(self.watched), 2)
-
-    def _over(self) -> NDArray[np.float64]:
-        """Return by how much each watched value comes together too often with the one it does so most with, or 0."""
+    def _excesses(self) -> NDArray[np.float64]:
+        """Return the largest excess of each watched value over all its pairs, in reports; 0 if none stands out."""
+        watched_count = len(self.watched)
+        comparisons = comb(watched_count, 2)
         if self.law is None:
-            return self._over_in_table()
-        if not len(self._together):
-            return np.zeros(len(self.watched))
-        q, alone = float(self.law.p_other), self.supports[self.watched]
-        seen = self._together - q * (alone[:, None] + alone) + self.people * q * q
-        usual = self.people * float(self.law.excess)
-        over = np.where(seen > usual + far(self.people * float(self.law.square), self._pair_count), seen - usual, 0.0)
-        np.fill_diagonal(over, 0.0)
-        return np.asarray(over.max(1, initial=0.0))
+            return self._table_excesses(comparisons)
+        if not len(self._pair_counts):
+            return np.zeros(watched_count)
+        q, supports = float(self.law.p_other), self.supports[self.watched]
+        seen = self._pair_counts - q * (supports[:, None] + supports) + self.people * q * q
+        mean = self.people * float(self.law.excess)
+        stands_out = seen > mean + tail_margin(self.people * float(self.law.square), comparisons)
+        return _row_maxima(np.where(stands_out, seen - mean, 0.0))
 
-    def _over_in_table(self) -> NDArray[np.float64]:
-        """Return the same of an aggregate that tells by itself how often values come together."""
+    def _table_excesses(self, comparisons: int) -> NDArray[np.float64]:
+        """Return the excesses from an aggregate that counts pairs itself."""
         shared = self.reading.shared(self.watched)
         if shared is None:
             return np.zeros(len(self.watched))
-        over = np.where(shared.more > far(shared.variance, self._pair_count), shared.more / shared.worth, 0.0)
-        np.fill_diagonal(over, 0.0)
-        return np.asarray(over.max(1, initial=0.0)) * (1 - float(self.oracle.p_other))
+        stands_out = shared.more > tail_margin(shared.variance, comparisons)
+        return _row_maxima(np.where(stands_out, shared.more / shared.worth, 0.0)) * (1 - float(self.oracle.p_other))
 
-    def lower(self) -> int:
-        """Take off the supports what made-up reports added that cannot be told from honest ones; return the most.
+    def lower_supports(self) -> int:
+        """Subtract the excess of pairs from the supports of their values; return the largest number subtracted.
 
-        A made-up report that names a value with another one adds (1 - q) (1 - q) to what the two have in common, and
-        1 - q more to the support than a report that says nothing. So nobody is lowered by more than was added.
+        A report of a liar that names two values adds (1 - q) * (1 - q) to the excess of the pair, and 1 - q to the
+        support of each beyond a report that names no value. So no value is lowered by more than liars added.
         """
-        q, over = float(self.oracle.p_other), self._over()
-        least = np.maximum(self.supports[self.watched] - round(self.people * q), 0)
-        off = np.minimum(np.rint(over / (1 - q)).astype(np.int64), least)
-        self.supports[self.watched] -= off
-        return int(off.max(initial=0))
+        q, excesses = float(self.oracle.p_other), self._excesses()
+        # Supports above those of a value without holders: only this part can come from liars.
+        largest = np.maximum(self.supports[self.watched] - round(self.people * q), 0)
+        lowered = np.minimum(np.rint(excesses / (1 - q)).astype(np.int64), largest)
+        self.supports[self.watched] -= lowered
+        return int(lowered.max(initial=0))
 
-    def limit(self, flagged: int) -> int | None:
-        """Return from how many flagged values on a report is left out, or None where no number is improbable enough.
+    def flagged_limit(self, flagged_count: int) -> int | None:
+        """Return the number of flagged values from which a report is left out; None if each number is probable enough.
 
-        Any report is at most `ratio` times as likely for some basket as under the blank law.
+        A report is at most `ratio` times as likely for a basket as under the blank law.
         """
-        if self.law is None or self.law.tail is None or not flagged:
+        if self.law is None or self.law.tail is None or not flagged_count:
             return None
-        expected = self.people * float(self.law.ratio) * self.law.tail(flagged)
-        rare = np.flatnonzero(expected <= _DROPPED)
-        return int(rare[0]) if len(rare) else None
+        expected = self.people * float(self.law.ratio) * self.law.tail(flagged_count)
+        improbable = np.flatnonzero(expected <= _EXPECTED_LOSS)
+        return int(improbable[0]) if len(improbable) else None
 
     @property
-    def ones(self) -> tuple[int, int] | None:
-        """The fewest and the most values that a report names which names each by itself; None for other oracles."""
+    def named_range(self) -> tuple[int, int] | None:
+        """The smallest and the largest number of values that a report names; None if reports do not name single values.
+
+        A report outside the range is an alarm: the expected number of such honest reports is below its probability.
+        """
         if self.law is None or self.law.tail is None or not self.oracle.each_alone or not self.people:
             return None
-        tail, most = self.people * float(self.law.ratio) * self.law.tail(self.oracle.size), _SIGN_ALARM / 2
-        rare = np.flatnonzero(tail <= most)
-        # At most so many, and not at least one more.
-        few = np.flatnonzero(self.people * float(self.law.ratio) - tail > most)
-        return max(int(few[0]) - 1, 0) if len(few) else 0, int(rare[0]) - 1 if len(rare) else self.oracle.size
+        ratio, limit = self.people * float(self.law.ratio), _SIGN_ALARM / 2
+        tail = ratio * self.law.tail(self.oracle.size)
+        too_many = np.flatnonzero(tail <= limit)
+        # P(at most k values) = 1 - P(at least k + 1).
+        not_too_few = np.flatnonzero(ratio - tail > limit)
+        lowest = max(int(not_too_few[0]) - 1, 0) if len(not_too_few) else 0
+        return lowest, int(too_many[0]) - 1 if len(too_many) else self.oracle.size
 
-    def alarms(self) -> tuple[Alarm, ...]:
-        """Return what the sums alone say, with nobody left out for it."""
-        found, comparisons = [], 2 * self.oracle.size
-        held, other = float(self.oracle.p_held), float(self.oracle.p_other)
-        # Of a table, supports are made of estimates, whose variance is more than that of sums of reports.
-        each = self.people * (held - other) ** 2 * self.people
-        variances = [each * float(self.oracle.variance(fraction, self.people)) for fraction in (1.0, 0.0)]
-        most = self.people * held + far(variances[0], comparisons)
-        least = self.people * other - far(variances[1], comparisons)
-        beyond = np.flatnonzero((self.supports > most) | (self.supports < least))
-        if len(beyond):
-            found.append(Alarm(sign="supports", values=tuple(beyond.tolist())))
+    def find_alarms(self) -> tuple[Alarm, ...]:
+        """Return the alarms that the sums raise; no report is left out for them."""
+        alarms, comparisons = [], 2 * self.oracle.size
+        p, q = float(self.oracle.p_held), float(self.oracle.p_other)
+        # Supports of a table are estimates, with a variance above that of sums of reports.
+        scale = self.people * (p - q) ** 2 * self.people
+        variances = [scale * float(self.oracle.variance(fraction, self.people)) for fraction in (1.0, 0.0)]
+        highest = self.people * p + tail_margin(variances[0], comparisons)
+        lowest = self.people * q - tail_margin(variances[1], comparisons)
+        impossible = np.flatnonzero((self.supports > highest) | (self.supports < lowest))
+        if len(impossible):
+            alarms.append(Alarm(sign="supports", values=tuple(impossible.tolist())))
         if self._cells is not None:
             chance = 1 / len(self._cells)
-            wide = far(self.people * chance * (1 - chance), 2 * len(self._cells))
-            off = np.flatnonzero(np.abs(self._cells - self.people * chance) > wide)
-            if len(off):
-                found.append(Alarm(sign="cells", values=tuple(off.tolist())))
-        return tuple(found)
+            margin = tail_margin(self.people * chance * (1 - chance), 2 * len(self._cells))
+            uneven = np.flatnonzero(np.abs(self._cells - self.people * chance) > margin)
+            if len(uneven):
+                alarms.append(Alarm(sign="cells", values=tuple(uneven.tolist())))
+        return tuple(alarms)
 
 
-def far(variance: Any, comparisons: int) -> Any:
-    """Return how far sums of independent numbers of at most 1 stray from their means, but for one sign's false alarms.
+def _row_maxima(excesses: NDArray[np.float64]) -> NDArray[np.float64]:
+    np.fill_diagonal(excesses, 0.0)  # a value is no pair with itself
+    return np.asarray(excesses.max(1, initial=0.0))
 
-    By Bernstein's inequality any of so many compared sums does so with a probability of `_SIGN_ALARM` at most.
+
+def tail_margin(variance: Any, comparisons: int) -> Any:
+    """Return a bound on the distance of sums of independent numbers in [-1, 1] from their means (Bernstein).
+
+    The probability that one of `comparisons` sums exceeds the bound is at most `_SIGN_ALARM`.
     """
     log_chance = log(max(1, comparisons) / _SIGN_ALARM)
     return np.sqrt(2 * log_chance * variance) + 2 * log_chance / 3
@@ -277,126 +285,154 @@ def far(variance: Any, comparisons: int) -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sieve:
-    """Which reports are left out: those that name many flagged values, or too many or too few at all, or a full lot.
+    """The rule that leaves reports out.
 
-    `limit` is from how many `flagged` values on, `ones` the fewest and the most that may be named, and `crowd` are the
-    lots that are full; None where nobody is left out for that.
+    Parameters
+    ----------
+    oracle
+        The oracle of the round.
+    flagged
+        The flagged values.
+    limit
+        The number of flagged values from which a report is left out; None for no such rule.
+    named_range
+        The smallest and the largest number of values that a report may name; None for no such rule.
+    crowded_lots
+        The lots that are left out with their reports; None for no such rule.
     """
 
     oracle: Oracle
     flagged: NDArray[np.int64]
     limit: int | None = None
-    ones: tuple[int, int] | None = None
-    crowd: NDArray[np.int64] | None = None
+    named_range: tuple[int, int] | None = None
+    crowded_lots: NDArray[np.int64] | None = None
 
     @property
-    def open(self) -> bool:
-        """Whether everybody stays."""
-        return self.limit is None and self.ones is None and self.crowd is None
+    def keeps_all(self) -> bool:
+        """Whether no report is left out."""
+        return self.limit is None and self.named_range is None and self.crowded_lots is None
 
-    def why(self, columns: ReportColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which reports name many flagged values, which too many or too few at all, and which a full lot."""
-        oracle, none = self.oracle, np.zeros(_rows(columns), bool)
-        many = none if self.limit is None else oracle.named(columns, self.flagged).sum(1) >= self.limit
-        odd = none
-        if self.ones is not None:
+    def apply_rules(self, columns: ReportColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the reports that break each rule: flagged values, number of named values, and crowded lots."""
+        oracle, no_reports = self.oracle, np.zeros(_row_count(columns), bool)
+        flagged = no_reports if self.limit is None else oracle.named(columns, self.flagged).sum(1) >= self.limit
+        outside = no_reports
+        if self.named_range is not None:
             named = oracle.named(columns, np.arange(oracle.size)).sum(1)
-            odd = (named < self.ones[0]) | (named > self.ones[1])
-        full = none if self.crowd is None else np.isin(oracle.adder.find_lots(columns), self.crowd)
-        return np.asarray(many), np.asarray(odd), full
+            outside = (named < self.named_range[0]) | (named > self.named_range[1])
+        crowded = no_reports
+        if self.crowded_lots is not None:
+            crowded = np.isin(oracle.adder.find_lots(columns), self.crowded_lots)
+        return np.asarray(flagged), np.asarray(outside), crowded
 
-    def out(self, columns: ReportColumns) -> NDArray[np.bool_]:
-        """Return which reports are left out."""
-        many, odd, full = self.why(columns)
-        return many | odd | full
+    def find_left_out(self, columns: ReportColumns) -> NDArray[np.bool_]:
+        """Return the reports that are left out."""
+        flagged, outside, crowded = self.apply_rules(columns)
+        return flagged | outside | crowded
 
 
-def counted(blocks: Iterable[ReportColumns], oracle: Oracle) -> Sums:
-    """Return how many reports there are, what they add up to, and how many lie in each cell, where there are cells."""
+def sum_reports(blocks: Iterable[ReportColumns], oracle: Oracle) -> Sums:
+    """Return the number of reports, their aggregate, and the number of reports in each cell, if there are cells."""
     people, aggregate = np.zeros(1, np.int64), oracle.adder.start()
-    nobody = oracle.cells(oracle.codec.make_columns([]))
-    cells = np.zeros(0, np.int64) if nobody is None else nobody
+    cells = oracle.cells(oracle.codec.make_columns([]))
+    cells = np.zeros(0, np.int64) if cells is None else cells
     for columns in blocks:
-        people += _rows(columns)
+        people += _row_count(columns)
         oracle.adder.add(aggregate, columns)
-        more = oracle.cells(columns)
-        if more is not None:
-            cells = cells + more
+        block_cells = oracle.cells(columns)
+        if block_cells is not None:
+            cells = cells + block_cells
     return people, aggregate, cells
 
 
-def paired(blocks: Iterable[ReportColumns], oracle: Oracle, watched: NDArray[np.int64]) -> Sums:
-    """Return how many reports name both of every two values that are watched."""
-    both = np.zeros((len(watched), len(watched)), np.int64)
+def count_pairs(blocks: Iterable[ReportColumns], oracle: Oracle, watched: NDArray[np.int64]) -> Sums:
+    """Return the number of reports that name both of each two watched values."""
+    counts = np.zeros((len(watched), len(watched)), np.int64)
     for columns in blocks:
-        both += together(oracle.named(columns, watched))
-    return (both,)
+        counts += count_named_pairs(oracle.named(columns, watched))
+    return (counts,)
 
 
-def sifted(blocks: Iterable[ReportColumns], sieve: Sieve, watched: NDArray[np.int64]) -> Sums:
-    """Return how many reports are left out, and for what; what they add up to, and `paired` of them."""
-    oracle, many = sieve.oracle, np.zeros(4, np.int64)
-    aggregate, both = oracle.adder.start(), np.zeros((len(watched), len(watched)), np.int64)
+def sum_left_out(blocks: Iterable[ReportColumns], sieve: Sieve, watched: NDArray[np.int64]) -> Sums:
+    """Return the reports that are left out: their number by rule, their aggregate, and their pairs of watched values.
+
+    The numbers are of all, and of the reports for flagged values, for named values alone, and for crowded lots.
+    """
+    oracle, report_counts = sieve.oracle, np.zeros(4, np.int64)
+    aggregate, pair_counts = oracle.adder.start(), np.zeros((len(watched), len(watched)), np.int64)
     for columns in blocks:
-        named, odd, full = sieve.why(columns)
-        out = named | odd | full
-        many += [out.sum(), named.sum(), (odd & ~named).sum(), full.sum()]
-        if out.any():
-            some = {name: column[out] for name, column in columns.items()}
-            oracle.adder.add(aggregate, some)
+        flagged, outside, crowded = sieve.apply_rules(columns)
+        left_out = flagged | outside | crowded
+        report_counts += [left_out.sum(), flagged.sum(), (outside & ~flagged).sum(), crowded.sum()]
+        if left_out.any():
+            reports = {name: column[left_out] for name, column in columns.items()}
+            oracle.adder.add(aggregate, reports)
             if len(watched):
-                both += together(oracle.named(some, watched))
-    return many, aggregate, both
+                pair_counts += count_named_pairs(oracle.named(reports, watched))
+    return report_counts, aggregate, pair_counts
 
 
-def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> Screened:
-    """Screen a round, and return what the reports that are counted add up to.
+def screen_reports(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> Screened:
+    """Return a round after screening.
 
     Parameters
     ----------
     oracle
         The oracle of the round.
     blocks
-        Begins anew with the first block of good reports, each time it is called.
+        A function that returns the blocks of valid reports, from the first block on at each call.
     """
-    return screened_over(oracle, lambda part: part(blocks()))
+    return screen_round(oracle, lambda sum_blocks: sum_blocks(blocks()))
 
 
-def screened_over(oracle: Oracle, over: Over) -> Screened:
-    """Screen a round that is gone through by `over`, wherever its reports lie."""
-    screen = Screen(oracle, over(partial(counted, oracle=oracle)))
-    if screen.pairs:
-        known = screen.reading.together(screen.watched)
-        screen.pair(over(partial(paired, oracle=oracle, watched=screen.watched)) if known is None else (known,))
-    alarms, crowded = screen.alarms(), screen.crowded
-    crowd = crowded if crowded is not None and len(crowded) else None
-    # A full lot puts all values of its cells together, whoever holds them: it is left out before these are looked at.
-    flagged = screen.flagged() if crowd is None else np.zeros(0, np.int64)
-    sieve = Sieve(oracle=oracle, flagged=flagged, limit=screen.limit(len(flagged)), ones=screen.ones, crowd=crowd)
-    left = many = odd = full = 0
-    if not sieve.open:
-        watched = screen.watched if screen.pairs else np.zeros(0, np.int64)
-        sums = over(partial(sifted, sieve=sieve, watched=watched))
-        left, many, odd, full = map(int, sums[0])
-        screen.leave(sums)
-    if sieve.crowd is not None:
-        flagged = screen.flagged()
-        alarms = (Alarm(sign="lots", values=tuple(sieve.crowd.tolist()), reports=full), *alarms)
-    if odd:
-        alarms = (Alarm(sign="ones", values=(), reports=odd), *alarms)
+def screen_round(oracle: Oracle, read: RoundReader) -> Screened:
+    """Return a round after screening, with a reader for its reports."""
+    screen = Screen(oracle, read(partial(sum_reports, oracle=oracle)))
+    if screen.needs_pairs:
+        pair_counts = screen.reading.together(screen.watched)
+        screen.set_pair_counts(
+            read(partial(count_pairs, oracle=oracle, watched=screen.watched)) if pair_counts is None else (pair_counts,)
+        )
+    alarms, crowded_lots = screen.find_alarms(), screen.crowded_lots
+    if crowded_lots is not None and not len(crowded_lots):
+        crowded_lots = None
+    # A crowded lot raises all pairs of the values in its cells, without liars about them: pairs are flagged after it
+    # is left out.
+    flagged = screen.flag_values() if crowded_lots is None else np.zeros(0, np.int64)
+    limit = screen.flagged_limit(len(flagged))
+    sieve = Sieve(
+        oracle=oracle, flagged=flagged, limit=limit, named_range=screen.named_range, crowded_lots=crowded_lots
+    )
+    left_out = flagged_reports = outside_reports = lot_reports = 0
+    if not sieve.keeps_all:
+        watched = screen.watched if screen.needs_pairs else np.zeros(0, np.int64)
+        sums = read(partial(sum_left_out, sieve=sieve, watched=watched))
+        left_out, flagged_reports, outside_reports, lot_reports = map(int, sums[0])
+        screen.subtract(sums)
+    if crowded_lots is not None:
+        flagged = screen.flag_values()
+        alarms = (Alarm(sign="lots", values=tuple(crowded_lots.tolist()), reports=lot_reports), *alarms)
+    if outside_reports:
+        alarms = (Alarm(sign="ones", values=(), reports=outside_reports), *alarms)
     if len(flagged):
-        values = tuple(flagged.tolist())
-        alarms = (Alarm(sign="together", values=values, reports=many, lowered=screen.lower()), *alarms)
-    return Screened(people=screen.people, supports=screen.supports, left_out=left, alarms=alarms, sieve=sieve)
+        values, lowered = tuple(flagged.tolist()), screen.lower_supports()
+        alarms = (Alarm(sign="together", values=values, reports=flagged_reports, lowered=lowered), *alarms)
+    return Screened(people=screen.people, supports=screen.supports, left_out=left_out, alarms=alarms, sieve=sieve)
 
 
-def together(named: NDArray[np.bool_]) -> Counts:
-    """Return how many reports name both of every two values, from a row per report."""
+def count_named_pairs(named: NDArray[np.bool_]) -> Counts:
+    """Return the number of reports that name both of each two values.
+
+    Parameters
+    ----------
+    named
+        Whether a report names a value: one row per report, one column per value.
+    """
     size = named.shape[1]
 
-    def count(part: NDArray[np.bool_]) -> Counts:
+    def count(rows: NDArray[np.bool_]) -> Counts:
         counts = np.zeros((size, size), np.int64)
-        count_together(part, counts)
+        count_together(rows, counts)
         return counts
 
     parts = np.array_split(np.ascontiguousarray(named), threads())
@@ -404,5 +440,5 @@ def together(named: NDArray[np.bool_]) -> Counts:
     return counts
 
 
-def _rows(columns: ReportColumns) -> int:
+def _row_count(columns: ReportColumns) -> int:
     return len(next(iter(columns.values())))

@@ -15,7 +15,14 @@ from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets import Segments, starts
 from discreet.exact import cumulative_rank, squared_error
 from discreet.local.device import chosen
-from discreet.local.study import SeededWords, _one_basket as one_basket, drawn, expected, seed_of, true_patterns
+from discreet.local.study import (
+    SeededWords,
+    _device_baskets as device_baskets,
+    draw_baskets,
+    expected_counts,
+    seed_of,
+    true_patterns,
+)
 
 NAMES = ["bread", "milk", "rice", "tea"]
 
@@ -57,7 +64,7 @@ def by_hand(people, most: int) -> dict[frozenset[str], Fraction]:
 @pytest.mark.parametrize("most", [1, 3])
 def test_the_simulator_draws_what_devices_draw(most):
     people = shop(200)
-    baskets = drawn(receipts(people), 5, most)
+    baskets = draw_baskets(receipts(people), 5, most)
     for number, person in enumerate(people):
         words = SeededWords(seed_of(5, "basket"), number)
         assert baskets[number] == {NAMES[item] for item in chosen(person, max_baskets=most, take=words.take)}
@@ -72,20 +79,20 @@ def test_words_that_devices_draw_again(monkeypatch):
     def highest(seed, out):
         out[:] = (1 << 32) - 1
 
-    monkeypatch.setattr(one_basket, "draw_tickets", highest)
-    again = drawn(receipts(people), 5)
+    monkeypatch.setattr(device_baskets, "draw_tickets", highest)
+    again = draw_baskets(receipts(people), 5)
     monkeypatch.undo()
-    assert again == drawn(receipts(people), 5)
+    assert again == draw_baskets(receipts(people), 5)
 
 
 def test_segments_come_along():
-    held = drawn(receipts([[[0], [1]], [[2]], [[3], [3], [3]]], segments=[1, 0, 1]), 1)
+    held = draw_baskets(receipts([[[0], [1]], [[2]], [[3], [3], [3]]], segments=[1, 0, 1]), 1)
     assert held.segments.of_people() == ["south", "north", "south"]
 
 
 def test_one_basket_each_is_left_as_it_is():
     baskets = discreet.read([{"tea"}, {"milk"}])
-    assert drawn(baskets, 3) is baskets
+    assert draw_baskets(baskets, 3) is baskets
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -94,7 +101,7 @@ def test_equal_people_draw_by_themselves_and_every_basket_is_as_likely(most):
     from scipy.stats import chi2
 
     many = 3
-    held = drawn(receipts([[[0], [1], [2]]] * 6000), 11, most)
+    held = draw_baskets(receipts([[[0], [1], [2]]] * 6000), 11, most)
     seen = [*held.item_counts[:many].tolist(), int((held.sizes == 0).sum())]
     likely = [6000 / max(many, most)] * many + [6000 * max(0, most - many) / max(many, most)]
     assert sum(seen) == 6000
@@ -109,7 +116,7 @@ def test_what_is_expected_is_every_basket_by_its_chance(most):
     truth = by_hand(people, most)
     patterns = discreet.mine(receipts(people), min_count=1)
     found = dict(
-        zip(patterns.itemsets.sets(patterns.vocabulary), expected(receipts(people), patterns, most), strict=True)
+        zip(patterns.itemsets.sets(patterns.vocabulary), expected_counts(receipts(people), patterns, most), strict=True)
     )
     assert found == pytest.approx({itemset: float(count) for itemset, count in truth.items()})
 
@@ -134,7 +141,7 @@ def test_the_true_top_is_not_that_of_baskets():
 
 
 def test_a_truth_that_is_too_much(monkeypatch):
-    monkeypatch.setattr(one_basket, "_LIMIT", 2)
+    monkeypatch.setattr(device_baskets, "_LIMIT", 2)
     with pytest.raises(LimitError) as caught:
         true_patterns(receipts([[[0, 1, 2]], [[0, 1, 2]] * 2]), 1, 2, 1)
     assert str(caught.value) == (
@@ -194,7 +201,7 @@ def test_what_the_outcome_says():
         "which a person has 4 at most. The unit of privacy is the person, with all their baskets."
     )
     assert several.asked["max_baskets"] == 4
-    alone = discreet.simulate(drawn(baskets, 1), top=3, epsilon=4, seed=1)
+    alone = discreet.simulate(draw_baskets(baskets, 1), top=3, epsilon=4, seed=1)
     assert alone.patterns.to_dict() == one.patterns.to_dict()
     assert "max_baskets" not in alone.asked
 
