@@ -187,11 +187,11 @@ def check_relations(plan: Any, goal: Wanted, max_items: int = MOST_ITEMS) -> Non
         raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
     if goal.top > plan.support:
         raise MisuseError.format(
-                "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
-                "support, or a smaller {top}.",
-                wanted=goal.top,
-                support=plan.support,
-            )
+            "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
+            "support, or a smaller {top}.",
+            wanted=goal.top,
+            support=plan.support,
+        )
     if goal.least > 1:
         raise MisuseError.format("{name} finds relations of two items: leave {least} out.", name=plan.name)
 

@@ -95,12 +95,12 @@ class SVDFO(Protocol):
         check_candidates(self.candidates, "0.9", goal.epsilon, size_oracle="adaptive", oracles=("adaptive",))
         if self.candidates * goal.top > MOST_PATTERNS:
             raise MisuseError.format(
-                    "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
-                    "has room for: give fewer candidates, or a smaller {top}.",
-                    candidates=self.candidates,
-                    wanted=goal.top,
-                    room=MOST_PATTERNS,
-                )
+                "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
+                "has room for: give fewer candidates, or a smaller {top}.",
+                candidates=self.candidates,
+                wanted=goal.top,
+                room=MOST_PATTERNS,
+            )
 
     def talk(self, goal: Wanted) -> Talk:
         """Lead the conversation."""

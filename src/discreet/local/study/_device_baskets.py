@@ -52,7 +52,9 @@ def draw_baskets(baskets: Baskets, seed: int, max_baskets: int = 1) -> Baskets:
     positions = np.minimum(words % bounds, basket_counts)
     # A word from the incomplete last multiple of the bound would bias the draw: the device draws again. This is rare.
     for person in np.flatnonzero(words >= WORD - WORD % bounds).tolist():
-        positions[person] = draw_position(int(basket_counts[person]), max_baskets, Draws(SeededWords(stream, person).take))
+        positions[person] = draw_position(
+            int(basket_counts[person]), max_baskets, Draws(SeededWords(stream, person).take)
+        )
     # A position beyond a person's baskets is an empty basket, which is added as the last row.
     rows = np.where(positions < basket_counts, baskets.owners[:-1] + positions, len(baskets))
     offsets, codes = take_rows(np.append(baskets.offsets, baskets.offsets[-1]), rows, baskets.codes)
@@ -102,9 +104,9 @@ def true_patterns(baskets: Baskets, max_baskets: int, top: int, least: int) -> T
             plain = mine(baskets, min_count=min_count, lengths=lengths, limit=_LIMIT)
         except LimitError:
             raise LimitError.format(
-                    "What is true of these people is too much to look through: ask for fewer patterns, or leave "
-                    "{score} out."
-                ) from None
+                "What is true of these people is too much to look through: ask for fewer patterns, or leave "
+                "{score} out."
+            ) from None
     counts = expected_counts(baskets, plain, max_baskets).round(_DIGITS)
     best = np.argsort(-counts, kind="stable")[:top]
     itemsets = list(plain.itemsets.sets(baskets.vocabulary))
@@ -144,13 +146,13 @@ def check_levels(plan: Protocol, level: Any) -> None:
     """Check that a protocol can use a hierarchy, at one level or across levels."""
     if plan.unlisted:
         raise MisuseError.format(
-                "{name} finds out what the items are, so nothing is known of what stands above them: leave "
-                "{hierarchy} out.",
-                name=plan.name,
-            )
+            "{name} finds out what the items are, so nothing is known of what stands above them: leave "
+            "{hierarchy} out.",
+            name=plan.name,
+        )
     if level is None and not plan.across:
         raise MisuseError.format(
-                "{name} would relate items to those that stand above them: ask for one level with {level=}, or use "
-                "another protocol, such as adept.",
-                name=plan.name,
-            )
+            "{name} would relate items to those that stand above them: ask for one level with {level=}, or use "
+            "another protocol, such as adept.",
+            name=plan.name,
+        )

@@ -1,7 +1,7 @@
 """The questions to a device, and their answers: each basket becomes a few of the question's values.
 
-A question is a small frozen value; its JSON form is sent to devices. `local.device.answering.find_values` computes the answer of
-one basket; `answers` computes the answers of many, and a test checks that both agree.
+A question is a small frozen value; its JSON form is sent to devices. `local.device.answering.find_values` computes the
+answer of one basket; `answers` computes the answers of many, and a test checks that both agree.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class DeviceQuestion(ABC):
 
     @abstractmethod
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the values that each person answers with, row by row, as `local.device.answering.find_values` computes them."""
+        """Return the values of each person's answer, row by row, equal to those of `find_values` on a device."""
 
 
 @dataclass(frozen=True)

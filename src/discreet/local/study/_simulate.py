@@ -73,7 +73,9 @@ class SimulatedPeople:
         """Return the number of people of a block."""
         if self.speed == "person" or not isinstance(oracle, Oracle) or oracle.adder.quick:
             return _BLOCK
-        return max(_BLOCK, oracle.aggregate_size)  # to draw the sums of a block costs a step per sum, for any number of people
+        return max(
+            _BLOCK, oracle.aggregate_size
+        )  # to draw the sums of a block costs a step per sum, for any number of people
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Return the estimate of a round, asked of the people with its numbers."""
@@ -246,9 +248,9 @@ def simulate(
     basket_cap = checked_cap(max_baskets, baskets) or 1
     if score and baskets.several and hasattr(plan, "how"):
         raise MisuseError.format(
-                "Relations are not compared with the truth where devices answer for one of several baskets: leave "
-                "{score} out."
-            )
+            "Relations are not compared with the truth where devices answer for one of several baskets: leave "
+            "{score} out."
+        )
     device_baskets = draw_baskets(baskets, _check_seed(seed), basket_cap)
     people = SimulatedPeople(baskets=device_baskets, seed=seed, speed=speed, progress=progress, screen=screen)
     numbers, rounds = people.numbers(), list[Round]()
