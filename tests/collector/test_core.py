@@ -351,7 +351,7 @@ def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():
     core = StudyCore(plan_of())
     oracle = OLH.sampled(Fraction(2), 10, pad=3, delta=Fraction(1, 100))
     risky = Ask(name="which", who=core.asks[0].who, question=Which(CandidateList(10)), oracle=oracle)
-    core.conversation._asked = (risky,)
+    core.conversation.rounds = (risky,)
     with pytest.raises(MisuseError, match="and the study promises 2 and 0: raise delta, or use other settings"):
         core._ask_on()
 

@@ -117,8 +117,8 @@ def test_what_is_cut_is_given_back_by_the_guess():
     assert 0.3 < lost < 1
     for corrected, expected in ((False, 0.05), (True, 0.05 + lost * 0.6 * 0.2)):
         plan = FPTree(itemset_weight="1", corrected=corrected)
-        [(ranks, value, _)] = plan._weighed([Mined((0, 4), 0.05, 0.05, 1e-6)], tree, sizes, 2)
-        assert (ranks, value) == ((0, 4), pytest.approx(expected))
+        values, _ = plan._estimate_itemsets([Mined((0, 4), 0.05, 0.05, 1e-6)], tree, sizes, 2)
+        assert values == pytest.approx([expected])
 
 
 def test_no_weight_makes_an_estimate_surer_than_what_was_heard():

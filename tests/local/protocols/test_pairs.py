@@ -58,10 +58,12 @@ def test_figure_1_is_not_found_by_the_guess(figure):
     """With the true frequencies of the items and no noise at all, chance has other pairs in front."""
     counts = figure.item_counts / len(figure)
     of = CandidateList(itemsets=tuple((item,) for item in range(6)))
-    singles = Singles.of(CandidateEstimates(of=of, values=counts, variance=counts * 0, pad=1, correction=1.0), 6)
+    singles = Singles.of(
+        CandidateEstimates(candidates=of, values=counts, variance=counts * 0, pad=1, correction=1.0), 6
+    )
     asked = singles.relations("together")
-    guess = singles.by_chance(asked)
-    learnt = singles.learnt(asked, guess, guess * 0, support=12, top=6, facts={})
+    guess = singles.independent_frequencies(asked.of)
+    learnt = singles.build_result(asked, guess, guess * 0, support=12, top=6, facts={})
     assert not named(build_rules(learnt.related, figure.vocabulary, len(figure))) & WANTED
 
 

@@ -22,7 +22,6 @@ from ..protocols import SVIM, Singles, check_relations, confidence_base, item_fi
 from ..study import (
     Ask,
     CandidateEstimates,
-    Candidates,
     Estimate,
     FoldedProjection,
     Items,
@@ -30,6 +29,7 @@ from ..study import (
     NumberQuestion,
     Partition,
     Projection,
+    QuestionCandidates,
     RelationEstimates,
     Relations,
     Talk,
@@ -240,7 +240,9 @@ class MatrixProtocol(Protocol):
         """Return the key of a relation's answer: relations with equal keys have one answer."""
         return chain if self.printed or self.how != "together" else frozenset(chain)
 
-    def _answered(self, relations: list[tuple[int, ...]], of: Candidates) -> tuple[list[tuple[int, ...]], list[int]]:
+    def _answered(
+        self, relations: list[tuple[int, ...]], of: QuestionCandidates
+    ) -> tuple[list[tuple[int, ...]], list[int]]:
         """Return the chosen relations with an answer, and the position of each answer."""
         positions = {self._answer_key(of[position]): position for position in range(len(of))}
         answered = [chain for chain in relations if self._answer_key(chain) in positions]

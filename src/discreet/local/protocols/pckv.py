@@ -18,12 +18,12 @@ from ..oracle_steps import make
 from ..study import (
     Ask,
     CandidateList,
-    Candidates,
     Estimate,
     HowMany,
     Items,
     KeyQuestion,
     Partition,
+    QuestionCandidates,
     Relations,
     SizesRound,
     Talk,
@@ -107,7 +107,7 @@ class PCKV(Protocol):
         if len(singles.order) < 2:
             return singles.result_without_relations()
         relations = singles.relations(self.how)
-        counted: Candidates = relations
+        counted: QuestionCandidates = relations
         keys_per_candidate = 1
         if self.keys == "first":
             items = sorted(singles.order)

@@ -41,11 +41,11 @@ from ._pair_questions import (
 )
 from ._questions import (
     CandidateList as CandidateList,
-    Candidates as Candidates,
     CellQuestion as CellQuestion,
     DeviceQuestion as DeviceQuestion,
     HowMany as HowMany,
     PrefixQuestion as PrefixQuestion,
+    QuestionCandidates as QuestionCandidates,
     Which as Which,
 )
 from ._rounds import (

@@ -24,7 +24,7 @@ from .. import Oracle
 from ..device import END
 from ._conversation import Estimate
 from ._pair_questions import Relations
-from ._questions import CandidateList, Candidates, DeviceQuestion, HowMany, Which
+from ._questions import CandidateList, DeviceQuestion, HowMany, QuestionCandidates, Which
 
 # The low and the high end of an interval, as fractions of people.
 Interval: TypeAlias = tuple[float, float]
@@ -169,7 +169,7 @@ def _has_item_numbers(question: DeviceQuestion, texts: tuple[str, ...] | None) -
     return numbers is None or (texts is not None and numbers.begin == tuple(text + END for text in texts))
 
 
-def _position_finder(candidates: Candidates) -> FindPosition:
+def _position_finder(candidates: QuestionCandidates) -> FindPosition:
     """Return a function from a pattern to its position among the candidates, or None for another pattern."""
     if isinstance(candidates, CandidateList) and candidates.items:
         # The position of every item below a number is the item: millions of items need no table.

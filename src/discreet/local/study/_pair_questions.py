@@ -21,7 +21,15 @@ from ...errors import MisuseError
 from ...exact import How, checked_how, held_pairs
 from ...kernels import add_bonds, project_folded, project_relations, project_together
 from .. import SPAN
-from ._questions import CandidateList, Candidates, DeviceQuestion, HeldValues, PersonNumbers, item_ranks, one_value_each
+from ._questions import (
+    CandidateList,
+    DeviceQuestion,
+    HeldValues,
+    PersonNumbers,
+    QuestionCandidates,
+    item_ranks,
+    one_value_each,
+)
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -87,7 +95,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Relations(Candidates):
+class Relations(QuestionCandidates):
     """A list of relations: ordered pairs of items, and chains (a, b, c) of the bond (a, b) with c."""
 
     items: Items

@@ -26,7 +26,7 @@ PersonNumbers: TypeAlias = NDArray[np.int64]
 HeldValues: TypeAlias = tuple[Offsets, NDArray[np.int32]]
 
 
-class Candidates(ABC):
+class QuestionCandidates(ABC):
     """A list of candidates, of which each person holds some: items, itemsets or relations."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Candidates(ABC):
 
 
 @dataclass(frozen=True)
-class CandidateList(Candidates):
+class CandidateList(QuestionCandidates):
     """All items below a number, or a list of itemsets.
 
     Parameters
@@ -166,7 +166,7 @@ class Which(DeviceQuestion):
 
     ask: ClassVar[str] = "which"
     single: ClassVar[bool] = False
-    of: Candidates
+    of: QuestionCandidates
 
     @property
     def values(self) -> int:
@@ -196,7 +196,7 @@ class HowMany(DeviceQuestion):
 
     ask: ClassVar[str] = "how-many"
     single: ClassVar[bool] = True
-    of: Candidates
+    of: QuestionCandidates
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ class HowMany(DeviceQuestion):
             raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
 
     @classmethod
-    def up_to(cls, of: Candidates, largest: int) -> HowMany:
+    def up_to(cls, of: QuestionCandidates, largest: int) -> HowMany:
         """Return the question with a bin for each number from 0 to `largest`."""
         return cls(of, tuple(range(largest + 1)))
 

@@ -18,7 +18,7 @@ from ..device import MOST_NUMBERS
 from ..estimation import BINS, FEW_BINS, HeldSizes
 from ..oracle_steps import LIARS, error, honest_share, largest_padding, make
 from ._conversation import Ask, Estimate, Partition
-from ._questions import Candidates, HowMany, Which
+from ._questions import HowMany, QuestionCandidates, Which
 
 Values: TypeAlias = NDArray[np.float64]
 # The padding: a number, the size that nine in ten people do not exceed, the number of the least predicted error, or
@@ -140,7 +140,7 @@ class CandidateEstimates:
         The sizes that the padding was selected by, if a round asked for sizes.
     """
 
-    candidates: Candidates
+    candidates: QuestionCandidates
     values: Values
     variance: Values
     pad: int
@@ -163,7 +163,7 @@ def frequency_at(values: Values, rank: int) -> float:
 
 
 def estimate_candidates(
-    candidates: Candidates,
+    candidates: QuestionCandidates,
     line: Partition,
     shares: tuple[Fraction, Fraction],
     epsilon: Fraction,
@@ -255,7 +255,7 @@ def size_bins(size: int, epsilon: Fraction) -> tuple[int, ...]:
     return tuple(low for low in FEW_BINS if low <= size)
 
 
-def asked_candidates(answer: Estimate) -> Candidates:
+def asked_candidates(answer: Estimate) -> QuestionCandidates:
     """Return the candidates of a round, in the order of its question: another processor may have ordered them."""
     question = answer.ask.question
     if not isinstance(question, Which | HowMany):
