@@ -14,7 +14,7 @@ from discreet import MisuseError
 from discreet.auditing import _local as local, _local_laws as local_laws, audit
 from discreet.auditing._local import build_cases, exact, hard
 from discreet.auditing._local_laws import ReportLaw, largest, law, subsets
-from discreet.local import Answered, Protocol, weighed
+from discreet.local import Answered, Protocol, compute_weight
 from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
@@ -69,7 +69,7 @@ class SharedDummy(GRR):
 
     @classmethod
     def make(cls, epsilon, size, *, pad=1, single=False):
-        inside = weighed(pad * (Fraction(exp(epsilon)) - 1) + 1, 1, size - single)
+        inside = compute_weight(pad * (Fraction(exp(epsilon)) - 1) + 1, 1, size - single)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
 
     @property
@@ -344,7 +344,7 @@ def test_a_device_that_tells_how_many_baskets_it_has_is_found(monkeypatch):
             raise ValueError("too many")
         return 0
 
-    monkeypatch.setattr(local.CHOOSING, "place", only_one)
+    monkeypatch.setattr(local.CHOOSING, "draw_position", only_one)
     verdict = audit("grr", epsilon=1, runs=200)
     assert not verdict.stands
     assert "for one of several baskets" in verdict.attempts[0].question
@@ -405,7 +405,7 @@ class TestLaws:
             return {"value": max(draws.until(attempt))}
 
         found = law(device)
-        assert found.left == 0
+        assert found.left_out == 0
         assert found.single == {'{"value": 1}': Fraction(1, 3), '{"value": 2}': Fraction(2, 3)}
 
     def test_sets_that_are_filled_up(self):
@@ -418,7 +418,7 @@ class TestLaws:
         oracle = oracles()[name].make(Fraction(1, 10), 4, pad=2)
         for values in ([], [1], [0, 3], [0, 1, 2, 3]):
             found = law(lambda draws, values=values: ANSWERS[name](oracle.form, list(values), draws))
-            assert found.left == 0
+            assert found.left_out == 0
             assert found.single == enumerating.law(oracle.form, values)
 
     def test_a_loop_of_a_devices_own_is_followed_until_little_is_left(self):
@@ -428,12 +428,12 @@ class TestLaws:
                     return {"value": drawn}
 
         found = law(device)
-        assert found.left < Fraction(1, 10**9)
-        assert found.single['{"value": 0}'] + found.left / 2 == Fraction(1, 2)
+        assert found.left_out < Fraction(1, 10**9)
+        assert found.single['{"value": 0}'] + found.left_out / 2 == Fraction(1, 2)
 
     def test_what_was_left_out_is_no_loss(self):
         whole = ReportLaw(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
-        part = ReportLaw(single={"a": Fraction(1, 2)}, left=Fraction(1, 2))
+        part = ReportLaw(single={"a": Fraction(1, 2)}, left_out=Fraction(1, 2))
         assert largest({"one": whole, "other": part}).ratio == 1
         assert largest({"one": whole, "other": ReportLaw(single={"a": Fraction(1)})}).ratio is None
 
@@ -446,10 +446,10 @@ class TestLaws:
 
 def test_relations_are_audited_among_fewer_items():
     """What a protocol asks grows with the square of its items, and not in kind; other settings stay as they are."""
-    from discreet.auditing._local_talk import _narrowed
+    from discreet.auditing._local_talk import _shrink_protocol
     from discreet.local.protocols import SVIM, RelationMiner
 
     wide = RelationMiner(items=60, cascade=30, rounds=3, form="corrected")
-    assert _narrowed(wide) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")
+    assert _shrink_protocol(wide) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")
     for plan in (RelationMiner(items=8, cascade=2), SVIM()):
-        assert _narrowed(plan) is plan
+        assert _shrink_protocol(plan) is plan

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.auditing import Holding, _local_talk as local_talk, audit, crowd
-from discreet.auditing._holdings import as_baskets, small
+from discreet.auditing._holdings import build_baskets, list_small_holdings
 from discreet.auditing._local import DEVICE, case_of, countable, spread
 from discreet.local.device import WORD, _answering as answering
 from discreet.local.oracle_steps import means, oracles
@@ -72,7 +72,7 @@ def asks_of(how):
 def test_the_law_of_every_question_about_relations(how):
     """Bonds, absent keys, counts and numbers: no report is likelier by more than e for one holding than for another."""
     for ask in asks_of(how):
-        case = case_of(ask, small(3), ONE)
+        case = case_of(ask, list_small_holdings(3), ONE)
         assert len(case.baskets) > 1
         assert 0 < case.loss().epsilon <= 1
 
@@ -121,22 +121,22 @@ def test_of_many_numbers_the_outermost_are_compared():
 
 class TestHoldings:
     def test_what_comes_after(self):
-        for person in (*small(4), *crowd(9, 50, 1)):
+        for person in (*list_small_holdings(4), *crowd(9, 50, 1)):
             assert set(person.after) == naive.after(person.events)
 
     def test_small_ones_have_all_kinds_of_pairs(self):
-        people = small(3)
+        people = list_small_holdings(3)
         for form in ({"pairs": "given"}, {"pairs": "after"}):
-            own = {person.own(form) for person in people if person.items == (0, 1, 2)}
+            own = {person.question_pairs(form) for person in people if person.items == (0, 1, 2)}
             assert {len(pairs) for pairs in own} >= {0, 3, 6}
-            assert {person.own(form) for person in people if not person.items} >= {(), ((1, 0),)}
-        assert all(person.own({}) == () for person in people)
-        assert people[-1].shown({"pairs": "given"}) == "{1000000} and 1000000 → 0, 0 → 1000000"
+            assert {person.question_pairs(form) for person in people if not person.items} >= {(), ((1, 0),)}
+        assert all(person.question_pairs({}) == () for person in people)
+        assert people[-1].render({"pairs": "given"}) == "{1000000} and 1000000 → 0, 0 → 1000000"
 
     def test_a_crowd_holds_as_data_what_it_holds(self):
         rows = crowd(8, 40, 3)
         assert (rows[0], rows[-1].items) == (Holding(), tuple(range(7)))
-        baskets = as_baskets(rows, 8)
+        baskets = build_baskets(rows, 8)
         for values, offsets, own in (
             (baskets.codes, baskets.offsets, [row.items for row in rows]),
             (baskets.sequences.codes, baskets.sequences.offsets, [row.events for row in rows]),

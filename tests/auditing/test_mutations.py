@@ -234,7 +234,7 @@ def unclipped(patch: Patch) -> None:
         low, high, span = form["low"], form["high"], form["oracle"]["span"]
         return 0 if low == high else int((4 * span * (total - low) + high - low) // (2 * (high - low)) - span)
 
-    patch.setattr(answering, "_on_grid", on_grid)
+    patch.setattr(answering, "_clip_to_grid", on_grid)
     patch.setattr(DEVICE, "_clip", lambda oracle, values: values[0])
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from discreet import MisuseError
-from discreet.auditing._neighbours import AuditQuestion, NeighbourPair, baskets, battery, questions, small
+from discreet.auditing._neighbours import (
+    AuditQuestion,
+    NeighbourPair,
+    build_baskets,
+    generate_pairs,
+    list_questions,
+    list_small_cases,
+)
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy import Budget, Neighbours
@@ -28,9 +35,9 @@ def test_a_pair_is_told_in_words():
 def test_pairs_differ_in_one_person(neighbours):
     question = AuditQuestion(items=3, words={"min_count": 20})
     seen = set()
-    for pair in battery(question, neighbours, 1):
+    for pair in generate_pairs(question, neighbours, 1):
         one, other = pair.databases
-        assert len(baskets(other, 3)) - len(baskets(one, 3)) == (neighbours is ADDED)
+        assert len(build_baskets(other, 3)) - len(build_baskets(one, 3)) == (neighbours is ADDED)
         assert one != other
         assert max((item for row, _ in (*one, *other) for item in row), default=0) < 3
         seen.add((one, other))
@@ -41,25 +48,25 @@ def test_pairs_differ_in_one_person(neighbours):
 def test_counts_around_thresholds_are_there():
     question = AuditQuestion(items=3, words={"min_count": 100})
     assert question.marks == [1, 2, 5, 100]
-    counts = {times for pair in battery(question, ADDED, 1) for _, times in pair.rows}
+    counts = {times for pair in generate_pairs(question, ADDED, 1) for _, times in pair.rows}
     assert {4, 5, 99, 100} <= counts
 
 
 def test_the_questions_share_all_small_databases():
-    asked = questions(Exponential(), Budget.of(1))
+    asked = list_questions(Exponential(), Budget.of(1))
     for items in (1, 2, 3):
         of_these = [question for question in asked if question.items == items]
-        met = {pair.databases for question in of_these for pair in battery(question, ADDED, 1)}
-        for rows, changes in small(items, ADDED):
+        met = {pair.databases for question in of_these for pair in generate_pairs(question, ADDED, 1)}
+        for rows, changes in list_small_cases(items, ADDED):
             for more in changes:
                 assert NeighbourPair(rows=rows, more=more).databases in met
 
 
 def test_questions_without_a_list_need_a_delta():
-    assert all(question.listed for question in questions(Exponential(), Budget.of(1)))
-    loose = [question for question in questions(Exponential(), Budget.of(1, "1e-6")) if not question.listed]
+    assert all(question.listed for question in list_questions(Exponential(), Budget.of(1)))
+    loose = [question for question in list_questions(Exponential(), Budget.of(1, "1e-6")) if not question.listed]
     assert str(loose[0]) == "top=3, lengths=(1, 2) over 3 items that are not listed"
-    assert all("itemsets" in question.words for question in questions(Count(), Budget.of(1)))
+    assert all("itemsets" in question.words for question in list_questions(Count(), Budget.of(1)))
 
 
 def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
@@ -70,7 +77,7 @@ def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
 
 
 def test_backwards_a_new_item_comes_before_all_others():
-    loose = questions(Exponential(), Budget.of(1, "1e-6"))
+    loose = list_questions(Exponential(), Budget.of(1, "1e-6"))
     question = next(question for question in loose if question.backwards)
     assert str(question) == "top=3, lengths=1 over 12 items that are not listed, the last one first"
     jobs = [
@@ -83,24 +90,24 @@ def test_backwards_a_new_item_comes_before_all_others():
     ]
     assert [[set(row) for row in job.baskets] for job in jobs] == [[{"9", "11"}], [{"0"}, {"9", "11"}]]
     # Others hold more items than may take part where items are found, and the person who differs a new one.
-    rows = {(pair.rows, pair.more) for pair in battery(question, ADDED, 1)}
+    rows = {(pair.rows, pair.more) for pair in generate_pairs(question, ADDED, 1)}
     assert ((tuple(range(11)), 300),) in {rest for rest, more in rows if more == (11,)}
 
 
 def test_one_name_among_numbers_makes_names_of_all():
-    loose = questions(Exponential(), Budget.of(1, "1e-6"))
+    loose = list_questions(Exponential(), Budget.of(1, "1e-6"))
     question = next(question for question in loose if question.mixed)
     assert str(question) == "top=3, lengths=(1, 2) over 4 items that are not listed, the last one a name"
     before, after = ((((0, 2), 1),), (((3,), 1), ((0, 2), 1)))
     assert [list(question._data(one).vocabulary) for one in (before, after)] == [[0, 1, 2], ["0", "1", "2", "tea"]]
-    rows = {(pair.rows, pair.more) for pair in battery(question, ADDED, 1)}
+    rows = {(pair.rows, pair.more) for pair in generate_pairs(question, ADDED, 1)}
     assert ((((0, 1, 2), 300),), (3,)) in rows
 
 
 def test_baskets_with_more_subsets_than_could_be_listed():
-    crowded = [question for question in questions(Exponential(), Budget.of(1)) if question.items > 12]
+    crowded = [question for question in list_questions(Exponential(), Budget.of(1)) if question.items > 12]
     assert [question.words for question in crowded] == [{"top": 3, "lengths": 12}]
-    met = list(battery(crowded[0], ADDED, 1))
+    met = list(generate_pairs(crowded[0], ADDED, 1))
     assert str(met[1]) == "1 × {0, 1 … 39} (40 items); with and without one person who holds {0, 1 … 39} (40 items)"
     assert {len(pair.rows) for pair in met} == {0, 1, 3}
 

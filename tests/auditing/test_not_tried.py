@@ -87,16 +87,16 @@ def test_too_many_results():
 
 
 def test_no_pairs_of_neighbours(monkeypatch):
-    monkeypatch.setattr(coupled, "battery", lambda *given: iter(()))
+    monkeypatch.setattr(coupled, "generate_pairs", lambda *given: iter(()))
     assert coupled.coupled(Count(), ONE, ADDED, 1).outcome == "not tried"
-    monkeypatch.setattr(relations, "_ordered", lambda *given: iter(()))
+    monkeypatch.setattr(relations, "_list_ordered_pairs", lambda *given: iter(()))
     assert audit("release-relations").outcome == "not tried"
 
 
 def test_no_questions_for_devices(monkeypatch):
     assert local.exact([])[0].outcome == "not tried"
     assert local.statistical([], [], 10, 1).outcome == "not tried"
-    monkeypatch.setattr(local_talk, "_answers", lambda *given: iter(()))
+    monkeypatch.setattr(local_talk, "_list_answer_functions", lambda *given: iter(()))
     assert audit("svim", runs=10).outcome == "not tried"
     monkeypatch.setattr(local, "build_cases", lambda *given: [])
     assert audit("olh", runs=10).outcome == "not tried"

@@ -14,7 +14,7 @@ from discreet import Vocabulary
 from discreet.auditing._coupled import coupled
 from discreet.auditing._exact import exact
 from discreet.auditing._statistical import statistical
-from discreet.auditing._steps import Chose, Differs, compare
+from discreet.auditing._steps import ChoiceStep, Differs, compare
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy import Budget, Candidates, Charge, Meter, Neighbours, _meter as meter_module
@@ -205,11 +205,11 @@ def test_too_much_charged_is_found(monkeypatch):
 def test_a_score_that_moves_by_one_step_too_many():
     charge = Charge.pure("choosing", Fraction(9))
 
-    def chose(*scores: int) -> Chose:
+    def chose(*scores: int) -> ChoiceStep:
         candidates = Candidates(np.array(scores))
-        return Chose(
-            what="choosing", share=Fraction(1), charge=charge, candidates=candidates, picks=1, way="exponential",
-            rate=Fraction(1), chosen=[0],
+        return ChoiceStep(
+            purpose="choosing", share=Fraction(1), charge=charge, candidates=candidates, picks=1, way="exponential",
+            rate=Fraction(1), chosen_names=[0],
         )  # fmt: skip
 
     assert compare(chose(3, 3), chose(4, 3), Neighbours.ADD_REMOVE).epsilon == 1

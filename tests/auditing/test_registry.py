@@ -33,15 +33,15 @@ def few(monkeypatch):
     """Return a function that runs the coupled audit on few pairs of each question."""
 
     def go(how, budget, neighbours, seed):
-        share = -(-PAIRS // len(coupling.questions(how, budget)))
-        whole = coupling.battery
+        share = -(-PAIRS // len(coupling.list_questions(how, budget)))
+        whole = coupling.generate_pairs
 
         def thin(*given):
             every = list(whole(*given))
             return every[:: -(-len(every) // share)]
 
         with monkeypatch.context() as patch:
-            patch.setattr(coupling, "battery", thin)
+            patch.setattr(coupling, "generate_pairs", thin)
             attempt = coupled(how, budget, neighbours, seed)
         assert 20 <= attempt.pairs <= PAIRS + 20
         return attempt

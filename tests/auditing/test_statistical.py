@@ -7,7 +7,7 @@ from math import log
 import pytest
 from scipy.stats import beta, binom
 
-from discreet.auditing._statistical import Event, bound, lower, statistical, told
+from discreet.auditing._statistical import Event, bound_loss, compute_lower_chance, list_features, statistical
 from discreet.curator.mechanisms.count import Count
 from discreet.planning import trial
 from discreet.privacy import Budget, Charge, Neighbours, unsealed
@@ -16,28 +16,30 @@ from discreet.privacy import Budget, Charge, Neighbours, unsealed
 @pytest.mark.parametrize(("hits", "runs"), [(1, 10), (5, 10), (10, 10), (3, 1000), (700, 1000), (1, 1)])
 @pytest.mark.parametrize("miss", [0.005, 0.1])
 def test_the_lower_bound_is_that_of_clopper_and_pearson(hits, runs, miss):
-    assert lower(hits, runs, miss) == pytest.approx(beta.ppf(miss, hits, runs - hits + 1), rel=1e-9)
+    assert compute_lower_chance(hits, runs, miss) == pytest.approx(beta.ppf(miss, hits, runs - hits + 1), rel=1e-9)
 
 
 def test_no_hit_says_nothing():
-    assert lower(0, 100, 0.005) == 0
-    assert bound(0, 100, 100, 0) == 0
-    assert bound(50, 50, 100, 0) == 0
+    assert compute_lower_chance(0, 100, 0.005) == 0
+    assert bound_loss(0, 100, 100, 0) == 0
+    assert bound_loss(50, 50, 100, 0) == 0
 
 
 @pytest.mark.parametrize("chance", [0.02, 0.3, 0.9])
 def test_the_bound_holds_as_often_as_it_says(chance):
     """The chance that it lies above the truth, added up over all numbers of hits: exact, no drawing."""
     runs, miss = 60, 0.05
-    above = sum(binom.pmf(hits, runs, chance) for hits in range(runs + 1) if lower(hits, runs, miss) > chance)
+    above = sum(
+        binom.pmf(hits, runs, chance) for hits in range(runs + 1) if compute_lower_chance(hits, runs, miss) > chance
+    )
     assert above <= miss
 
 
 def test_the_bound_on_epsilon():
-    least, most = lower(900, 1000, 0.005), 1 - lower(900, 1000, 0.005)
-    assert bound(900, 100, 1000, 0) == pytest.approx(log(least / most))
-    assert bound(900, 100, 1000, "0.1") == pytest.approx(log((least - 0.1) / most))
-    assert bound(9, 100, 1000, "0.5") == 0
+    least, most = compute_lower_chance(900, 1000, 0.005), 1 - compute_lower_chance(900, 1000, 0.005)
+    assert bound_loss(900, 100, 1000, 0) == pytest.approx(log(least / most))
+    assert bound_loss(900, 100, 1000, "0.1") == pytest.approx(log((least - 0.1) / most))
+    assert bound_loss(9, 100, 1000, "0.5") == 0
 
 
 @pytest.mark.statistical
@@ -81,7 +83,7 @@ def test_an_exception_is_a_result():
 
 def test_what_is_told_about_a_release():
     release = trial([{0, 1}] * 40, seed=1, top=2, epsilon=20, items=2, people=40, mechanism="exponential")
-    numbers = told(release)
+    numbers = list_features(release)
     assert numbers["the number of patterns"] == 2
     assert numbers["the number of people"] == 40
     assert numbers["the sum of all counts"] == sum(one.count for one in release.patterns)
@@ -94,7 +96,7 @@ def test_what_is_told_about_a_release():
 
 def test_events():
     results = [{"x": 1.0}, {"x": 3.0}, {}]
-    assert Event("x", 1, True).among(results) == 2
-    assert Event("x", 1, False).among(results) == 2
+    assert Event("x", 1, True).count_results(results) == 2
+    assert Event("x", 1, False).count_results(results) == 2
     assert str(Event("the count of {0}", 3, True)) == "the count of {0} is at least 3"
     assert str(Event("x", 2.5, False)) == "x is at most 2.5"

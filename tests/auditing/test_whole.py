@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.auditing import _whole as auditing
-from discreet.auditing._whole import READERS, SAVED, SEGMENTS, _cases, whole
+from discreet.auditing._whole import READERS, SEGMENTS, SUFFIXES, _cases, whole
 from discreet.baskets import Vocabulary
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
@@ -53,14 +53,14 @@ def test_one_person_in_place_of_another():
 def test_it_says_what_was_run():
     attempt = whole(Count(), ONE, ADDED, 1)
     assert (attempt.means, attempt.engine) == ("whole", LocalEngine.__name__)
-    read, saved = (f"read from .{name}" for name in READERS), (f"saved as .{name}" for name in SAVED)
+    read, saved = (f"read from .{name}" for name in READERS), (f"saved as .{name}" for name in SUFFIXES)
     assert set(attempt.paths) == {*read, "all people", "by segment", *saved}
     assert attempt.pairs == len(list(_cases(Count(), ONE, ADDED)))
     assert attempt.tried.startswith(f"{attempt.pairs} pairs of files, ")
     cases = list(_cases(Exponential(), LOOSE, ADDED))
     assert {case.reader for case in cases} == set(READERS)
     assert {case.segment for case in cases if case.by} > {SEGMENTS[1]}
-    assert {case.listed for case in cases} == {True, False}
+    assert {case.has_list for case in cases} == {True, False}
 
 
 def broken(mechanism=None, budget=ONE, neighbours=ADDED) -> str:
@@ -97,7 +97,7 @@ class TestPlanted:
         told = "There are releases of ['north', 'south'] for the one, and of ['hiv-clinic', 'north', 'south'] for the "
         assert broken().startswith(told)
 
-    @pytest.mark.parametrize("suffix", SAVED)
+    @pytest.mark.parametrize("suffix", SUFFIXES)
     def test_a_file_says_how_many_were_read(self, monkeypatch, suffix):
         right, many = Release.save, []
 

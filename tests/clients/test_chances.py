@@ -38,7 +38,7 @@ def test_chances_are_those_of_the_law(many):
             own = after if form.get("pairs") == "after" else given
             oracle, values = form["oracle"], find_values(form, basket, map(tuple, own))
             found = law(lambda draws, oracle=oracle, values=values: ANSWERS[oracle["oracle"]](oracle, values, draws))
-            if found.left:
+            if found.left_out:
                 continue
             wanted = {text: likely for text, likely in found.single.items() if not text.startswith(("pm", "duchi"))}
             for rest, stretches in found.stretched.items():

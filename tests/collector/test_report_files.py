@@ -106,7 +106,7 @@ def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, mon
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_round_of_every_protocol_is_read_from_its_text(name):
     people = holdings.crowd(12, 200, seed=3)
-    crowd = SimulatedPeople(baskets=holdings.as_baskets(people, 12), seed=7, speed="person")
+    crowd = SimulatedPeople(baskets=holdings.build_baskets(people, 12), seed=7, speed="person")
     plan = registry.protocol(name)
     wanted = Wanted(items=12, top=4, epsilon=Fraction(8))
     _, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)

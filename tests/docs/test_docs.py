@@ -102,8 +102,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def few_pairs(monkeypatch):
     """Let audits try one pair of neighbours in eight: pages show what an audit says, and tests/auditing runs them."""
-    whole = coupling.battery
-    monkeypatch.setattr(coupling, "battery", lambda *given: list(whole(*given))[::8])
+    whole = coupling.generate_pairs
+    monkeypatch.setattr(coupling, "generate_pairs", lambda *given: list(whole(*given))[::8])
 
 
 # Longest: docs/plan.md, 12 seconds: every mechanism and protocol for four budgets.

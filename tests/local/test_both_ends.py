@@ -46,7 +46,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def crowd(people):
-    return SimulatedPeople(baskets=holdings.as_baskets(people, ITEMS), seed=SEED, speed="person")
+    return SimulatedPeople(baskets=holdings.build_baskets(people, ITEMS), seed=SEED, speed="person")
 
 
 def sent(ask, people, numbers):

@@ -317,7 +317,7 @@ class TestPrivacy:
     @pytest.mark.parametrize(("mechanism", "delta"), [(Count(), 0), (ClippedCounting(), "1e-6"), (Threshold(), "1e-6")])
     def test_an_audit_sees_people_with_several_baskets(self, mechanism, delta, neighbours, monkeypatch):
         """All pairs of the questions about several baskets: those about one are in `auditing/test_registry.py`."""
-        questions = coupling.questions
+        questions = coupling.list_questions
         monkeypatch.setattr(
             coupling, "questions", lambda *asked: [one for one in questions(*asked) if "several baskets" in str(one)]
         )

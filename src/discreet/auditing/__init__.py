@@ -1,13 +1,16 @@
-"""Try to break a claim: whether a mechanism, protocol or oracle reveals more about one person than it says.
+"""Audits: attempts to break a claim, by showing that a mechanism, protocol or oracle reveals more than it states.
 
-`api` takes a name and its claim and runs every attack that fits. *Coupled* (`coupled`, `tape`, `steps`): run on two
-neighbours, tell the second run what the first was told, and see that all it asks is the same and moves by no more than
-was charged. *Replayed* (`replayed`): the same with made-up answers of every size, on data that have nothing in common.
-*Exact* (`exact`, `laws`): enumerate what can be released, with exact chances. *Statistical* (`statistical`): run many
-times and bound from below how well two neighbours can be told apart. *Whole* (`whole`): from a file to saved bytes.
-Devices are audited by following every random choice their own code makes (`local`, `local_laws`, `local_talk`).
+`api` takes a name and its claim and runs every attack that fits:
 
-A `verdict` says what was tried, what was found, and what an audit cannot show.
+- *Coupled* (`coupled`, `tape`, `steps`): two runs on neighbours, the second with the released values of the first. Both
+  must ask equal queries, and exact answers must differ by no more than was charged.
+- *Replayed* (`replayed`): coupled, with made-up answers of every size, on unrelated data.
+- *Exact* (`exact`, `laws`): all possible results, with exact chances.
+- *Statistical* (`statistical`): many runs, and a lower confidence bound of the loss.
+- *Whole* (`whole`): coupled, from a file that is read to the bytes that are saved.
+
+Devices are audited by following every random choice of their own code (`local`, `local_laws`, `local_talk`). A
+`verdict` states the attempts, their results, and the limits of an audit.
 """
 
 from __future__ import annotations

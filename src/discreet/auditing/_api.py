@@ -1,4 +1,4 @@
-"""The door to the audit: a mechanism, protocol or oracle by name, its claim, and the ways of trying to break it."""
+"""The entrance of the audit: a mechanism, protocol or oracle by name, its claim, and the attacks on it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ._statistical import statistical
 from ._verdict import Attempt, Verdict
 from ._whole import whole
 
-# Where a mechanism cannot do without a delta: a large one, so that what it allows shows in few runs.
+# For a mechanism that needs a delta: a large one, so that the loss that it allows shows in few runs.
 _DELTA = Fraction(1, 1000)
-# At the usual 1,000 runs there are 200 scripts. Measured by tests/auditing/test_replayed.py: 200 find 30 of the 33
-# decisions of `auto` where one of them is taken by the parity of the number of people, and 100 find 27.
-_RUNS_PER_SCRIPT, _FEWEST_SCRIPTS = 5, 10
+# The default of 1,000 runs gives 200 scripts. Measured by tests/auditing/test_replayed.py, which lets one decision of
+# `auto` at a time depend on the parity of the number of people: 200 scripts find 30 of 33 such bugs, and 100 find 27.
+_RUNS_PER_SCRIPT, _MIN_SCRIPTS = 5, 10
 
 
 @hint_keywords
@@ -44,8 +44,8 @@ def audit(
 ) -> Verdict:
     """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours, in up to five ways.
 
-    Nothing of anyone's data is looked at, and nothing is spent. A claim that stands is not proved: see the page about
-    the audit for what each way can and cannot show.
+    No data are read, and nothing is spent. A claim that stands is not proved: the page about the audit states the
+    limits of each way.
 
     Parameters
     ----------
@@ -55,20 +55,20 @@ def audit(
     epsilon, delta
         The claim. Without a delta it is pure, or 0.001 where the mechanism needs one.
     neighbours
-        ``"add-remove"`` or ``"replace"``. On the local side, where nobody sees who takes part, one person's basket is
-        replaced by any other, whatever is given.
+        ``"add-remove"`` or ``"replace"``. On the local side participation is hidden, so one person's basket is always
+        replaced by any basket.
     runs
-        How often the mechanism, or a device, is run on each of two neighbours for the statistical bound. A fifth as
-        many scripts of made-up answers are replayed.
+        The number of runs of the mechanism, or of a device, on each of two neighbours for the statistical bound. A
+        fifth as many scripts of made-up answers are replayed.
     seed
-        The same seed tries the same.
+        Makes the audit repeatable: equal seeds give equal verdicts.
     settings
-        The mechanism's settings by name, where it is given by name.
+        The mechanism's settings by name, for a mechanism given by name.
 
     Returns
     -------
     Verdict
-        Its `stands` says whether something was tried and the claim survived; `worst` names the neighbours that came
+        Its `stands` states whether an attack ran and the claim survived; `worst` names the neighbours that came
         closest to breaking it.
 
     Examples
@@ -83,25 +83,25 @@ def audit(
     relation = Neighbours.typed(neighbours)
     if mechanism == RELATIONS and not settings:
         return audit_relations(Budget.of(epsilon, 0 if delta is None else delta), relation, seed)
-    how = _given(mechanism, settings)
+    target = _resolve_target(mechanism, settings)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = parse_positive("runs", runs)
-    if not isinstance(how, Mechanism):
-        return _local(how, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
+    if not isinstance(target, Mechanism):
+        return _local(target, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
     if delta is None:
-        delta = _DELTA if how.delta is True else 0
+        delta = _DELTA if target.delta is True else 0
     budget = Budget.of(epsilon, delta)
     attempts = (
-        coupled(how, budget, relation, seed),
-        replayed(how, budget, relation, seed, scripts=max(_FEWEST_SCRIPTS, runs // _RUNS_PER_SCRIPT)),
-        whole(how, budget, relation, seed),
-        exact(how, budget, relation),
-        statistical(how, budget, relation, runs, seed),
+        coupled(target, budget, relation, seed),
+        replayed(target, budget, relation, seed, scripts=max(_MIN_SCRIPTS, runs // _RUNS_PER_SCRIPT)),
+        whole(target, budget, relation, seed),
+        exact(target, budget, relation),
+        statistical(target, budget, relation, runs, seed),
     )
     return Verdict(
-        name=how.name,
-        settings=_settings(how),
+        name=target.name,
+        settings=_list_settings(target),
         neighbours=relation,
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -110,44 +110,48 @@ def audit(
     )
 
 
-def _given(named: Any, settings: Mapping[str, Any] | None) -> Any:
-    """Return what is to be audited: an object, or a class of oracles."""
-    if isinstance(named, str):
-        known = entry(named)
-        return known.kind if known.what == "oracle" and not settings else known.make(settings)
+def _resolve_target(target: Any, settings: Mapping[str, Any] | None) -> Any:
+    """Return the object to audit: a mechanism, a protocol or an oracle, or a class of oracles."""
+    if isinstance(target, str):
+        registered_entry = entry(target)
+        return (
+            registered_entry.kind
+            if registered_entry.what == "oracle" and not settings
+            else registered_entry.make(settings)
+        )
     if settings:
-        what = "protocol" if isinstance(named, Protocol) else "mechanism"
-        raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
-    kind = named if isinstance(named, type) else type(named)
-    apart = isinstance(named, type) and not (issubclass(kind, Oracle | MeanOracle) and hasattr(kind, "name"))
-    if apart or not issubclass(kind, Mechanism | Protocol | Oracle | MeanOracle):
+        kind_name = "protocol" if isinstance(target, Protocol) else "mechanism"
+        raise MisuseError(f"Settings belong to a {kind_name} given by name: put them into the object instead.")
+    kind = target if isinstance(target, type) else type(target)
+    is_invalid = isinstance(target, type) and not (issubclass(kind, Oracle | MeanOracle) and hasattr(kind, "name"))
+    if is_invalid or not issubclass(kind, Mechanism | Protocol | Oracle | MeanOracle):
         raise MisuseError(
             "A mechanism, protocol or class of oracles is audited, or the name of one, such as 'exponential'; "
-            f"{named!r:.80} was given."
+            f"{target!r:.80} was given."
         )
     proven(kind)
-    return named
+    return target
 
 
-def _settings(how: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, str(getattr(how, field.name))) for field in fields(how))
+def _list_settings(target: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, str(getattr(target, field.name))) for field in fields(target))
 
 
-def _local(how: Any, budget: Budget, runs: int, seed: int) -> Verdict:
-    """Audit a protocol or an oracle: reports by themselves, and for a protocol all that is around them."""
+def _local(target: Any, budget: Budget, runs: int, seed: int) -> Verdict:
+    """Return the verdict on a protocol or an oracle: on single reports, and for a protocol on the conversation."""
     if not budget.pure:
-        raise MisuseError.format("{name} promises a pure epsilon: leave {delta} out.", name=how.name)
+        raise MisuseError.format("{name} promises a pure epsilon: leave {delta} out.", name=target.name)
     attempts: tuple[Attempt, ...] = ()
-    if isinstance(how, Protocol):
-        around, cases = local_talk.coupled(how, budget.epsilon, seed)
-        attempts = (around,)
+    if isinstance(target, Protocol):
+        conversation_attempt, cases = local_talk.coupled(target, budget.epsilon, seed)
+        attempts = (conversation_attempt,)
     else:
-        cases = local.build_cases(how, budget.epsilon)
+        cases = local.build_cases(target, budget.epsilon)
     enumerated, losses = local.exact(cases)
     return Verdict(
-        what="protocol" if isinstance(how, Protocol) else "oracle",
-        name=how.name,
-        settings=() if isinstance(how, type) else _settings(how),
+        what="protocol" if isinstance(target, Protocol) else "oracle",
+        name=target.name,
+        settings=() if isinstance(target, type) else _list_settings(target),
         neighbours=Neighbours.REPLACE,
         epsilon=budget.epsilon,
         delta=budget.delta,

@@ -1,8 +1,8 @@
-"""Running a mechanism on two neighbours while it is told the same, and watching that it does the same.
+"""The coupled audit: two runs on neighbours, in which the second run receives the released values of the first.
 
-If every step asks the same on both sides, and the exact answers differ by no more than was said, then each step is as
-private as it is charged, and adaptive composition makes the claim of the charges. If any step, note, column or
-exception is different, the data came out by another way than the noise. The page about the audit has the argument.
+If every step asks equal queries in both runs, and the exact answers differ by no more than the query states, then each
+step is as private as it is charged, and adaptive composition gives the claim from the charges. If any step, note,
+column or exception differs, the data leaked past the noise. The page about the audit has the argument.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from ..exact import Engine
 from ..privacy import Budget, Meter, Neighbours, compose, epsilon_for
 from ..privacy.sampling import SimulationSource, Source
 from ..publish import Case, Release, build_meter, run_case
-from ._engines import NAME, Engines
-from ._neighbours import AuditQuestion, Database, NeighbourPair, battery, questions
+from ._engines import ENGINE_NAME, Engines
+from ._neighbours import AuditQuestion, Database, NeighbourPair, generate_pairs, list_questions
 from ._steps import Differs, Step
 from ._tape import MOODS, Recorder, Replayer, Unlikely
 from ._verdict import Attempt
 
 
 def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
-    """Try every pair of the battery with every question this mechanism answers, until one breaks the claim."""
-    begun = perf_counter()
+    """Return the attempt on each pair of the battery with each question, until one breaks the claim."""
+    start_time = perf_counter()
     trial = _Trial(mechanism, budget, neighbours, seed)
 
     def run() -> dict[str, Any]:
         return {
             "means": "coupled",
             "tried": f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps",
-            "engine": NAME,
+            "engine": ENGINE_NAME,
             "pairs": trial.pairs,
             "paths": ("made-up baskets in memory",),
-            "seconds": perf_counter() - begun,
+            "seconds": perf_counter() - start_time,
         }
 
-    for question in questions(mechanism, budget):
+    for question in list_questions(mechanism, budget):
         try:
-            broken = trial.ask(question)
+            violation = trial.ask(question)
         except MisuseError as refusal:
             trial.refused.append(refusal)
             continue
-        if broken is not None:
-            pair, why = broken
-            return Attempt(stands=False, loss=trial.loss, pair=str(pair), question=str(question), why=why, **run())
+        if violation is not None:
+            pair, flaw = violation
+            return Attempt(stands=False, loss=trial.loss, pair=str(pair), question=str(question), why=flaw, **run())
     if not trial.pairs and trial.refused:
         raise MisuseError.format(
             "{name} refused every question of the audit, the last one so: {why}",
@@ -70,7 +70,7 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
 
 
 class _Trial:
-    """The state of going through the battery."""
+    """The state of one coupled audit: its caches, its counts and its worst case."""
 
     def __init__(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> None:
         self.mechanism, self.budget, self.neighbours, self.seed = mechanism, budget, neighbours, seed
@@ -83,7 +83,7 @@ class _Trial:
         self.worst: tuple[NeighbourPair, AuditQuestion] | None = None
 
     def ask(self, question: AuditQuestion) -> tuple[NeighbourPair, str] | None:
-        """Go through all pairs for one question; return the first that breaks the claim, and how."""
+        """Return the first pair that breaks the claim for a question, with the reason; None if the claim stands."""
         cases: dict[Database, Case] = {}
         tapes: dict[Database, tuple[list[Step], dict[str, Any]]] = {}
 
@@ -92,82 +92,84 @@ class _Trial:
                 cases[database] = question.case(self.mechanism, self.budget, self.neighbours, database)
             return cases[database]
 
-        for pair in battery(question, self.neighbours, self.seed):
-            first, second = pair.databases
+        for pair in generate_pairs(question, self.neighbours, self.seed):
+            first_database, second_database = pair.databases
             try:
-                if first not in tapes:
-                    tapes[first] = self._recorded(case(first), len(tapes))
-                total = self._replayed(case(second), *tapes[first])
+                if first_database not in tapes:
+                    tapes[first_database] = self._record(case(first_database), len(tapes))
+                loss = self._replay(case(second_database), *tapes[first_database])
             except Unlikely:
                 continue
             except Differs as difference:
                 self.pairs += 1
                 return pair, str(difference)
             self.pairs += 1
-            if self.worst is None or total > self.loss:
-                self.loss, self.worst = total, (pair, question)
+            if self.worst is None or loss > self.loss:
+                self.loss, self.worst = loss, (pair, question)
         return None
 
-    def _recorded(self, case: Case, place: int) -> tuple[list[Step], dict[str, Any]]:
+    def _record(self, case: Case, place: int) -> tuple[list[Step], dict[str, Any]]:
         meter = build_meter(case, self.source, kind=Recorder)
-        meter.record(MOODS[place % len(MOODS)], self.generator, labels(case))
-        told = ended(case, meter, self.engines)
-        return meter.tape, told
+        meter.record(MOODS[place % len(MOODS)], self.generator, list_candidate_labels(case))
+        values = run_to_values(case, meter, self.engines)
+        return meter.tape, values
 
-    def _replayed(self, case: Case, tape: list[Step], told: dict[str, Any]) -> float:
-        """Return the loss that the differences of this pair amount to, in epsilon."""
+    def _replay(self, case: Case, tape: list[Step], values: dict[str, Any]) -> float:
+        """Return the loss of a pair, in epsilon, from the differences of its exact answers."""
         meter = build_meter(case, self.source, kind=Replayer)
-        meter.replay(tape, self.generator, labels(case))
-        again = ended(case, meter, self.engines)
-        meter.done()
+        meter.replay(tape, self.generator, list_candidate_labels(case))
+        second_values = run_to_values(case, meter, self.engines)
+        meter.check_ended()
         self.steps += len(tape)
-        compare_results(told, again)
-        return lost(meter)
+        compare_results(values, second_values)
+        return compute_loss(meter)
 
 
-def compare_results(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Say what two results do not have in common, the names of what they tell included."""
-    if one.keys() != other.keys():
-        alone = sorted(one.keys() ^ other.keys())
-        raise Differs(f"Only one of the two results has {', '.join(map(_short, alone[:3]))}.")
-    for name, value in one.items():
-        if other[name] != value:
-            raise Differs(f"The two results differ in their {name}: {_short(value)} and {_short(other[name])}.")
+def compare_results(left_values: dict[str, Any], right_values: dict[str, Any]) -> None:
+    """Check that two results are equal, by name; `Differs` states the first difference."""
+    if left_values.keys() != right_values.keys():
+        unshared_names = sorted(left_values.keys() ^ right_values.keys())
+        raise Differs(f"Only one of the two results has {', '.join(map(_shorten, unshared_names[:3]))}.")
+    for name, value in left_values.items():
+        if right_values[name] != value:
+            raise Differs(
+                f"The two results differ in their {name}: {_shorten(value)} and {_shorten(right_values[name])}."
+            )
 
 
-def lost(meter: Replayer) -> float:
-    """Return what the differences that a meter saw amount to, in epsilon."""
+def compute_loss(meter: Replayer) -> float:
+    """Return the total loss of the differences that a meter saw, in epsilon."""
     if meter.pure:
         return float(sum(loss.epsilon or 0 for loss in meter.losses))
     return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
 
 
-def labels(case: Case) -> list[Item]:
-    """Return the labels of the items that a pattern may have, where they are found."""
-    every = list(case.baskets.vocabulary)
-    return [every[code] for code in case.extra_items.tolist()]
+def list_candidate_labels(case: Case) -> list[Item]:
+    """Return the labels of the items that a pattern may have, for the items of a noisy selection."""
+    vocabulary_labels = list(case.baskets.vocabulary)
+    return [vocabulary_labels[code] for code in case.extra_items.tolist()]
 
 
-def ended(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
-    """Carry a case out and return all that anyone sees of it, by name."""
-    release, heard = carried(case, meter, engine)
-    return {**seen(release), "warnings": heard}
+def run_to_values(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
+    """Run a case and return all visible values of its release, by name."""
+    release, warning_texts = run_checked(case, meter, engine)
+    return {**list_released_values(release), "warnings": warning_texts}
 
 
-def carried(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
-    """Carry a case out and return the release and the warnings; whatever breaks the rules of a release is an error."""
-    return carried_by(lambda: run_case(case, meter, engine), case.budget, meter)
+def run_checked(case: Case, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
+    """Run a case and return the release and its warnings; a breach of the rules of a release is an error."""
+    return check_run(lambda: run_case(case, meter, engine), case.budget, meter)
 
 
-def carried_by(run: Callable[[], Release], budget: Budget, meter: Meter) -> tuple[Release, list[str]]:
+def check_run(run: Callable[[], Release], budget: Budget, meter: Meter) -> tuple[Release, list[str]]:
     """Make a release with a meter, and see that it keeps to the rules."""
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             release = run()
         except (Differs, Unlikely):
             raise
-        except Exception as error:  # whatever it is, nobody may see it
+        except Exception as error:  # any exception after payment may depend on the data
             raise Differs(f"After spending began, {type(error).__name__} was raised: {error}") from error
     guarantee = release.guarantee
     if guarantee.charges != tuple(meter.charges):
@@ -175,16 +177,16 @@ def carried_by(run: Callable[[], Release], budget: Budget, meter: Meter) -> tupl
     if (guarantee.epsilon, guarantee.delta) != (budget.epsilon, budget.delta):
         raise Differs("The guarantee states something else than the budget that was paid.")
     epsilon, delta = compose(meter.charges, Fraction(0) if meter.pure else meter.conversion)
-    spent = epsilon if meter.pure else sum((charge.rho for charge in meter.charges), Fraction(0))
-    if spent > meter.total or delta > budget.delta:
+    spent_amount = epsilon if meter.pure else sum((charge.rho for charge in meter.charges), Fraction(0))
+    if spent_amount > meter.total or delta > budget.delta:
         raise Differs("The charges are more than the budget that was paid.")
     if epsilon > budget.epsilon or delta > budget.delta:
         raise Differs(f"The charges add up to epsilon = {float(epsilon):.6g}, delta = {float(delta):.3g}: too much.")
-    return release, [str(warning.message) for warning in heard]
+    return release, [str(warning.message) for warning in caught_warnings]
 
 
-def seen(release: Release) -> dict[str, Any]:
-    """Return everything a release shows, in plain values."""
+def list_released_values(release: Release) -> dict[str, Any]:
+    """Return all values that a release shows, as plain values by name."""
     patterns = release.patterns
     return {
         "patterns": [patterns.codes[low:high].tolist() for low, high in pairwise(patterns.offsets.tolist())],
@@ -203,6 +205,6 @@ def seen(release: Release) -> dict[str, Any]:
     }
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]} …"

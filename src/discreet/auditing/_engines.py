@@ -1,7 +1,7 @@
-"""The engine that an audit runs on: the local one, as a release runs it, which remembers what it was asked.
+"""The engine of an audit: the local engine of a release, with a cache of its answers.
 
-An audit asks hundreds of small data sets the same few questions again and again. What is remembered is the answer that
-the engine's own code gave to the same value; queries that cannot be told apart by their values are always asked anew.
+An audit asks hundreds of small data sets the few questions of a mechanism again and again. The cache stores answers of
+the engine's own code by the value of the query; a query without equality by value is always computed.
 """
 
 from __future__ import annotations
@@ -12,46 +12,46 @@ from ..baskets import Baskets, Item
 from ..exact import Engine, Listed, LocalEngine, Query
 from ..privacy import I64
 
-# What verdicts call it.
-NAME = LocalEngine.__name__
+# The name of the engine in verdicts.
+ENGINE_NAME = LocalEngine.__name__
 
 
-class Remembering(LocalEngine):
-    """The local engine with a memory."""
+class CachingEngine(LocalEngine):
+    """The local engine with a cache."""
 
     def __init__(self, baskets: Baskets) -> None:
         super().__init__(baskets)
-        self._known: dict[Any, Any] = {}
+        self._answers: dict[Any, Any] = {}
 
     def answer(self, query: Query) -> I64:
-        """Answer, or repeat the answer."""
+        """Return the answer of the local engine, from the cache if possible."""
         if type(query).__eq__ is object.__eq__:
             return super().answer(query)
-        if query not in self._known:
-            self._known[query] = super().answer(query)
-            self._known[query].flags.writeable = False
-        known: I64 = self._known[query]
-        return known
+        if query not in self._answers:
+            self._answers[query] = super().answer(query)
+            self._answers[query].flags.writeable = False
+        answer: I64 = self._answers[query]
+        return answer
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """List, or repeat the list."""
+        """Return the list of the local engine, from the cache if possible."""
         key = (bound, least, longest, limit)
-        if key not in self._known:
-            self._known[key] = super().above(bound, least, longest, limit)
-        known: Listed = self._known[key]
-        return known
+        if key not in self._answers:
+            self._answers[key] = super().above(bound, least, longest, limit)
+        answer: Listed = self._answers[key]
+        return answer
 
 
 class Engines:
-    """One engine for each data set that comes up."""
+    """One engine per data set of an audit."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes, bytes, tuple[Item, ...]], Engine] = {}
+        self._answers: dict[tuple[bytes, bytes, bytes, tuple[Item, ...]], Engine] = {}
 
     def __call__(self, baskets: Baskets) -> Engine:
-        """Return the engine of these baskets."""
+        """Return the engine of a data set."""
         owners = b"" if baskets.owners is None else baskets.owners.tobytes()
         key = baskets.offsets.tobytes(), baskets.codes.tobytes(), owners, tuple(baskets.vocabulary)
-        if key not in self._known:
-            self._known[key] = Remembering(baskets)
-        return self._known[key]
+        if key not in self._answers:
+            self._answers[key] = CachingEngine(baskets)
+        return self._answers[key]

@@ -1,8 +1,8 @@
-"""Enumerating what a mechanism can say, with the exact chance of each result, on two neighbours.
+"""The exact audit: all results of a mechanism with their exact chances, on two neighbours.
 
-Where a run consists of choices (and of counts of one cell), every outcome of each of them is followed in turn. The
-chances of all results on both sides give the loss itself: no bound, no argument about sensitivity. Runs that draw keys
-or add noise to long vectors have too many results; for them there are the other two ways.
+Where a run consists of choices (and of counts of one cell), every outcome of each step is followed in turn. The chances
+of all results on both sides give the loss itself: no bound, no argument about sensitivity. Runs that draw keys or add
+noise to long vectors have too many results, and are left to the coupled and the statistical audit.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from ..privacy import I64, Budget, Candidates, ItemTuple, Meter, Neighbours, Noi
 from ..privacy.sampling import Interval, Selection, SimulationSource, intervals
 from ..publish import Case, build_meter
 from ..results import Itemsets
-from ._coupled import ended
-from ._engines import NAME, Engines
+from ._coupled import run_to_values
+from ._engines import ENGINE_NAME, Engines
 from ._laws import DIGITS, ONE, ZERO, law, noise
-from ._neighbours import AuditQuestion, Database, NeighbourPair, pairs, planned, small
+from ._neighbours import AuditQuestion, Database, NeighbourPair, list_pairs, list_planned_cases, list_small_cases
 from ._steps import Differs
 from ._verdict import Attempt
 
-# More outcomes of one step than this are not followed.
-_MOST = 250
-# Noise is followed this many scales (Laplace) or deviations (Gaussian) away.
-_FAR = {True: 16, False: 8}
-# How many small pairs of neighbours are enumerated for each question, beside the planned ones.
-_SMALL = 12
+# Bounds the outcomes of one step. Larger: more questions are enumerated, and audits take longer.
+_MAX_OUTCOMES = 250
+# Noise is followed to this many scales (Laplace) or deviations (Gaussian): beyond lie 1e-7 and 1e-15 of its mass.
+_TAIL_WIDTHS = {True: 16, False: 8}
+# The number of small pairs per question, beside the planned pairs. Larger: audits take longer.
+_SMALL_PAIRS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExactOutcomes:
-    """Results as text with their chances; `whole` says that they are all there are."""
+    """Results as text with their chances; `is_complete` states that no further result is possible."""
 
     chances: dict[str, Interval]
-    whole: bool
+    is_complete: bool
 
     @property
     def missing(self) -> Decimal:
-        """The largest chance that results which were not followed can have together."""
-        return Decimal(0) if self.whole else 1 - sum((low for low, _ in self.chances.values()), Decimal(0))
+        """The largest total chance of the results that were not followed."""
+        return Decimal(0) if self.is_complete else 1 - sum((low for low, _ in self.chances.values()), Decimal(0))
 
 
 class Endless(Exception):  # noqa: N818
@@ -58,120 +58,125 @@ class Endless(Exception):  # noqa: N818
 
 
 class Walker(Meter):
-    """A meter that follows one path of outcomes and says which others there are."""
+    """A meter that follows one path of outcomes and lists the paths beside it."""
 
     def walk(self, path: tuple[int, ...]) -> None:
-        """Follow these outcomes, and the first one of every step after them."""
+        """Begin to follow a path of outcomes, and the first outcome of every step after it."""
         self.path = list(path)
         self.place = [0]
         self.chance = [ONE]
-        self.others: list[tuple[int, ...]] = []
-        self.beyond: list[int] = []
-        self.whole = [True]
+        self.open_paths: list[tuple[int, ...]] = []
+        self.unlisted_picks: list[int] = []
+        self.is_complete = [True]
 
     def _branch(self, outcomes: Sequence[Interval]) -> int:
-        """Return which outcome to follow; the ones not followed yet are noted."""
+        """Return the outcome to follow; the paths of all further outcomes are stored."""
         place = self.place[0]
         if place == len(self.path):
-            self.others += [(*self.path, other) for other in range(1, len(outcomes))]
+            self.open_paths += [(*self.path, number) for number in range(1, len(outcomes))]
             self.path.append(0)
         self.place[0] += 1
         outcome = self.path[place]
         self.chance[0] = intervals.multiply(self.chance[0], outcomes[outcome], DIGITS)
         return outcome
 
-    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
-        """Follow each value near the truth, where there is one cell."""
-        noisy = super().count(what, engine, query, share)
+    def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
+        """Follow each value near the exact answer, for a query with one cell."""
+        noisy = super().count(purpose, engine, query, share)
         exact = unsealed(engine.answer(query))
         if noisy.variance == 0:
             return Noisy(exact, noisy.scale, noisy.variance)
         width = noisy.scale if noisy.scale is not None else Fraction(sqrt(noisy.variance))
-        far = ceil(_FAR[noisy.scale is not None] * width)
-        if len(exact) != 1 or 2 * far + 1 > _MOST:
+        tail = ceil(_TAIL_WIDTHS[noisy.scale is not None] * width)
+        if len(exact) != 1 or 2 * tail + 1 > _MAX_OUTCOMES:
             raise Endless
-        self.whole[0] = False
-        law_of_noise = noise(noisy.scale, noisy.variance, far)
-        added = list(law_of_noise)[self._branch(list(law_of_noise.values()))]
-        return Noisy(exact + added, noisy.scale, noisy.variance)
+        self.is_complete[0] = False
+        law_of_noise = noise(noisy.scale, noisy.variance, tail)
+        noise_value = list(law_of_noise)[self._branch(list(law_of_noise.values()))]
+        return Noisy(exact + noise_value, noisy.scale, noisy.variance)
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
-        """Follow each list of picks; candidates that are not listed are numbered after the others."""
-        if perm(candidates.total_count, picks) > _MOST:
+    def _choose(self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
+        """Follow each list of picks; unlisted candidates are numbered after the listed candidates."""
+        if perm(candidates.total_count, picks) > _MAX_OUTCOMES:
             raise Endless
-        super()._choose(what, candidates, picks, share, way)
+        super()._choose(purpose, candidates, picks, share, way)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         scores = (*candidates.scores.tolist(), *[candidates.rest] * candidates.unlisted)
-        best = max(scores, default=0)
-        lists = law(tuple(score - best for score in scores), rate, picks, way)
-        chosen = list(lists)[self._branch(list(lists.values()))]
-        listed = len(candidates.scores)
-        self.beyond[:] = [candidates.unlisted, *(number - listed for number in chosen if number >= listed)]
-        return Selection(tuple(number if number < listed else -1 for number in chosen))
+        best_score = max(scores, default=0)
+        law_of_picks = law(tuple(score - best_score for score in scores), rate, picks, way)
+        picked_numbers = list(law_of_picks)[self._branch(list(law_of_picks.values()))]
+        listed_count = len(candidates.scores)
+        self.unlisted_picks[:] = [
+            candidates.unlisted,
+            *(number - listed_count for number in picked_numbers if number >= listed_count),
+        ]
+        return Selection(tuple(number if number < listed_count else -1 for number in picked_numbers))
 
-    def _draw_unlisted(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
-        """Name the itemsets that are not listed by going through all of them, always in the same order."""
-        unlisted, *numbers = self.beyond
-        every = universe.others(listed.tuples(), unlisted, lambda _: 0)
-        return [every[number] for number in numbers]
+    def _draw_unlisted(self, listed_itemsets: Itemsets, universe: Universe, count: int) -> list[ItemTuple]:
+        """Return the picked unlisted itemsets: unlisted itemsets are numbered in a fixed order."""
+        unlisted_count, *numbers = self.unlisted_picks
+        all_itemsets = universe.others(listed_itemsets.tuples(), unlisted_count, lambda _: 0)
+        return [all_itemsets[number] for number in numbers]
 
     def below(self, bound: int) -> int:
-        """Follow each number."""
-        if bound > _MOST:
+        """Follow each number below the bound."""
+        if bound > _MAX_OUTCOMES:
             raise Endless
-        each = intervals.ratio(Fraction(1, bound), DIGITS)
-        return self._branch([each] * bound)
+        chance = intervals.ratio(Fraction(1, bound), DIGITS)
+        return self._branch([chance] * bound)
 
     def secret(self) -> int:
-        """Give up: there are too many keys."""
+        """Give up: the number of keys is too large."""
         raise Endless
 
     def _find(
-        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
+        self, purpose: str, counts: I64, max_itemsets: int, share: Fraction, itemsets: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
-        """Give up: noisy counts are released with what is found."""
+        """Give up: a search releases the noisy counts of its itemsets."""
         raise Endless
 
 
-def results(case: Case, engines: Engines) -> ExactOutcomes:
+def enumerate_results(case: Case, engines: Engines) -> ExactOutcomes:
     """Return every result of a case that was followed, as text, with its chance."""
-    found: dict[str, Interval] = {}
-    whole = True
+    chances: dict[str, Interval] = {}
+    is_complete = True
     pending: list[tuple[int, ...]] = [()]
     source = SimulationSource(0)
     while pending:
         meter = build_meter(case, source, kind=Walker)
         meter.walk(pending.pop())
-        told = repr(ended(case, meter, engines))
-        found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)
-        pending += meter.others
-        whole = whole and meter.whole[0]
-    return ExactOutcomes(chances=found, whole=whole)
+        text = repr(run_to_values(case, meter, engines))
+        chances[text] = intervals.add(chances.get(text, ZERO), meter.chance[0], DIGITS)
+        pending += meter.open_paths
+        is_complete = is_complete and meter.is_complete[0]
+    return ExactOutcomes(chances=chances, is_complete=is_complete)
 
 
-def loss_between(one: ExactOutcomes, other: ExactOutcomes, delta: Fraction) -> float:
-    """Return an epsilon that the first of two laws certainly exceeds over the other one, allowing for a delta."""
+def find_loss(outcomes: ExactOutcomes, other_outcomes: ExactOutcomes, delta: Fraction) -> float:
+    """Return an epsilon that the first law certainly exceeds over the second law, given a delta."""
     if delta:
-        return _at_delta(one, other, float(delta))
-    worst = -inf
-    missing = other.missing  # may have had any of these results
-    for result, chance in one.chances.items():
-        against = other.chances.get(result, ZERO)[1] + missing
-        if against == 0:
+        return _find_loss_at_delta(outcomes, other_outcomes, float(delta))
+    largest_loss = -inf
+    missing = other_outcomes.missing  # each result may have all of the missing chance
+    for result, chance in outcomes.chances.items():
+        other_chance = other_outcomes.chances.get(result, ZERO)[1] + missing
+        if other_chance == 0:
             return inf
-        ratio = intervals.divide(chance, (against, against), DIGITS)
-        worst = max(worst, float(intervals.ln(ratio, DIGITS)[0])) if ratio[0] > 0 else worst
-    return worst
+        ratio = intervals.divide(chance, (other_chance, other_chance), DIGITS)
+        largest_loss = max(largest_loss, float(intervals.ln(ratio, DIGITS)[0])) if ratio[0] > 0 else largest_loss
+    return largest_loss
 
 
-def _at_delta(one: ExactOutcomes, other: ExactOutcomes, delta: float) -> float:
+def _find_loss_at_delta(outcomes: ExactOutcomes, other_outcomes: ExactOutcomes, delta: float) -> float:
     """Return the smallest epsilon at which no event is likelier by more than its exponential and delta."""
-    chances = ((low, other.chances.get(result, ZERO)[1]) for result, (low, _) in one.chances.items())
-    pairs = np.array([(float(mine), float(yours)) for mine, yours in chances])
-    missing = float(other.missing)
+    chances = ((low, other_outcomes.chances.get(result, ZERO)[1]) for result, (low, _) in outcomes.chances.items())
+    chance_pairs = np.array([(float(chance), float(other_chance)) for chance, other_chance in chances])
+    missing = float(other_outcomes.missing)
 
     def excess(epsilon: float) -> float:
-        return float(np.maximum(pairs[:, 0] - exp(epsilon) * pairs[:, 1], 0).sum()) - exp(epsilon) * missing
+        return (
+            float(np.maximum(chance_pairs[:, 0] - exp(epsilon) * chance_pairs[:, 1], 0).sum()) - exp(epsilon) * missing
+        )
 
     low, high = 0.0, 60.0
     if excess(high) > delta:
@@ -183,59 +188,69 @@ def _at_delta(one: ExactOutcomes, other: ExactOutcomes, delta: float) -> float:
 
 
 def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attempt:
-    """Enumerate the results of small questions on pairs of neighbours, and return the largest loss."""
-    begun = perf_counter()
-    worst: tuple[float, NeighbourPair | None, AuditQuestion | None] = (0.0, None, None)
-    tried = many = 0
+    """Return the attempt on small questions and pairs of neighbours, with the largest loss."""
+    start_time = perf_counter()
+    largest_loss: tuple[float, NeighbourPair | None, AuditQuestion | None] = (0.0, None, None)
+    pair_count = result_count = 0
     for question in _questions(mechanism, neighbours):
         engines = Engines()
-        known: dict[Database, ExactOutcomes] = {}
+        outcomes_of: dict[Database, ExactOutcomes] = {}
         try:
-            for pair in _chosen(question, neighbours):
+            for pair in _select_pairs(question, neighbours):
                 for database in pair.databases:
-                    if database not in known:
-                        known[database] = results(question.case(mechanism, budget, neighbours, database), engines)
-                one, other = (known[database] for database in pair.databases)
-                loss = max(loss_between(one, other, budget.delta), loss_between(other, one, budget.delta))
-                tried += 1
-                if worst[1] is None or loss > worst[0]:
-                    worst = loss, pair, question
+                    if database not in outcomes_of:
+                        outcomes_of[database] = enumerate_results(
+                            question.case(mechanism, budget, neighbours, database), engines
+                        )
+                first_outcomes, second_outcomes = (outcomes_of[database] for database in pair.databases)
+                loss = max(
+                    find_loss(first_outcomes, second_outcomes, budget.delta),
+                    find_loss(second_outcomes, first_outcomes, budget.delta),
+                )
+                pair_count += 1
+                if largest_loss[1] is None or loss > largest_loss[0]:
+                    largest_loss = loss, pair, question
         except (Endless, MisuseError, Differs):
-            continue  # what is refused is not asked, and what breaks the rules of a release is found by coupling
-        many += sum(len(found.chances) for found in known.values())
-    loss, worst_pair, worst_question = worst
+            continue  # a refused question is skipped, and a breach of the rules is reported by the coupled audit
+        result_count += sum(len(outcomes.chances) for outcomes in outcomes_of.values())
+    loss, worst_pair, worst_question = largest_loss
     stands = loss <= float(budget.epsilon) * (1 + 1e-9)
-    why = "" if stands else f"The chances of one result differ by a factor of exp({loss:.6g}) between the neighbours."
+    flaw = "" if stands else f"The chances of one result differ by a factor of exp({loss:.6g}) between the neighbours."
     return Attempt(
         means="exact",
         stands=stands,
         loss=max(loss, 0.0),
-        tried=f"{tried:,} pairs of neighbours, {many:,} results" if tried else "nothing: it has too many results",
-        engine=NAME if tried else "",
-        pairs=tried,
-        paths=("made-up baskets in memory",) if tried else (),
+        tried=f"{pair_count:,} pairs of neighbours, {result_count:,} results"
+        if pair_count
+        else "nothing: it has too many results",
+        engine=ENGINE_NAME if pair_count else "",
+        pairs=pair_count,
+        paths=("made-up baskets in memory",) if pair_count else (),
         pair=str(worst_pair) if worst_pair else "",
         question=str(worst_question) if worst_question else "",
-        why=why,
-        seconds=perf_counter() - begun,
+        why=flaw,
+        seconds=perf_counter() - start_time,
     )
 
 
 def _questions(mechanism: Mechanism, neighbours: Neighbours) -> list[AuditQuestion]:
-    """Return questions whose results can be listed: patterns alone, and no more people than are public."""
+    """Return questions with few results: patterns alone, and a public number of people."""
     public: dict[str, Any] = {} if neighbours is Neighbours.REPLACE else {"people": 5}
-    asked: list[tuple[int, dict[str, Any]]] = []
+    forms: list[tuple[int, dict[str, Any]]] = []
     if "top" in mechanism.answers:
-        asked += [(2, {"top": 1}), (2, {"top": 2}), (3, {"top": 1}), (3, {"top": 2, "lengths": (1, 2)})]
+        forms += [(2, {"top": 1}), (2, {"top": 2}), (3, {"top": 1}), (3, {"top": 2, "lengths": (1, 2)})]
     if "threshold" in mechanism.answers:
-        asked += [(1, {"min_count": 2}), (2, {"min_count": 1})]
-    patterns = [AuditQuestion(items=items, words={**words, **public, "counts": False}) for items, words in asked]
+        forms += [(1, {"min_count": 2}), (2, {"min_count": 1})]
+    questions = [AuditQuestion(items=items, words={**words, **public, "counts": False}) for items, words in forms]
     if "itemsets" in mechanism.answers:
-        patterns.append(AuditQuestion(items=1, words={"itemsets": [[0]], **public}))
-    return patterns
+        questions.append(AuditQuestion(items=1, words={"itemsets": [[0]], **public}))
+    return questions
 
 
-def _chosen(question: AuditQuestion, neighbours: Neighbours) -> list[NeighbourPair]:
-    """Return the planned pairs, and so many small ones, evenly spread."""
-    every = list(pairs(small(question.items, neighbours), neighbours))
-    return [*pairs(planned(question.items, question.marks), neighbours), *every[:: max(1, len(every) // _SMALL)]]
+def _select_pairs(question: AuditQuestion, neighbours: Neighbours) -> list[NeighbourPair]:
+    """Return the planned pairs, and `_SMALL_PAIRS` of the small pairs, evenly spread."""
+    small_pairs = list(list_pairs(list_small_cases(question.items, neighbours), neighbours))
+    return [
+        *list_pairs(list_planned_cases(question.items, question.marks), neighbours),
+        *small_pairs[:: max(1, len(small_pairs) // _SMALL_PAIRS)],
+    ]

@@ -1,4 +1,4 @@
-"""What the people of an audit hold: items, what they did in order, and given pairs, in all kinds of ways."""
+"""The baskets, events and given pairs of the made-up people of an audit, in all combinations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,25 @@ from ._local_laws import subsets
 
 Pair: TypeAlias = tuple[int, int]
 
-_SMALL = 5  # of so many items, all baskets are made
-_UNLISTED = 10**6  # an item that is on no list
-_GIVEN = 0.4  # how likely somebody in a crowd has each pair of what they hold
+_MAX_ENUMERATED_ITEMS = 5  # items: all 32 baskets of 5 items are made; of more items, prefixes of the list alone
+_UNLISTED_ITEM = 10**6  # an item outside every list
+_PAIR_PROBABILITY = 0.4  # of each pair of a basket in a crowd; chosen, so that people state some pairs and lack some
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What one person has: a basket, the same and more as events in order, and given pairs, of anything.
+    """The holding of one person: a basket, events in order, and given pairs.
 
-    Where there are `others`, the person has several baskets, and the device draws the one that it answers for.
+    Parameters
+    ----------
+    items
+        The basket; the first basket of a person with several.
+    events
+        The items in order, with repeats.
+    given
+        Pairs that the person states, of any items.
+    others
+        Further baskets of the person: the device draws the basket that it answers for.
     """
 
     items: tuple[int, ...] = ()
@@ -35,82 +44,87 @@ class Holding:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The items as texts, for questions that no list of items stands behind."""
+        """The items as texts, for questions without a list of items."""
         return tuple(map(str, self.items))
 
     @cached_property
     def after(self) -> tuple[Pair, ...]:
-        """The pairs (a, b) of different items where some b came later than some a."""
-        later = ((one, other) for at, one in enumerate(self.events) for other in self.events[at + 1 :])
-        return tuple(sorted({pair for pair in later if pair[0] != pair[1]}))
+        """The pairs (a, b) of different items with some b after some a."""
+        later_pairs = (
+            (event, later_event) for place, event in enumerate(self.events) for later_event in self.events[place + 1 :]
+        )
+        return tuple(sorted({pair for pair in later_pairs if pair[0] != pair[1]}))
 
-    def own(self, form: Mapping[str, Any]) -> tuple[Pair, ...]:
-        """Return the pairs that a question is about, where it is about any but those of the basket."""
+    def question_pairs(self, form: Mapping[str, Any]) -> tuple[Pair, ...]:
+        """Return the pairs that a question is about; no pairs for a question about the basket."""
         return {"after": self.after, "given": self.given}.get(form.get("pairs", ""), ())
 
     def values(self, form: Mapping[str, Any]) -> list[int]:
-        """Return what a device with this answers a question with."""
-        return find_values(form, self.texts if "texts" in form else self.items, self.own(form))
+        """Return the values with which a device of this person answers a question."""
+        return find_values(form, self.texts if "texts" in form else self.items, self.question_pairs(form))
 
-    def shown(self, form: Mapping[str, Any]) -> str:
-        """Return in words what of it a question is about."""
-        pairs = ", ".join(f"{one} → {other}" for one, other in self.own(form))
-        beside = f" and {pairs or 'no pairs'}" if form.get("pairs") in OWN else ""
-        return shown(self.items) + beside
+    def render(self, form: Mapping[str, Any]) -> str:
+        """Return the part of the holding that a question is about, in words."""
+        pairs = ", ".join(f"{left_item} → {right_item}" for left_item, right_item in self.question_pairs(form))
+        pair_text = f" and {pairs or 'no pairs'}" if form.get("pairs") in OWN else ""
+        return render_basket(self.items) + pair_text
 
 
-def shown(basket: Sequence[int]) -> str:
+def render_basket(basket: Sequence[int]) -> str:
     """Return a basket in words."""
     return f"{{{', '.join(map(str, basket))}}}" if basket else "nothing"
 
 
-def small(items: int) -> list[Holding]:
-    """Return all baskets of a few items, each with no pairs, with some and with all, and pairs without a basket."""
-    found = []
+def list_small_holdings(items: int) -> list[Holding]:
+    """Return all baskets of a few items, with no pairs, some and all, and pairs without a basket."""
+    holdings = []
     for basket in subsets(range(items)):
-        back, every = basket[::-1], tuple(permutations(basket, 2))
-        found += [
+        reversed_basket, all_pairs = basket[::-1], tuple(permutations(basket, 2))
+        holdings += [
             Holding(basket),
             Holding(basket, basket, tuple(pairwise(basket))),
-            Holding(basket, back, tuple(pair for pair in every if pair[0] > pair[1])),
-            Holding(basket, basket + back, every),
+            Holding(basket, reversed_basket, tuple(pair for pair in all_pairs if pair[0] > pair[1])),
+            Holding(basket, basket + reversed_basket, all_pairs),
         ]
-    found += [Holding((), pair, (pair,)) for pair in permutations(range(items), 2)]
-    beyond = ((_UNLISTED, 0), (0, _UNLISTED))
-    return [*found, Holding((_UNLISTED,), (_UNLISTED, 0, _UNLISTED), beyond)]
+    holdings += [Holding((), pair, (pair,)) for pair in permutations(range(items), 2)]
+    unlisted_pairs = ((_UNLISTED_ITEM, 0), (0, _UNLISTED_ITEM))
+    return [*holdings, Holding((_UNLISTED_ITEM,), (_UNLISTED_ITEM, 0, _UNLISTED_ITEM), unlisted_pairs)]
 
 
 def crowd(items: int, people: int, seed: int) -> list[Holding]:
-    """Return people with all kinds of baskets, short ones more often; the first has nothing, and the last the most."""
-    kinds = [*subsets(range(min(items, _SMALL))), *(tuple(range(item)) for item in range(_SMALL + 1, items))]
+    """Return random people, mostly with short baskets; the first has an empty basket, and the last the largest."""
+    kinds = [
+        *subsets(range(min(items, _MAX_ENUMERATED_ITEMS))),
+        *(tuple(range(item)) for item in range(_MAX_ENUMERATED_ITEMS + 1, items)),
+    ]
     generator = np.random.default_rng(seed)
-    common = np.minimum(generator.geometric(0.08, people) - 1, len(kinds) - 1)
+    kind_places = np.minimum(generator.geometric(0.08, people) - 1, len(kinds) - 1)
     rows = [Holding()]
-    for place in common[1:-1]:
+    for place in kind_places[1:-1]:
         basket = kinds[place]
-        repeated = basket + basket[: len(basket) // 2]
-        # Pairs are given as they are: also of an item that the basket does not list.
-        listed = permutations(sorted({*basket, int(generator.integers(items))}), 2)
-        given = tuple(pair for pair in listed if generator.random() < _GIVEN)
-        rows.append(Holding(basket, tuple(generator.permutation(repeated).tolist()), given))
-    last = kinds[-1]
-    return [*rows, Holding(last, last + last, tuple(permutations(last, 2)))]
+        events = basket + basket[: len(basket) // 2]
+        # Given pairs need not be of the basket: one item more is possible.
+        candidate_pairs = permutations(sorted({*basket, int(generator.integers(items))}), 2)
+        given_pairs = tuple(pair for pair in candidate_pairs if generator.random() < _PAIR_PROBABILITY)
+        rows.append(Holding(basket, tuple(generator.permutation(events).tolist()), given_pairs))
+    largest_basket = kinds[-1]
+    return [*rows, Holding(largest_basket, largest_basket + largest_basket, tuple(permutations(largest_basket, 2)))]
 
 
-def as_baskets(rows: Sequence[Holding], items: int) -> Baskets:
-    """Return what these people hold as data."""
+def build_baskets(rows: Sequence[Holding], items: int) -> Baskets:
+    """Return the baskets, sequences and pairs of people as data."""
     return Baskets(
         offsets=starts([len(row.items) for row in rows]),
-        codes=_codes(row.items for row in rows),
+        codes=_join_codes(row.items for row in rows),
         vocabulary=Vocabulary(range(items)),
-        sequences=Sequences(starts([len(row.events) for row in rows]), _codes(row.events for row in rows)),
+        sequences=Sequences(starts([len(row.events) for row in rows]), _join_codes(row.events for row in rows)),
         pairs=Pairs(
             starts([len(row.given) for row in rows]),
-            _codes((one for one, _ in row.given) for row in rows),
-            _codes((other for _, other in row.given) for row in rows),
+            _join_codes((left_item for left_item, _ in row.given) for row in rows),
+            _join_codes((right_item for _, right_item in row.given) for row in rows),
         ),
     )
 
 
-def _codes(rows: Iterable[Iterable[int]]) -> np.ndarray[Any, np.dtype[np.int32]]:
+def _join_codes(rows: Iterable[Iterable[int]]) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.array([*chain.from_iterable(rows)], np.int32)

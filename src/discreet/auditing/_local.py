@@ -1,9 +1,8 @@
-"""Trying to break the claim of an oracle or a protocol: what one report tells about the basket behind it.
+"""Audits of single reports: the information that a device's report gives about the basket behind it.
 
-Neighbours are any two baskets of one person, so nobody else matters. *Exact*: the law of the report is enumerated for
-small questions over all baskets, empty and over-long ones too. *Statistical*: the device runs many times on the two
-baskets that were told apart best. *Coupled*, for protocols: everything around the report, which must not depend on
-baskets: who is asked what, that they are asked once, and that all of them answer.
+Neighbours are any two baskets of one person; no further person is involved. *Exact*: the law of the report is
+enumerated for small questions over all baskets, empty and over-long ones too. *Statistical*: the device runs many times
+on the two baskets with the largest loss. The conversation around the reports of a protocol is audited by `local_talk`.
 """
 
 from __future__ import annotations
@@ -23,47 +22,47 @@ from ..errors import InputError, MisuseError
 from ..local import EVERY_ANSWER, EVERY_LOSS, MeanOracle, Oracle
 from ..local.device import Draws, check, exp_lower_bound
 from ..local.study import Ask, SeededWords, seed_of
-from ._holdings import Holding, shown
+from ._holdings import Holding, render_basket
 from ._local_laws import ChoicePath, ReportLoss, largest, law, subsets
-from ._statistical import Event, Features, bound, events, promise
+from ._statistical import Event, Features, bound_loss, events, score_event
 from ._verdict import Attempt
 
 AnyOracle: TypeAlias = Oracle | MeanOracle
 Form: TypeAlias = Mapping[str, Any]
-# What runs on a device, as it is there when it is called. (The room offers the function under the module's name.)
+# The modules, so that a replaced function counts. (The room offers the function under the module's name.)
 DEVICE = import_module("..local.device._client", __package__)
 CHOOSING = import_module("..local.device._choosing", __package__)
-NAME = "discreet.local.client"
-# How many candidates, a padding, and whether everyone holds exactly one.
-_SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
-_ALL = 6  # of so many candidates, all baskets are tried
-_MANY = 10**8  # people, of whom very many is asked
-_SPAN = 16  # means are audited on a short grid, and on the usual one
-_MOST = 16  # baskets whose laws are compared for a question of a protocol
-_NUMBERS = 5  # and numbers
-_WAYS = 4000  # in which a device answers a question that is enumerated
+DEVICE_NAME = "discreet.local.client"
+# (candidates, padding, whether each person holds exactly one): each kind of question, small enough to enumerate.
+_SMALL_QUESTIONS = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
+_MAX_ENUMERATED = 6  # candidates with all 64 baskets; of more candidates, selected baskets
+_VERY_MANY_PEOPLE = 10**8  # people: some oracles change their encoding at this scale
+_SHORT_SPAN = 16  # means are audited on a short grid, and on the usual one
+_MAX_BASKETS = 16  # baskets with compared laws, for a question of a protocol
+_MAX_NUMBERS = 5  # and numbers
+_MAX_WAYS = 4000  # of a device to answer an enumerated question; more: a longer audit
 _LEFT_OUT = Fraction(1, 10**6)  # with more than this left out of a law, its enumeration is not called exact
-_LONGEST = 60  # letters of a report that a verdict shows
+_MAX_LETTERS = 60  # letters of a report that a verdict shows
 
 
 @dataclass(frozen=True)
 class DeviceCase:
-    """One question that a device is asked, and the baskets it is tried on.
+    """One question to a device, and the baskets that it is audited on.
 
     Parameters
     ----------
     question
         The question in words.
     oracle
-        What its report is made with.
+        The oracle that randomises the report.
     baskets
-        The values that baskets answer with, by the words for the basket.
+        The values with which a basket answers, by the words for the basket.
     epsilon
         The claim.
     form
-        The question as it travels. Where no device would answer it, or it is empty, what answers is the oracle alone.
+        The question in its wire format. If it is empty, or devices refuse it, the oracle answers alone.
     people
-        What the people have who answer with these values, by the same words.
+        The holding of the person with a basket, by the words for the basket.
     """
 
     question: str
@@ -75,7 +74,7 @@ class DeviceCase:
 
     @cached_property
     def refused(self) -> str:
-        """Why no device answers the question; nothing where they do, or where there is none."""
+        """The reason why devices refuse the question; "" if they answer, or if the form is empty."""
         try:
             if self.form:
                 check(self.form, self.epsilon, losses=EVERY_LOSS)
@@ -84,7 +83,7 @@ class DeviceCase:
         return ""
 
     def device(self, basket: str) -> Callable[[Draws], Any]:
-        """Return what a device with this basket does."""
+        """Return the device of a person with a basket, as a function of its random choices."""
         if self.form and not self.refused:
             return lambda draws: reported(self.form, self.people[basket], self.epsilon, draws)
         answer, form, values = EVERY_ANSWER[self.oracle.name], self.oracle.form, list(self.baskets[basket])
@@ -94,25 +93,27 @@ class DeviceCase:
         """Return the largest loss between any two of the baskets, enumerated."""
         return largest({basket: law(self.device(basket)) for basket in self.baskets})
 
-    def told(self, report: Any, lean: tuple[str, str]) -> Features:
-        """Return what a report shows, as numbers by name: its own, and which candidates it speaks for."""
+    def list_features(self, report: Any, basket_pair: tuple[str, str]) -> Features:
+        """Return the features of a report, as numbers by name: its fields, and the candidates that it supports."""
         if report is None or "stops" in report:
             return {"no report": 1.0}
-        found: Features = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
+        features: Features = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         try:
             self.oracle.codec.read([report])
-        except InputError:  # the basket made it one that nobody else can send
-            return found | {"a report that is none": 1.0}
+        except InputError:  # a report outside the format reveals its basket
+            return features | {"a report that is none": 1.0}
         if isinstance(self.oracle, MeanOracle):
-            return found | {"the worth": float(self.oracle.worth(self.oracle.codec.make_columns([report]))[0])}
+            return features | {"the worth": float(self.oracle.worth(self.oracle.codec.make_columns([report]))[0])}
         supports = self.oracle.supports(self.oracle.codec.make_columns([report]))
-        one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
-        found["how many more values of one basket it speaks for"] = float(one - other)
-        return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}
+        first_count, second_count = (
+            sum(int(supports[value]) for value in self.baskets[basket]) for basket in basket_pair
+        )
+        features["how many more values of one basket it speaks for"] = float(first_count - second_count)
+        return features | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}
 
 
-class _With(dict[str, Callable[..., Any]]):
-    """How devices answer, but for where their random choices come from: those are given."""
+class _AnswersByDraws(dict[str, Callable[..., Any]]):
+    """The answers of all oracles, with the random choices replaced by prepared draws."""
 
     def __init__(self, draws: Draws) -> None:
         super().__init__()
@@ -123,28 +124,28 @@ class _With(dict[str, Callable[..., Any]]):
 
 
 def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> Any:
-    """Return what a device sends, with the random choices it is given; a device that stops tells that, and why."""
+    """Return the report of a device with prepared draws; a device that stops reports its error."""
     try:
         baskets = (person.items, *person.others)
-        sent = DEVICE.client(
+        report_text = DEVICE.client(
             form,
             baskets[CHOOSING.draw_position(len(baskets), 1, draws)],
             max_epsilon=epsilon,
             texts=person.texts if "texts" in form else None,
             given=person.given,
             after=person.after,
-            answers=_With(draws),
+            answers=_AnswersByDraws(draws),
             losses=EVERY_LOSS,
         )
     except (ChoicePath, MisuseError):
         raise
     except Exception as error:
         return {"stops": f"{type(error).__name__}: {error}"}
-    return json.loads(sent) if sent else None
+    return json.loads(report_text) if report_text else None
 
 
-def known(oracle: AnyOracle) -> None:
-    """Refuse an oracle whose devices cannot be followed."""
+def check_followable(oracle: AnyOracle) -> None:
+    """Check that the code of an oracle's devices is available."""
     if oracle.name not in EVERY_ANSWER:
         raise MisuseError(
             f"What a device of {oracle.name} does is not known: declare answer and loss in the class "
@@ -153,26 +154,32 @@ def known(oracle: AnyOracle) -> None:
 
 
 def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[DeviceCase]:
-    """Return small questions for an oracle, or the one question that an oracle was made for."""
+    """Return small questions for a class of oracles, or the one question of an oracle."""
     if isinstance(oracle, type):
-        made: list[AnyOracle] = []
+        oracles: list[AnyOracle] = []
         if issubclass(oracle, MeanOracle):
-            made += [oracle.make(epsilon, span) for span in (_SPAN, 1 << 10)]
+            oracles += [oracle.make(epsilon, span) for span in (_SHORT_SPAN, 1 << 10)]
         else:
-            for size, pad, single in _SMALL:
+            for size, pad, single in _SMALL_QUESTIONS:
                 try:
-                    made.append(oracle.make(epsilon, size, pad=pad, single=single))
+                    oracles.append(oracle.make(epsilon, size, pad=pad, single=single))
                 except MisuseError:
-                    continue  # it is not for so many, or has no room for the padding
-            # As very many people are asked, where that is another way.
-            made += [many for one in made if (many := one.expecting(_MANY)) is not one][:2]
-        if not made:
+                    continue  # an oracle may not support this size or padding
+            # The encoding for very many people, if the oracle has a second one.
+            oracles += [
+                scaled_oracle for entry in oracles if (scaled_oracle := entry.expecting(_VERY_MANY_PEOPLE)) is not entry
+            ][:2]
+        if not oracles:
             raise MisuseError(f"{oracle.name} refused every question of the audit.")
-        cases = [case for one in made for case in build_cases(one, epsilon)]
-        # Once more, of people with several baskets, each of whose devices draws one.
-        of_sets = (one for one in cases if not (one.refused or one.oracle.single or isinstance(one.oracle, MeanOracle)))
+        cases = [case for entry in oracles for case in build_cases(entry, epsilon)]
+        # The same question to people with several baskets: the device draws one.
+        of_sets = (
+            entry
+            for entry in cases
+            if not (entry.refused or entry.oracle.single or isinstance(entry.oracle, MeanOracle))
+        )
         return [*cases, *map(_of_several, islice(of_sets, 1))]
-    known(oracle)
+    check_followable(oracle)
     if oracle.epsilon != epsilon:
         claimed = int(oracle.epsilon) if oracle.epsilon.denominator == 1 else str(oracle.epsilon)
         raise MisuseError.format(
@@ -184,7 +191,7 @@ def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[
         baskets = {f"the number {number}": (number,) for number in numbers}
         people = {name: Holding((place * len(numbers),)) for place, name in enumerate(baskets)}
         question = f"a mean of numbers up to {span:,} by {oracle.name}"
-        # Whoever asks gives a range, to which a device clips; the oracle does so too, whatever it is handed.
+        # A question states a range, to which a device clips. The oracle must clip unclipped numbers too.
         return [
             DeviceCase(question, oracle, baskets, epsilon, _weighing(oracle, numbers), people),
             DeviceCase(f"{question}, handed over as they are", oracle, baskets, epsilon),
@@ -194,188 +201,212 @@ def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[
     values = range(oracle.size)
     sets: list[tuple[int, ...]] = [(value,) for value in values]
     if not oracle.single:
-        # Of very many candidates, all baskets cannot be tried.
-        long = [tuple(values[: oracle.pad]), tuple(values[-oracle.pad :]), tuple(values)]
-        sets = subsets(values) if oracle.size <= _ALL else [(), *sets[:_MOST], *long]
-    how = "exactly one" if oracle.single else f"padded to {oracle.pad}"
+        # The baskets of many candidates are too many to enumerate.
+        long_sets = [tuple(values[: oracle.pad]), tuple(values[-oracle.pad :]), tuple(values)]
+        sets = subsets(values) if oracle.size <= _MAX_ENUMERATED else [(), *sets[:_MAX_BASKETS], *long_sets]
+    padding_text = "exactly one" if oracle.single else f"padded to {oracle.pad}"
     seeds = getattr(oracle, "seeds", None)
-    drawn = "" if seeds is None else f", {seeds:,} published seeds"
-    question = f"which of {oracle.size} candidates by {oracle.name}, {how}{drawn}"
-    asked = {"ask": "which", "of": oracle.size}
-    if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
-        asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
-    people = {shown(one): Holding(tuple(range(one[0])) if oracle.single else one) for one in sets}
-    return [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
+    seeds_text = "" if seeds is None else f", {seeds:,} published seeds"
+    question = f"which of {oracle.size} candidates by {oracle.name}, {padding_text}{seeds_text}"
+    question_form = {"ask": "which", "of": oracle.size}
+    if oracle.single:  # the number of held items out of one item fewer: 0, 1, 2 …
+        question_form = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
+    people = {render_basket(entry): Holding(tuple(range(entry[0])) if oracle.single else entry) for entry in sets}
+    return [
+        DeviceCase(
+            question,
+            oracle,
+            {render_basket(entry): entry for entry in sets},
+            epsilon,
+            _write_form(oracle, question_form),
+            people,
+        )
+    ]
 
 
 def _of_several(case: DeviceCase) -> DeviceCase:
-    """Return the same question to people with several baskets, equal ones and empty ones among them; and with one."""
+    """Return a question to people with one basket and with several: equal ones and empty ones among them."""
     sets = list(case.baskets.values())
     halves = sets[: len(sets) // 2], sets[len(sets) // 2 :]
-    people: list[tuple[tuple[int, ...], ...]] = [(one,) for one in (sets[0], sets[1], sets[-1])]
+    people: list[tuple[tuple[int, ...], ...]] = [(basket,) for basket in (sets[0], sets[1], sets[-1])]
     people += [(sets[0], sets[-1]), (sets[1], sets[1], sets[2]), *map(tuple, halves)]
-    held = {" or ".join(map(shown, baskets)): baskets for baskets in people}
-    values = {name: tuple(sorted(set().union(*baskets))) for name, baskets in held.items()}
-    holding = {name: Holding(baskets[0], others=baskets[1:]) for name, baskets in held.items()}
-    return replace(case, question=f"{case.question}, for one of several baskets", baskets=values, people=holding)
+    baskets_by_name = {" or ".join(map(render_basket, baskets)): baskets for baskets in people}
+    values = {name: tuple(sorted(set().union(*baskets))) for name, baskets in baskets_by_name.items()}
+    people_by_name = {name: Holding(baskets[0], others=baskets[1:]) for name, baskets in baskets_by_name.items()}
+    return replace(case, question=f"{case.question}, for one of several baskets", baskets=values, people=people_by_name)
 
 
-def _written(oracle: AnyOracle, asked: Mapping[str, Any]) -> Form:
-    return {"format": 1, **asked, "epsilon": str(oracle.epsilon), "oracle": oracle.form}
+def _write_form(oracle: AnyOracle, question_form: Mapping[str, Any]) -> Form:
+    return {"format": 1, **question_form, "epsilon": str(oracle.epsilon), "oracle": oracle.form}
 
 
 def _weighing(oracle: MeanOracle, numbers: Sequence[int]) -> Form:
-    """Return the question about one of these numbers: the item that stands first in a row weighs what the row does."""
+    """Return the question about one of several numbers: the first item of a row has the weight of the row."""
     side, span = len(numbers), oracle.span
     right = [1] + [0] * (side - 1)
     ends = {"left": list(numbers), "right": right, "low": -span, "high": span}
-    return _written(oracle, {"ask": "projection", "pairs": "folded", "of": side * side, **ends})
+    return _write_form(oracle, {"ask": "projection", "pairs": "folded", "of": side * side, **ends})
 
 
 def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> DeviceCase:
-    """Return the question of a round, with the values that these people answer it with, each once.
+    """Return the question of a round, with the different values with which a list of people answers it.
 
-    Of an oracle whose reports are of very many kinds, it is the question about the few candidates that it says lose as
-    much: all but two of them the first ones, and the last two.
+    An oracle with very many kinds of reports names a smaller oracle of equal loss (`alike`): its candidates are the
+    first ones and the last.
     """
     form, oracle = ask.form, getattr(ask.oracle, "alike", ask.oracle)
-    known(oracle)
+    check_followable(oracle)
     if oracle.size < ask.oracle.size:  # two values for each key
         keys = oracle.size // 2
         form = {**form, "of": [*form["of"][: keys - 1], form["of"][-1]], "oracle": oracle.form}
-    found: dict[tuple[int, ...], Holding] = {}
+    person_by_values: dict[tuple[int, ...], Holding] = {}
     for person in people:
         values = person.values(form)
         if values or not oracle.single:
-            found.setdefault(tuple(values), person)
-    kept = spread(list(found)) if isinstance(oracle, MeanOracle) else hard(list(found), oracle.pad)
+            person_by_values.setdefault(tuple(values), person)
+    kept_values = (
+        spread(list(person_by_values)) if isinstance(oracle, MeanOracle) else hard(list(person_by_values), oracle.pad)
+    )
     question = f"the round {ask.name!r}: {oracle.size} values by {oracle.name}, padded to {oracle.pad}"
-    baskets = {found[values].shown(form): values for values in kept}
+    baskets = {person_by_values[values].render(form): values for values in kept_values}
     return DeviceCase(
-        question, oracle, baskets, epsilon, form, {name: found[values] for name, values in baskets.items()}
+        question, oracle, baskets, epsilon, form, {name: person_by_values[values] for name, values in baskets.items()}
     )
 
 
 def countable(oracle: AnyOracle) -> bool:
-    """Return whether a device answers in so few ways that each can be followed, whatever it holds."""
+    """Return whether the ways of a device to answer are few enough to follow each, for any basket."""
     if isinstance(oracle, MeanOracle):
         return True
     form = getattr(oracle, "alike", oracle).form
     size, pad = form["size"], form["pad"]
     sampled = comb(max(size, pad), pad) if form["oracle"] in ("privset", "wheel") else max(size, pad)
     kinds = comb(size + form["dummies"], form["many"]) if "many" in form else 1 << size if "lie" in form else size
-    return sampled * kinds <= _WAYS
+    return sampled * kinds <= _MAX_WAYS
 
 
 def hard(sets: list[tuple[int, ...]], pad: int) -> list[tuple[int, ...]]:
-    """Return the sets that are told apart best: the empty and single ones, those as long as the padding, the longest.
+    """Return the sets with the largest expected loss: empty and single sets, sets of the padding's size, the largest.
 
-    Of those as long as the padding, the first and the last ones have least in common.
+    Of the sets of the padding's size, the first and the last have least in common.
     """
-    ordered = sorted(set(sets), key=lambda one: (len(one), one))
-    most = len(ordered[-1])
-    few = [one for one in ordered if len(one) in (0, most)]
-    single = [one for one in ordered if len(one) == 1 and one not in few]
-    few += single if len(single) <= _MOST // 2 else single[: _MOST // 4] + single[-_MOST // 4 :]
-    full = [one for one in ordered if len(one) == min(pad, most) and one not in few]
-    room = max(2, _MOST - len(few))
-    return few + (full if len(full) <= room else full[: room // 2] + full[-(room // 2) :])
+    ordered = sorted(set(sets), key=lambda item_set: (len(item_set), item_set))
+    max_size = len(ordered[-1])
+    selected_sets = [item_set for item_set in ordered if len(item_set) in (0, max_size)]
+    single = [item_set for item_set in ordered if len(item_set) == 1 and item_set not in selected_sets]
+    selected_sets += (
+        single if len(single) <= _MAX_BASKETS // 2 else single[: _MAX_BASKETS // 4] + single[-_MAX_BASKETS // 4 :]
+    )
+    full = [item_set for item_set in ordered if len(item_set) == min(pad, max_size) and item_set not in selected_sets]
+    room = max(2, _MAX_BASKETS - len(selected_sets))
+    return selected_sets + (full if len(full) <= room else full[: room // 2] + full[-(room // 2) :])
 
 
 def spread(numbers: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the least and the largest of the numbers, which are told apart best, and some between them."""
+    """Return the smallest and the largest of the numbers, and some between them, evenly spread."""
     ordered = sorted(numbers)
-    last = len(ordered) - 1
-    return [ordered[place] for place in sorted({last * step // (_NUMBERS - 1) for step in range(_NUMBERS)})]
+    last_place = len(ordered) - 1
+    return [
+        ordered[place] for place in sorted({last_place * step // (_MAX_NUMBERS - 1) for step in range(_MAX_NUMBERS)})
+    ]
 
 
 def exact(cases: Sequence[DeviceCase]) -> tuple[Attempt, list[ReportLoss]]:
-    """Enumerate the law of every case's report, and return the largest loss; also that of each case."""
-    begun = perf_counter()
+    """Return the attempt that enumerates the law of every report, and the largest loss of each case."""
+    start_time = perf_counter()
     if not cases:
         return Attempt(means="exact", stands=None, loss=0.0, tried="nothing: no question was put"), []
     losses = [case.loss() for case in cases]
-    over = [inf if case.refused else _share(loss, case) for loss, case in zip(losses, cases, strict=True)]
-    worst = max(range(len(cases)), key=lambda place: over[place])
-    loss, case = losses[worst], cases[worst]
-    kept = loss.ratio is not None and loss.ratio <= exp_lower_bound(case.epsilon)
-    stands = kept and not case.refused
-    report = loss.report if len(loss.report) <= _LONGEST else f"{loss.report[:_LONGEST]} …"
-    why = (
+    loss_shares = [inf if case.refused else _loss_share(loss, case) for loss, case in zip(losses, cases, strict=True)]
+    worst_place = max(range(len(cases)), key=lambda place: loss_shares[place])
+    loss, case = losses[worst_place], cases[worst_place]
+    is_within = loss.ratio is not None and loss.ratio <= exp_lower_bound(case.epsilon)
+    stands = is_within and not case.refused
+    report = loss.report if len(loss.report) <= _MAX_LETTERS else f"{loss.report[:_MAX_LETTERS]} …"
+    flaw = (
         f"Only one of them makes the report {report}."
         if loss.ratio is None
         else f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
     )
-    why = f"No device answers it: {case.refused}" if kept else why
-    left = max(loss.left for loss in losses)
-    partly = f"; up to {float(left):.2g} of what a device may do was left out" if left > _LEFT_OUT else ""
+    flaw = f"No device answers it: {case.refused}" if is_within else flaw
+    left_out = max(loss.left_out for loss in losses)
+    partial_text = f"; up to {float(left_out):.2g} of what a device may do was left out" if left_out > _LEFT_OUT else ""
     attempt = Attempt(
-        means="partial" if partly else "exact",
+        means="partial" if partial_text else "exact",
         stands=stands,
         loss=loss.epsilon,
-        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets{partly}",
-        engine=NAME,
+        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets{partial_text}",
+        engine=DEVICE_NAME,
         pairs=sum(comb(len(case.baskets), 2) for case in cases),
         paths=("devices that are asked a question",),
-        pair=_pair(loss.one, loss.other),
+        pair=_pair(loss.basket, loss.other_basket),
         question=case.question,
-        why="" if stands else why,
-        seconds=perf_counter() - begun,
+        why="" if stands else flaw,
+        seconds=perf_counter() - start_time,
     )
     return attempt, losses
 
 
-def _share(loss: ReportLoss, case: DeviceCase) -> float:
+def _loss_share(loss: ReportLoss, case: DeviceCase) -> float:
     return inf if loss.ratio is None else loss.epsilon / float(case.epsilon)
 
 
-def _pair(one: str, other: str) -> str:
-    return f"one person who holds {one}, or {other} instead" if one != other else ""
+def _pair(basket: str, other_basket: str) -> str:
+    return f"one person who holds {basket}, or {other_basket} instead" if basket != other_basket else ""
 
 
 def statistical(cases: Sequence[DeviceCase], losses: Sequence[ReportLoss], runs: int, seed: int) -> Attempt:
-    """Run the device of each case some times on the two baskets that differ most, the most promising one again."""
-    begun = perf_counter()
-    tried = [(case, (loss.one, loss.other)) for case, loss in zip(cases, losses, strict=True) if loss.one != loss.other]
-    each, half = max(1, runs // 2 // max(1, len(tried))), max(1, runs - runs // 2)
-    best: tuple[float, int, Event, bool] | None = None
-    for place, (case, pair) in enumerate(tried):
-        results = [_results(case, basket, pair, each, seed, "choosing") for basket in pair]
+    """Return the attempt that runs devices on the two baskets of each case with the largest loss."""
+    start_time = perf_counter()
+    trials = [
+        (case, (loss.basket, loss.other_basket))
+        for case, loss in zip(cases, losses, strict=True)
+        if loss.basket != loss.other_basket
+    ]
+    screening_runs, measuring_runs = max(1, runs // 2 // max(1, len(trials))), max(1, runs - runs // 2)
+    best_event: tuple[float, int, Event, bool] | None = None
+    for place, (case, pair) in enumerate(trials):
+        results = [_results(case, basket, pair, screening_runs, seed, "choosing") for basket in pair]
         for event in events(results):
             for swapped in (False, True):
-                one, other = (event.among(side) for side in (reversed(results) if swapped else results))
-                score = promise(one, other, each, 0.0)
-                if best is None or score > best[0]:
-                    best = score, place, event, swapped
-    if best is None:
+                first_hits, second_hits = (
+                    event.count_results(side) for side in (reversed(results) if swapped else results)
+                )
+                score = score_event(first_hits, second_hits, screening_runs, 0.0)
+                if best_event is None or score > best_event[0]:
+                    best_event = score, place, event, swapped
+    if best_event is None:
         return Attempt(means="statistical", stands=None, loss=0.0, tried="nothing: no two baskets answer differently")
-    _, place, event, swapped = best
-    case, pair = tried[place]
-    sides = [
-        event.among(_results(case, basket, pair, half, seed, "measuring"))
+    _, place, event, swapped = best_event
+    case, pair = trials[place]
+    hits = [
+        event.count_results(_results(case, basket, pair, measuring_runs, seed, "measuring"))
         for basket in (reversed(pair) if swapped else pair)
     ]
-    loss = bound(sides[0], sides[1], half, 0)
+    loss = bound_loss(hits[0], hits[1], measuring_runs, 0)
+    run_count = 2 * (screening_runs * len(trials) + measuring_runs)
     stands = loss <= float(case.epsilon)
-    why = (
-        f"In {sides[0]:,} of {half:,} reports of one and in {sides[1]:,} of the other, {event}: with 99 % confidence "
-        f"the loss is at least {loss:.4g}."
+    flaw = (
+        f"In {hits[0]:,} of {measuring_runs:,} reports of one and in {hits[1]:,} of the other, {event}: with 99 % "
+        f"confidence the loss is at least {loss:.4g}."
     )
     return Attempt(
         means="statistical",
         stands=stands,
         loss=loss,
-        tried=f"{len(tried)} pairs of baskets, {2 * (each * len(tried) + half):,} reports, seed {seed}",
-        engine=NAME,
-        pairs=len(tried),
+        tried=f"{len(trials)} pairs of baskets, {run_count:,} reports, seed {seed}",
+        engine=DEVICE_NAME,
+        pairs=len(trials),
         paths=("devices that are asked a question",),
         pair=_pair(*pair),
         question=case.question,
-        why="" if stands else why,
-        seconds=perf_counter() - begun,
+        why="" if stands else flaw,
+        seconds=perf_counter() - start_time,
     )
 
 
-def _results(case: DeviceCase, basket: str, pair: tuple[str, str], many: int, seed: int, what: str) -> list[Features]:
-    stream, device = seed_of(seed, f"{case.question} {basket} {what}"), case.device(basket)
-    return [case.told(device(Draws(SeededWords(stream, run).take)), pair) for run in range(many)]
+def _results(
+    case: DeviceCase, basket: str, pair: tuple[str, str], run_count: int, seed: int, stream_name: str
+) -> list[Features]:
+    stream, device = seed_of(seed, f"{case.question} {basket} {stream_name}"), case.device(basket)
+    return [case.list_features(device(Draws(SeededWords(stream, run).take)), pair) for run in range(run_count)]

@@ -1,8 +1,8 @@
-"""Trying to break the claim of a protocol: everything around the reports, which must not depend on baskets.
+"""Audits of a protocol's conversation: all behaviour around the reports, which must not depend on baskets.
 
-A protocol sees estimates alone, so it is led through small conversations with answers of all kinds: what a made-up
-crowd says, and what no crowd would. In each of them everyone must be asked once, and devices must be willing to answer;
-in those with a crowd, everyone asked must answer, each from their own basket and words alone.
+A protocol receives estimates alone, so it is led through small conversations with answers of all kinds: of a made-up
+crowd, and of no possible crowd. In each conversation each person must be asked once, and devices must accept the
+questions; with a crowd, each person who is asked must answer, from the own basket and random words alone.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from ..local import EVERY_LOSS, Answered, Protocol, ReportColumns
 from ..local.device import Draws, check
 from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, Wanted, compute_guarantee, seed_of
 from ..privacy import shown as number
-from ._holdings import Holding, as_baskets, crowd, small
-from ._local import NAME, DeviceCase, case_of, countable, reported
+from ._holdings import Holding, build_baskets, crowd, list_small_holdings
+from ._local import DEVICE_NAME, DeviceCase, case_of, countable, reported
 from ._verdict import Attempt
 
-Heard: TypeAlias = Callable[[Ask], Estimate]
+AnswerFunction: TypeAlias = Callable[[Ask], Estimate]
 
-# Of how many items, and how many patterns: with a list to prune, without, and with so many that other oracles are best.
-_WANTED = ((5, 2), (3, 3), (60, 8))
-_SMALL = 5  # questions about so many items are enumerated, but for those with reports of very many kinds
+# (items, patterns): with a list to prune, without one, and large enough for oracles of large domains.
+_PROBLEMS = ((5, 2), (3, 3), (60, 8))
+_MAX_ENUMERATED_ITEMS = 5  # items: questions about more have too many baskets and reports to enumerate
 _PEOPLE = 600
-_COMPARED = 60  # people of each round whose reports are made once more, by the device's own code
+_COMPARED_PEOPLE = 60  # people per round with a second report, from the device's own code
 # Rounds of one kind, with the same oracle and as many values, that are looked into in a conversation. A protocol may
 # ask thousands at once that differ in their weights alone; all are asked, and all of their claims are checked.
-_ALIKE = 40
-_RELATED = 24  # items that are related at most: rounds grow with their square, and are of the same kinds
-_SPELT = {"alphabet": "01234", "length": 2}  # of texts, for the same reason
+_MAX_ALIKE_ROUNDS = 40
+_MAX_RELATED_ITEMS = 24  # the number of rounds grows with its square, without new kinds of rounds
+_SHORT_TEXTS = {"alphabet": "01234", "length": 2}  # of text questions, for this reason too
 
 
 class Broken(Exception):  # noqa: N818
-    """Something depends on baskets that must not, or is asked that was not claimed: in words."""
+    """A forbidden dependence on baskets, or a question beyond the claim, in words."""
 
 
 @dataclass(frozen=True)
 class Talked:
-    """One conversation: what was wanted, what was asked, and the words for where its answers came from."""
+    """One conversation: the request, the questions, and the origin of its answers in words."""
 
     wanted: Wanted
     asks: tuple[Ask, ...]
@@ -56,97 +56,97 @@ class Talked:
 
 
 def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, list[DeviceCase]]:
-    """Lead small conversations and look at all but the reports; return also every question that was asked."""
-    begun = perf_counter()
-    protocol = _narrowed(protocol)
+    """Return the attempt on all behaviour around the reports, and a case for every question of the conversations."""
+    start_time = perf_counter()
+    protocol = _shrink_protocol(protocol)
     cases: dict[str, DeviceCase] = {}
-    tried, worst, why, where = 0, Fraction(0), "", ""
-    for items, top in _WANTED:
+    conversation_count, largest_loss, flaw, worst_text = 0, Fraction(0), "", ""
+    for items, top in _PROBLEMS:
         wanted = Wanted(items=0 if protocol.unlisted else items, top=top, epsilon=epsilon)
         protocol.check(wanted)
-        people, several = small(items) if items <= _SMALL else [], _Crowd(items, seed)
-        for answers, hear in _answers(several, seed):
-            talked, told = _led(protocol, wanted, answers, hear)
-            tried += 1
-            lost = compute_guarantee(list(talked.asks)).epsilon
-            if lost > worst:
-                worst, where = lost, str(talked)
+        people, crowds = list_small_holdings(items) if items <= _MAX_ENUMERATED_ITEMS else [], _Crowd(items, seed)
+        for answers, hear in _list_answer_functions(crowds, seed):
+            talked, talk_flaw = _hold_conversation(protocol, wanted, answers, hear)
+            conversation_count += 1
+            spent_epsilon = compute_guarantee(list(talked.asks)).epsilon
+            if spent_epsilon > largest_loss:
+                largest_loss, worst_text = spent_epsilon, str(talked)
             for ask in talked.asks if people else ():
                 if str(ask.form) not in cases and countable(ask.oracle):
                     cases[str(ask.form)] = case_of(ask, people, epsilon)
-            why = why or told or _looked_at(talked, epsilon) or _answered_alike(protocol, talked, hear)
-            if why:
-                where = str(talked)
+            flaw = flaw or talk_flaw or _find_overspend(talked, epsilon) or _find_difference(protocol, talked, hear)
+            if flaw:
+                worst_text = str(talked)
                 break
     return (
         Attempt(
             means="coupled",
-            stands=not why,
-            loss=float(worst),
-            tried=f"{tried} conversations, {len(cases)} different questions",
-            engine=NAME,
-            pairs=tried,
+            stands=not flaw,
+            loss=float(largest_loss),
+            tried=f"{conversation_count} conversations, {len(cases)} different questions",
+            engine=DEVICE_NAME,
+            pairs=conversation_count,
             paths=("conversations with a made-up crowd",),
-            question=where,
+            question=worst_text,
             pair="anyone's basket, or another instead",
-            why=why,
-            seconds=perf_counter() - begun,
+            why=flaw,
+            seconds=perf_counter() - start_time,
         ),
         list(cases.values()),
     )
 
 
-def _narrowed(protocol: Protocol) -> Protocol:
-    """Return a protocol about relations with fewer items, where it has many, and one about texts with shorter ones."""
+def _shrink_protocol(protocol: Protocol) -> Protocol:
+    """Return the protocol with fewer items (relations) or shorter texts, if it has many."""
     if protocol.unlisted:
-        return replace(protocol, **_SPELT)  # type: ignore[type-var]
+        return replace(protocol, **_SHORT_TEXTS)  # type: ignore[type-var]
     smaller = {
-        name: _RELATED
+        name: _MAX_RELATED_ITEMS
         for name in ("items", "cascade")
-        if isinstance(many := getattr(protocol, name, None), int) and many > _RELATED
+        if isinstance(limit := getattr(protocol, name, None), int) and limit > _MAX_RELATED_ITEMS
     }
     return replace(protocol, **smaller) if smaller else protocol  # type: ignore[type-var]
 
 
-def _led(protocol: Protocol, wanted: Wanted, answers: str, hear: Heard) -> tuple[Talked, str]:
-    """Lead a conversation to its end, and return it with what went wrong."""
+def _hold_conversation(protocol: Protocol, wanted: Wanted, answers: str, hear: AnswerFunction) -> tuple[Talked, str]:
+    """Return a whole conversation, and the flaw that ended it; "" without a flaw."""
     asks: list[Ask] = []
     answer: object = None
-    why = ""
+    flaw = ""
     talk = protocol.talk(wanted)
     try:
         while True:
-            asked = talk.send(answer)
-            several = asked if isinstance(asked, tuple) else (asked,)
-            asks += several
-            heard = tuple(hear(one) for one in several)
-            answer = heard if isinstance(asked, tuple) else heard[0]
+            asked_step = talk.send(answer)
+            step_asks = asked_step if isinstance(asked_step, tuple) else (asked_step,)
+            asks += step_asks
+            estimates = tuple(hear(ask) for ask in step_asks)
+            answer = estimates if isinstance(asked_step, tuple) else estimates[0]
     except StopIteration:
         pass
     except Broken as found:
-        why = str(found)
+        flaw = str(found)
     except Exception as error:
-        # People have been asked by then: stopping tells what they answered.
-        why = f"After {len(asks)} rounds the protocol stops with {type(error).__name__}: {error}"
-    return Talked(wanted, tuple(asks), answers), why
+        # People have answered by then, so the error may depend on their answers.
+        flaw = f"After {len(asks)} rounds the protocol stops with {type(error).__name__}: {error}"
+    return Talked(wanted, tuple(asks), answers), flaw
 
 
-def _looked_at(talked: Talked, epsilon: Fraction) -> str:
-    """Return how the questions of a conversation lose more than is claimed, or nothing."""
-    lost = compute_guarantee(list(talked.asks)).epsilon
-    if lost > epsilon:
+def _find_overspend(talked: Talked, epsilon: Fraction) -> str:
+    """Return the message that questions lose more than the claim; "" if they do not."""
+    spent_epsilon = compute_guarantee(list(talked.asks)).epsilon
+    if spent_epsilon > epsilon:
         twice = next(
-            (one.name, other.name)
-            for place, one in enumerate(talked.asks)
-            for other in talked.asks[place:]
-            if (one is not other and one.who.start < other.who.stop and other.who.start < one.who.stop)
-            or one.oracle.epsilon > epsilon
+            (ask.name, other_ask.name)
+            for place, ask in enumerate(talked.asks)
+            for other_ask in talked.asks[place:]
+            if (ask is not other_ask and ask.who.start < other_ask.who.stop and other_ask.who.start < ask.who.stop)
+            or ask.oracle.epsilon > epsilon
         )
         if twice[0] == twice[1]:
-            return f"The round {twice[0]!r} asks for epsilon {number(lost)}."
+            return f"The round {twice[0]!r} asks for epsilon {number(spent_epsilon)}."
         return (
-            f"The rounds {twice[0]!r} and {twice[1]!r} ask the same people: their reports lose {number(lost)} together "
-            "(X4)."
+            f"The rounds {twice[0]!r} and {twice[1]!r} ask the same people: their reports lose {number(spent_epsilon)} "
+            "together (X4)."
         )
     for ask in talked.asks:
         try:
@@ -156,57 +156,59 @@ def _looked_at(talked: Talked, epsilon: Fraction) -> str:
     return ""
 
 
-def _answered_alike(protocol: Protocol, talked: Talked, hear: Heard) -> str:
-    """Return how a second conversation with the same answers differs, or nothing."""
-    again, told = _led(protocol, talked.wanted, talked.answers, hear)
-    if told:
-        return told
-    if [one.text() for one in again.asks] != [one.text() for one in talked.asks]:
+def _find_difference(protocol: Protocol, talked: Talked, hear: AnswerFunction) -> str:
+    """Return the message that a second conversation with equal answers differs; "" if it does not."""
+    second_talk, talk_flaw = _hold_conversation(protocol, talked.wanted, talked.answers, hear)
+    if talk_flaw:
+        return talk_flaw
+    if [ask.text() for ask in second_talk.asks] != [ask.text() for ask in talked.asks]:
         return "The same answers were followed by other questions: something else than answers decides what is asked."
     return ""
 
 
-def _answers(crowd: _Crowd, seed: int) -> Iterator[tuple[str, Heard]]:
-    """Yield ways in which a conversation may be answered, each the same every time."""
+def _list_answer_functions(crowd: _Crowd, seed: int) -> Iterator[tuple[str, AnswerFunction]]:
+    """Yield deterministic ways to answer a conversation, each with its name."""
     yield "answered by a made-up crowd", crowd.hear
 
-    def all_of(share: float) -> Heard:
+    def all_of(share: float) -> AnswerFunction:
         return lambda ask: Estimate(ask, _PEOPLE, np.full(ask.oracle.aggregate_size, int(share * _PEOPLE), np.int64))
 
-    def drawn(ask: Ask) -> Estimate:
+    def draw_answer(ask: Ask) -> Estimate:
         generator = np.random.default_rng([seed, *ask.text().encode()])
         return Estimate(ask, _PEOPLE, generator.integers(0, _PEOPLE + 1, ask.oracle.aggregate_size, np.int64))
 
     yield "where no report speaks for anything", all_of(0)
     yield "where every report speaks for everything", all_of(1)
-    yield "answered at random", drawn
+    yield "answered at random", draw_answer
 
 
 class _Crowd:
-    """A few hundred people who hold all kinds of things, the first of whom holds everything too, instead of nothing."""
+    """A few hundred made-up people, twice: with an empty basket of the first person, and with a full one."""
 
     def __init__(self, items: int, seed: int) -> None:
         self._rows = crowd(items, _PEOPLE, seed)
-        self._crowds = [
-            SimulatedPeople(baskets=as_baskets(rows, items), seed=seed, speed="person")
+        self._peoples = [
+            SimulatedPeople(baskets=build_baskets(rows, items), seed=seed, speed="person")
             for rows in (self._rows, [self._rows[-1], *self._rows[1:]])
         ]
         self._seen: Counter[tuple[str, str, int]] = Counter()
 
     def hear(self, ask: Ask) -> Estimate:
-        """Put a question to both crowds, and return what the first says; see that nothing else tells them apart."""
-        first, second = (crowd.numbers() for crowd in self._crowds)
-        if not np.array_equal(first, second):
+        """Return the estimate of the first crowd; check that both crowds differ in the first person's report alone."""
+        numbers, other_numbers = (crowd.numbers() for crowd in self._peoples)
+        if not np.array_equal(numbers, other_numbers):
             raise Broken("The numbers that devices draw depend on their baskets: so does who is asked (X4).")
         kind = (ask.question.ask, ask.oracle.name, ask.question.values)
         self._seen[kind] += 1
-        if self._seen[kind] > _ALIKE:
-            return self._crowds[0].hear(ask, first)
-        asked = np.flatnonzero((first >= ask.who.start) & (first < ask.who.stop))
-        whole = np.array([0, *asked[asked > 0]], np.int64)  # the one who differs answers in every round here
-        both = [self._reports(crowd, ask, whole) for crowd in self._crowds]
-        self._compare(ask, whole, both)
-        return self._crowds[0].hear(ask, first)
+        if self._seen[kind] > _MAX_ALIKE_ROUNDS:
+            return self._peoples[0].hear(ask, numbers)
+        places = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        round_people = np.array(
+            [0, *places[places > 0]], np.int64
+        )  # the first person differs, and answers in every round of the audit
+        column_sets = [self._reports(crowd, ask, round_people) for crowd in self._peoples]
+        self._compare(ask, round_people, column_sets)
+        return self._peoples[0].hear(ask, numbers)
 
     def _reports(self, crowd: SimulatedPeople, ask: Ask, people: NDArray[np.int64]) -> ReportColumns:
         offsets, values = ask.question.answers(crowd.baskets, people)
@@ -220,19 +222,19 @@ class _Crowd:
                 )
         return columns
 
-    def _compare(self, ask: Ask, people: NDArray[np.int64], both: list[ReportColumns]) -> None:
-        """See that devices send what the simulation says, and that one person's basket moves no other's report."""
-        form, seed = ask.form, seed_of(self._crowds[0].seed, f"{ask.name}:{ask.who.start}")
-        for row, person in enumerate(people[:_COMPARED].tolist()):
-            report, other = (ask.oracle.codec.make_report(columns, row) for columns in both)
-            if row and report != other:
+    def _compare(self, ask: Ask, people: NDArray[np.int64], column_sets: list[ReportColumns]) -> None:
+        """Check that devices send the simulated reports, and that one basket changes no other person's report."""
+        form, seed = ask.form, seed_of(self._peoples[0].seed, f"{ask.name}:{ask.who.start}")
+        for row, person in enumerate(people[:_COMPARED_PEOPLE].tolist()):
+            report, other_report = (ask.oracle.codec.make_report(columns, row) for columns in column_sets)
+            if row and report != other_report:
                 raise Broken(f"In the round {ask.name!r}, somebody's report depends on another person's basket.")
-            holding: Holding = self._rows[person]
-            sent = reported(form, holding, ask.oracle.epsilon, Draws(SeededWords(seed, person).take))
-            if sent != report:
-                held = f"In the round {ask.name!r}, a device that holds {holding.shown(form)}"
-                if not sent:
-                    raise Broken(f"{held} sends nothing: silence tells what it holds (A7, X3).")
-                if "stops" in sent:
-                    raise Broken(f"{held} stops with {sent['stops']}")
-                raise Broken(f"{held} sends another report than the simulation says.")
+            person_holding: Holding = self._rows[person]
+            device_report = reported(form, person_holding, ask.oracle.epsilon, Draws(SeededWords(seed, person).take))
+            if device_report != report:
+                device_text = f"In the round {ask.name!r}, a device that holds {person_holding.render(form)}"
+                if not device_report:
+                    raise Broken(f"{device_text} sends nothing: silence tells what it holds (A7, X3).")
+                if "stops" in device_report:
+                    raise Broken(f"{device_text} stops with {device_report['stops']}")
+                raise Broken(f"{device_text} sends another report than the simulation says.")

@@ -1,9 +1,8 @@
-"""What a mechanism is tried on: questions, and pairs of small data sets that differ in one person.
+"""The inputs of an audit: questions, and pairs of small data sets that differ in one person.
 
-The data are made up to be hard: empty, with an item that only one person holds, with a basket far longer than the
-others, with ties, more of them than could be listed, with counts around the numbers at which a mechanism decides
-something. Hundreds of people cost no more than two, so counts may be large where the number of different baskets is
-small.
+The data are made to be hard: empty data, an item of one person alone, a basket far longer than all others, ties, more
+tied itemsets than a list can hold, counts around the decision thresholds of a mechanism. Hundreds of people cost no
+more than two, so counts may be large where the number of different baskets is small.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ from ..publish import Case, Question, build_cases
 
 Basket: TypeAlias = tuple[int, ...]
 Database: TypeAlias = tuple[tuple[Basket, int], ...]
-# What everyone else holds, and what the person who differs may hold.
+# The rows of all other people, and the possible baskets of the person who differs.
 PlannedRows: TypeAlias = tuple[Database, list[Basket]]
 
-# Up to so many people besides the one who differs, all databases over so many items are tried.
-_ALL = {1: 4, 2: 3, 3: 2}
-_MANY = 300
-# So many databases are drawn at random for each question.
-_DRAWN = 8
-# What stands right above some items: below them in number, above them, and two levels of it.
-_ABOVE = {1: 0, 2: 3, 0: 3}
-# So many items have 5,586,853,480 subsets of twelve.
-_CROWDED = 40
+# By the number of items: all databases with fewer other people than this are enumerated.
+_ENUMERATED_PEOPLE = {1: 4, 2: 3, 3: 2}
+_CROWD_SIZE = 300
+# Random databases per question; more: a longer audit.
+_DRAWN_CASES = 8
+# The parent of each item: parents with smaller and larger numbers, and two levels.
+_HIERARCHY = {1: 0, 2: 3, 0: 3}
+# 40 items have 5,586,853,480 subsets of twelve: more than a list can hold.
+_CROWDED_ITEMS = 40
 
 RELATIONS: dict[Relation, Neighbours] = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeighbourPair:
-    """Two data sets that differ in one person: the one who holds `more`, or held `instead` before.
+    """Two data sets that differ in one person: a person with the basket `more`, absent or with `instead` before.
 
-    `rows` are the baskets of all others, each with how many people hold it.
+    `rows` are the baskets of all other people, each with its number of people.
     """
 
     rows: Database
@@ -52,26 +51,38 @@ class NeighbourPair:
 
     @property
     def databases(self) -> tuple[Database, Database]:
-        """Both data sets. The person who differs comes first, so that nothing may depend on who was seen before."""
-        first = self.rows if self.instead is None else ((self.instead, 1), *self.rows)
-        return first, ((self.more, 1), *self.rows)
+        """Both data sets. The person who differs comes first: no result may depend on the order of people."""
+        first_database = self.rows if self.instead is None else ((self.instead, 1), *self.rows)
+        return first_database, ((self.more, 1), *self.rows)
 
     def __str__(self) -> str:
-        others = ", ".join(f"{times:,} × {_shown(basket)}" for basket, times in self.rows) or "nobody else"
+        others_text = ", ".join(f"{times:,} × {_render_basket(basket)}" for basket, times in self.rows) or "nobody else"
+        basket_text = _render_basket(self.more)
         if self.instead is None:
-            return f"{others}; with and without one person who holds {_shown(self.more)}"
-        return f"{others}; one person who holds {_shown(self.instead)}, or {_shown(self.more)} instead"
+            return f"{others_text}; with and without one person who holds {basket_text}"
+        return f"{others_text}; one person who holds {_render_basket(self.instead)}, or {basket_text} instead"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditQuestion:
-    """A question as a user would put it, over items that are numbered from 0.
+    """A question in the words of a user, over items that are numbered from 0.
 
-    `listed` says that the list of items is public; otherwise it has to be found in the data, where the items carry
-    their numbers or, `backwards`, those from the last to the first: so an item nobody else holds comes before all
-    others and moves them. With `mixed` the last item is a name among numbers, so that all items are read as names
-    where someone holds it. With `several` everyone has several baskets: see `apart`. `turn` says which part of all
-    small databases it is asked about, as questions over as many items share them.
+    Parameters
+    ----------
+    items, words
+        The number of items, and the keywords of the question.
+    listed
+        Whether the list of items is public; otherwise it is selected from the data.
+    backwards
+        Whether the data number the items from the last to the first: an item of one person alone then comes first,
+        and moves the codes of all items.
+    mixed
+        Whether the last item is a name among numbers: all items are read as names if a person holds it.
+    several
+        Whether each person has several baskets: see `split_baskets`.
+    turn
+        (i, n): the question gets every n-th small database, from the i-th on; questions over equally many items share
+        the databases.
     """
 
     items: int
@@ -83,7 +94,7 @@ class AuditQuestion:
     turn: tuple[int, int] = (0, 1)
 
     def case(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Case:
-        """Return the case that answers this question about a database; what is refused is refused by its error."""
+        """Return the case of this question about a database; a refused question raises its error."""
         question = Question(
             mechanism=mechanism,
             epsilon=budget.epsilon,
@@ -95,46 +106,54 @@ class AuditQuestion:
         return build_cases(question, self._data(database), trying=True)[""]
 
     def _data(self, database: Database) -> Baskets:
-        """Return a database as the baskets of the question; without a list, over the items up to the last one held."""
+        """Return a database as baskets; without a list, over the items up to the largest held item."""
         if self.several:
-            held = max((item for basket, _ in database for item in basket), default=-1) + 1
-            return apart(database, self.items if self.listed else held)
+            item_count = max((item for basket, _ in database for item in basket), default=-1) + 1
+            return split_baskets(database, self.items if self.listed else item_count)
         if self.listed:
-            return baskets(database, self.items)
-        held = max((item for basket, _ in database for item in basket), default=-1) + 1
-        if self.mixed and held == self.items:
-            return replace(baskets(database, held), vocabulary=Vocabulary([*map(str, range(held - 1)), "tea"]))
+            return build_baskets(database, self.items)
+        item_count = max((item for basket, _ in database for item in basket), default=-1) + 1
+        if self.mixed and item_count == self.items:
+            return replace(
+                build_baskets(database, item_count), vocabulary=Vocabulary([*map(str, range(item_count - 1)), "tea"])
+            )
         if not self.backwards:
-            return baskets(database, held)
-        turned = tuple((tuple(held - 1 - item for item in basket[::-1]), times) for basket, times in database)
-        return replace(baskets(turned, held), vocabulary=_vocabulary(self.items - held, self.items))
+            return build_baskets(database, item_count)
+        reversed_database = tuple(
+            (tuple(item_count - 1 - item for item in basket[::-1]), times) for basket, times in database
+        )
+        return replace(
+            build_baskets(reversed_database, item_count),
+            vocabulary=_build_vocabulary(self.items - item_count, self.items),
+        )
 
     @property
     def marks(self) -> list[int]:
-        """Counts around which something may be decided: 1 and 2, a threshold and a twentieth of it (C1)."""
+        """The counts of possible decisions: 1 and 2, a threshold and 5 % of the threshold (C1)."""
         threshold = self.words.get("min_count", 1)
         return sorted({1, 2, threshold, threshold // 20 or 1})
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
-        order = ", the last one first" if self.backwards else ", the last one a name" if self.mixed else ""
-        several = ", in several baskets of each person" if self.several else ""
-        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed' + order}{several}"
+        words_text = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
+        order_text = ", the last one first" if self.backwards else ", the last one a name" if self.mixed else ""
+        baskets_text = ", in several baskets of each person" if self.several else ""
+        list_text = "" if self.listed else f" that are not listed{order_text}"
+        return f"{words_text} over {self.items} items{list_text}{baskets_text}"
 
 
 @lru_cache(maxsize=4096)
-def baskets(database: Database, items: int) -> Baskets:
+def build_baskets(database: Database, items: int) -> Baskets:
     """Return a database as baskets over items numbered from 0."""
     rows = [basket for basket, times in database for _ in range(times)]
     codes = np.array([item for row in rows for item in row], np.int32)
-    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(0, items))
+    return Baskets(starts([len(row) for row in rows]), codes, _build_vocabulary(0, items))
 
 
 @lru_cache(maxsize=4096)
-def apart(database: Database, items: int) -> Baskets:
-    """Return the same, where everyone has several baskets: what is held, twice, all but the first item, and each alone.
+def split_baskets(database: Database, items: int) -> Baskets:
+    """Return a database with several baskets per person: the basket twice, without its first item, and each item alone.
 
-    What a person has is a function of what is held: databases that differ in one person still do.
+    The baskets of a person are a function of the person's row: neighbouring databases remain neighbours.
     """
     people = [
         [basket, basket, basket[1:], *((item,) for item in basket)] for basket, times in database for _ in range(times)
@@ -142,25 +161,25 @@ def apart(database: Database, items: int) -> Baskets:
     rows = [basket for person in people for basket in person]
     codes = np.array([item for row in rows for item in row], np.int32)
     owners = starts([len(person) for person in people])
-    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(0, items), owners=owners)
+    return Baskets(starts([len(row) for row in rows]), codes, _build_vocabulary(0, items), owners=owners)
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(first: int, items: int) -> Vocabulary:
-    return Vocabulary(list(range(first, items)))
+def _build_vocabulary(first_item: int, items: int) -> Vocabulary:
+    return Vocabulary(list(range(first_item, items)))
 
 
-def _shown(basket: Basket) -> str:
+def _render_basket(basket: Basket) -> str:
     if len(basket) > 4:
         return f"{{{basket[0]}, {basket[1]} … {basket[-1]}}} ({len(basket)} items)"
     return f"{{{', '.join(map(str, basket))}}}"
 
 
-def questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
-    """Return the questions this kind of mechanism answers, from the smallest on."""
-    asked: list[tuple[int, dict[str, Any]]] = []
+def list_questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
+    """Return the questions that a mechanism answers, the smallest first."""
+    forms: list[tuple[int, dict[str, Any]]] = []
     if "top" in mechanism.answers:
-        asked += [
+        forms += [
             (1, {"top": 1}),
             (2, {"top": 1, "counts": False}),
             (2, {"top": 2, "people": 5}),
@@ -168,129 +187,146 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
             (3, {"top": 2, "lengths": (2, 3), "counts": False}),
             (3, {"top": 2, "contains": [0]}),
             (8, {"top": 5, "lengths": (1, 3), "excludes": [3]}),
-            (_CROWDED, {"top": 3, "lengths": 12}),
+            (_CROWDED_ITEMS, {"top": 3, "lengths": 12}),
         ]
     if "threshold" in mechanism.answers:
-        asked += [
+        forms += [
             (1, {"min_count": 1}),
             (2, {"min_count": 2, "counts": False}),
             (2, {"min_support": "1/2", "people": 5}),
             (3, {"min_count": 100, "lengths": (1, 2)}),
             (3, {"min_count": 2, "lengths": (2, 3), "contains": [0]}),
             (8, {"min_count": 20, "lengths": (1, 3), "excludes": [3]}),
-            (_CROWDED, {"min_count": 2, "lengths": 12}),
+            (_CROWDED_ITEMS, {"min_count": 2, "lengths": 12}),
         ]
     if "itemsets" in mechanism.answers:
-        asked += [
+        forms += [
             (1, {"itemsets": [[0]], "people": 5}),
             (3, {"itemsets": [[0], [1, 2], [0, 1, 2]]}),
             (8, {"itemsets": [[item] for item in range(8)]}),
         ]
-    found = [AuditQuestion(items=items, words=words) for items, words in asked]
+    questions = [AuditQuestion(items=items, words=words) for items, words in forms]
     # People with several baskets: of the questions over as many items one with a cap that is given, and one with a
     # cap that is chosen.
-    parts = [words for items, words in asked if items == 3]
-    capped = [{**words, "max_baskets": 2} for words in parts[:1]] + parts[1:2]
-    found += [AuditQuestion(items=3, words=words, several=True) for words in capped]
+    three_item_forms = [words for items, words in forms if items == 3]
+    capped_forms = [{**words, "max_baskets": 2} for words in three_item_forms[:1]] + three_item_forms[1:2]
+    questions += [AuditQuestion(items=3, words=words, several=True) for words in capped_forms]
     # Items that stand above others: across levels, and in several baskets; and what they are on a level.
-    found += [AuditQuestion(items=4, words={**words, "hierarchy": _ABOVE}) for words in parts[:1]]
-    found += [AuditQuestion(items=4, words={**words, "hierarchy": _ABOVE}, several=True) for words in parts[1:2]]
-    found += [AuditQuestion(items=8, words={**words, "hierarchy": _ABOVE, "level": 1}) for words in parts[:1]]
+    questions += [AuditQuestion(items=4, words={**words, "hierarchy": _HIERARCHY}) for words in three_item_forms[:1]]
+    questions += [
+        AuditQuestion(items=4, words={**words, "hierarchy": _HIERARCHY}, several=True)
+        for words in three_item_forms[1:2]
+    ]
+    questions += [
+        AuditQuestion(items=8, words={**words, "hierarchy": _HIERARCHY, "level": 1}) for words in three_item_forms[:1]
+    ]
     if not budget.pure:
-        hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
-        found += [AuditQuestion(items=3, words=words, listed=False) for words in hidden]
-        found += [AuditQuestion(items=3, words=words, listed=False, several=True) for words in hidden[:1]]
+        unlisted_forms = [words for items, words in forms if items == 3 and "itemsets" not in words]
+        questions += [AuditQuestion(items=3, words=words, listed=False) for words in unlisted_forms]
+        questions += [AuditQuestion(items=3, words=words, listed=False, several=True) for words in unlisted_forms[:1]]
         # More items than a basket may bring in where they are found, so that baskets are cut there.
-        short = [{**words, "lengths": 1} for words in hidden[:1]]
-        found += [AuditQuestion(items=12, words=words, listed=False, backwards=True) for words in short]
+        single_item_forms = [{**words, "lengths": 1} for words in unlisted_forms[:1]]
+        questions += [AuditQuestion(items=12, words=words, listed=False, backwards=True) for words in single_item_forms]
         # A few items, so that their order as text is that of the numbers.
-        found += [AuditQuestion(items=4, words=words, listed=False, mixed=True) for words in hidden[:1]]
-    sizes = [question.items for question in found]
+        questions += [AuditQuestion(items=4, words=words, listed=False, mixed=True) for words in unlisted_forms[:1]]
+    sizes = [question.items for question in questions]
     return [
         replace(question, turn=(sizes[:place].count(question.items), sizes.count(question.items)))
-        for place, question in enumerate(found)
+        for place, question in enumerate(questions)
     ]
 
 
-def battery(question: AuditQuestion, neighbours: Neighbours, seed: int) -> Iterator[NeighbourPair]:
-    """Yield pairs of neighbours for a question: small ones, then planned ones, then some drawn at random."""
+def generate_pairs(question: AuditQuestion, neighbours: Neighbours, seed: int) -> Iterator[NeighbourPair]:
+    """Yield pairs of neighbours for a question: small pairs, planned pairs, then random pairs."""
     generator = np.random.default_rng(seed)
-    if question.items == _CROWDED:
-        return pairs(crowded(question.items), neighbours)
+    if question.items == _CROWDED_ITEMS:
+        return list_pairs(list_crowded_cases(question.items), neighbours)
     turn, turns = question.turn
-    cases = small(question.items, neighbours)[turn::turns]
-    cases += planned(question.items, question.marks)
-    cases += [_drawn(question.items, question.marks, generator) for _ in range(_DRAWN)]
-    return pairs(cases, neighbours)
+    cases = list_small_cases(question.items, neighbours)[turn::turns]
+    cases += list_planned_cases(question.items, question.marks)
+    cases += [_draw_case(question.items, question.marks, generator) for _ in range(_DRAWN_CASES)]
+    return list_pairs(cases, neighbours)
 
 
-def pairs(cases: Sequence[PlannedRows], neighbours: Neighbours) -> Iterator[NeighbourPair]:
-    """Yield all pairs that the cases stand for."""
+def list_pairs(cases: Sequence[PlannedRows], neighbours: Neighbours) -> Iterator[NeighbourPair]:
+    """Yield all pairs of neighbours of a list of cases."""
     for rows, changes in cases:
         if neighbours is Neighbours.ADD_REMOVE:
-            yield from (NeighbourPair(rows=rows, more=more) for more in changes)
+            yield from (NeighbourPair(rows=rows, more=basket) for basket in changes)
         else:
-            either = combinations(dict.fromkeys([(), *changes]), 2)
-            yield from (NeighbourPair(rows=rows, more=more, instead=instead) for instead, more in either)
+            basket_pairs = combinations(dict.fromkeys([(), *changes]), 2)
+            yield from (
+                NeighbourPair(rows=rows, more=basket, instead=replaced_basket)
+                for replaced_basket, basket in basket_pairs
+            )
 
 
-def small(items: int, neighbours: Neighbours) -> list[PlannedRows]:
-    """Return every database of a few people, and every change to it, where there are few items."""
-    if items not in _ALL:
+def list_small_cases(items: int, neighbours: Neighbours) -> list[PlannedRows]:
+    """Return every database of a few people with every change to it; no cases for more than three items."""
+    if items not in _ENUMERATED_PEOPLE:
         return []
-    every = [basket for size in range(items + 1) for basket in combinations(range(items), size)]
+    all_baskets = [basket for size in range(items + 1) for basket in combinations(range(items), size)]
     return [
-        (tuple((basket, 1) for basket in rows), every)
-        for people in range(_ALL[items] + (neighbours is Neighbours.ADD_REMOVE))
-        for rows in combinations_with_replacement(every, people)
+        (tuple((basket, 1) for basket in rows), all_baskets)
+        for people in range(_ENUMERATED_PEOPLE[items] + (neighbours is Neighbours.ADD_REMOVE))
+        for rows in combinations_with_replacement(all_baskets, people)
     ]
 
 
-def planned(items: int, marks: Sequence[int]) -> list[PlannedRows]:
+def list_planned_cases(items: int, marks: Sequence[int]) -> list[PlannedRows]:
     """Return the hard cases."""
-    whole = tuple(range(items))
-    last = (items - 1,)
-    rest = whole[1:]
+    all_items = tuple(range(items))
+    last_item = (items - 1,)
+    other_items = all_items[1:]
     cases: list[PlannedRows] = [
-        ((), [(), (0,), last, whole]),  # nobody else
-        ((((0,), _MANY),), [last, rest, whole]),  # an item that nobody else holds; one very long basket
-        (((whole, 3),), [whole, (), (0,)]),  # a basket equal to others
-        (((whole, 6), ((0,), 2)), [whole, last, (0,)]),  # baskets that are cut
-        (((whole[:-1], _MANY),), [last, whole]),  # the same, and an item that is new to all
-        ((((0,), 6), (last, 12)), [(0,), last]),  # one that is mostly chosen, and one that moves against it (E8)
+        ((), [(), (0,), last_item, all_items]),  # no other people
+        (
+            (((0,), _CROWD_SIZE),),
+            [last_item, other_items, all_items],
+        ),  # an item of one person alone; one very long basket
+        (((all_items, 3),), [all_items, (), (0,)]),  # equal baskets
+        (((all_items, 6), ((0,), 2)), [all_items, last_item, (0,)]),  # baskets that are cut
+        (((all_items[:-1], _CROWD_SIZE),), [last_item, all_items]),  # long baskets, and an item of one person alone
+        (
+            (((0,), 6), (last_item, 12)),
+            [(0,), last_item],
+        ),  # one that is mostly chosen, and one that moves against it (E8)
     ]
-    for mark, off in product(marks, (-1, 0)):
-        if mark + off > 0:
+    for mark, offset in product(marks, (-1, 0)):
+        if mark + offset > 0:
             cases += [
-                ((((0,), _MANY), (rest, mark + off)), [rest, last]),  # counts around a mark beside a large one (C1)
-                (tuple(((item,), mark + off) for item in whole), [(0,), whole]),  # ties around a mark
+                (
+                    (((0,), _CROWD_SIZE), (other_items, mark + offset)),
+                    [other_items, last_item],
+                ),  # counts around a mark beside a large one (C1)
+                (tuple(((item,), mark + offset) for item in all_items), [(0,), all_items]),  # ties around a mark
             ]
     # Baskets of every length, and one of each length more.
-    lengths = tuple(whole[:size] for size in range(1, min(items, 8) + 1))
+    lengths = tuple(all_items[:size] for size in range(1, min(items, 8) + 1))
     cases.append((tuple((basket, 2) for basket in lengths), list(lengths)))
     return cases
 
 
-def crowded(items: int) -> list[PlannedRows]:
-    """Return baskets with more subsets than any list can hold, tied by the thousand million: alone, and beside others.
+def list_crowded_cases(items: int) -> list[PlannedRows]:
+    """Return baskets with more subsets than a list can hold, tied by the thousand million: alone and repeated.
 
-    One person more must not be one more than fit.
+    One person more must not push the list over its limit in one run alone.
     """
-    whole = tuple(range(items))
+    all_items = tuple(range(items))
     return [
-        ((), [whole]),
-        (((whole, 1),), [whole, whole[1:], (0,)]),
-        (((whole, 2), (whole[1:], 1), (whole[::2], 3)), [whole, whole[:-1]]),
+        ((), [all_items]),
+        (((all_items, 1),), [all_items, all_items[1:], (0,)]),
+        (((all_items, 2), (all_items[1:], 1), (all_items[::2], 3)), [all_items, all_items[:-1]]),
     ]
 
 
-def _drawn(items: int, marks: Sequence[int], generator: np.random.Generator) -> PlannedRows:
-    """Return a database of a few different baskets with counts of all sizes, and three changes to it."""
+def _draw_case(items: int, marks: Sequence[int], generator: np.random.Generator) -> PlannedRows:
+    """Return a random database with counts of all sizes, and three changes to it."""
 
     def basket() -> Basket:
         chance = generator.choice([0.2, 0.5, 0.9])
         return tuple(np.flatnonzero(generator.random(items) < chance).tolist())
 
-    counts = [*marks, *(mark + 1 for mark in marks), 3, 7, 30, _MANY]
+    counts = [*marks, *(mark + 1 for mark in marks), 3, 7, 30, _CROWD_SIZE]
     rows = tuple((basket(), int(generator.choice(counts))) for _ in range(int(generator.integers(1, 6))))
     return rows, list(dict.fromkeys([(), basket(), basket()]))

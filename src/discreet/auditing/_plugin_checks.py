@@ -1,8 +1,8 @@
-"""What every oracle and every protocol has to do, for the tests of a package that brings one along.
+"""Checks of the usefulness of oracles and protocols, for the tests of a package that adds one.
 
-That it keeps its promise is for the audit. Here is what makes it useful: reports that are read back, a simulation that
-makes the reports that devices send, estimates that are right on average, rounds that devices answer and that ask nobody
-twice. Each check raises an `AssertionError` that says what is wrong; randomness has a seed.
+Whether it keeps its promise is checked by the audit. Here: reports survive encoding, the simulation makes the reports
+of devices, estimates are unbiased, devices accept the rounds, and no person is asked twice. Each check raises an
+`AssertionError` with the fault; randomness has a seed.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from ..local import EVERY_ANSWER, EVERY_LOSS, Answered, Oracle, Protocol
 from ..local.device import client
 from ..local.study import Ask, Estimate, Learnt, SeededWords, Wanted, converse
 
-_DEVIATIONS = 6  # by chance, an estimate is further off about twice in a thousand million
+_MAX_DEVIATIONS = 6  # by chance, an estimate is further off about twice in a thousand million
 
 
 def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: int = 2, seed: int = 1) -> None:
-    """Check what an oracle has to do beside keeping its promise; raise an `AssertionError` where it does not.
+    """Check the usefulness of an oracle; raise an `AssertionError` with the fault.
 
-    It is made for one question and 4,000 people, who hold from none to all of the candidates that are answered for:
-    reports travel and are read back as they were, the simulation makes the reports of devices to the byte, and
-    estimates differ from the truth by noise alone.
+    The oracle is made for one question and 4,000 people with baskets of all sizes. Reports must survive encoding, the
+    simulation must make the reports of devices to the byte, and estimates must differ from the truth by noise alone.
 
     Parameters
     ----------
     kind
         The class of the oracle.
     epsilon, size, pad
-        The question.
+        The question: the budget, the number of candidates, and the padding.
     seed
-        The same seed checks the same.
+        Makes the check repeatable.
 
     Examples
     --------
@@ -43,16 +42,18 @@ def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: in
     >>> check_oracle(oracles()["grr"].kind)
     """
     oracle, people = kind.make(Fraction(str(epsilon)), size, pad=pad), 4000
-    # Every third person holds from the candidates in turn, the others from the first on: some are held by more.
-    first = [person % size if person % 3 == 0 else 0 for person in range(people)]
+    # Every third person starts at the next candidate, all further people at the first: supports differ.
+    first_items = [person % size if person % 3 == 0 else 0 for person in range(people)]
     counts = [person % (min(pad, size) + 1) for person in range(people)]
-    held = [sorted((one + place) % size for place in range(count)) for one, count in zip(first, counts, strict=True)]
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in held])]).astype(np.int64)
-    values = np.array([value for one in held for value in one], np.int32)
+    held_items = [
+        sorted((row + place) % size for place in range(count)) for row, count in zip(first_items, counts, strict=True)
+    ]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in held_items])]).astype(np.int64)
+    values = np.array([value for row in held_items for value in row], np.int32)
     answered = Answered(offsets=offsets, held=values, people=np.arange(people))
     columns = oracle.reports(answered, seed)
     for person in range(min(people, 200)):
-        report = oracle.randomise(held[person], SeededWords(seed, person).take)
+        report = oracle.randomise(held_items[person], SeededWords(seed, person).take)
         simulated = oracle.codec.make_report(columns, person)
         if report != simulated:
             raise AssertionError(
@@ -61,47 +62,48 @@ def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: in
             )
     reports = (oracle.codec.make_report(columns, row) for row in range(people))
     texts = [json.dumps(report, separators=(",", ":")).encode() for report in reports]
-    longest, stated = max(map(len, texts)), oracle.longest_report
-    if longest > stated:
+    longest_bytes, stated_bytes = max(map(len, texts)), oracle.longest_report
+    if longest_bytes > stated_bytes:
         raise AssertionError(
-            f"{oracle.name}: a report has {longest:,} bytes, and its loss states at most {stated:,}. Declare `longest`."
+            f"{oracle.name}: a report has {longest_bytes:,} bytes, and its loss states at most {stated_bytes:,}. "
+            "Declare `longest`."
         )
-    read = oracle.codec.read(texts)
-    if read.refused:
-        raise AssertionError(f"{oracle.name}: its own reports are refused ({read.refused[0]}). Mend `fields`.")
+    decoded = oracle.codec.read(texts)
+    if decoded.refused:
+        raise AssertionError(f"{oracle.name}: its own reports are refused ({decoded.refused[0]}). Mend `fields`.")
     for name, column in columns.items():
-        if not np.array_equal(read.columns[name], column):
+        if not np.array_equal(decoded.columns[name], column):
             raise AssertionError(f"{oracle.name}: the column {name} is not read as it was written. Mend `fields`.")
-    true = np.bincount(values, minlength=size) / people
+    true_shares = np.bincount(values, minlength=size) / people
     for source, supports in (
-        ("its reports", oracle.supports(read.columns)),
+        ("its reports", oracle.supports(decoded.columns)),
         ("`sample_supports`", oracle.sample_supports(answered, seed, np.random.default_rng(seed))),
     ):
-        error = np.abs(oracle.estimate(supports, people) - true)
-        deviation = np.sqrt([float(oracle.variance(share, people)) for share in true])
-        if (error > _DEVIATIONS * deviation).any():
+        error = np.abs(oracle.estimate(supports, people) - true_shares)
+        deviation = np.sqrt([float(oracle.variance(share, people)) for share in true_shares])
+        if (error > _MAX_DEVIATIONS * deviation).any():
             raise AssertionError(
                 f"{oracle.name}: estimates from {source} are off by up to {float(error.max()):.3f}, and noise explains "
-                f"{_DEVIATIONS * float(deviation.max()):.3f}. Mend `p_held`, `p_other` or `supports`."
+                f"{_MAX_DEVIATIONS * float(deviation.max()):.3f}. Mend `p_held`, `p_other` or `supports`."
             )
 
 
 def check_protocol(
     protocol: Protocol, *, items: int = 20, top: int = 3, epsilon: Any = 2, supports: Sequence[float] | None = None
 ) -> Learnt:
-    """Check what a protocol has to do beside finding much, and return what it learns where there is no noise.
+    """Check the rounds of a protocol, and return its result without noise.
 
-    It hears what ten million people would say whose items have nothing to do with each other, without noise. Every
-    round has to be one that devices answer, and what is learnt has to fit together. It may ask `Which` and `HowMany`.
+    It gets the exact answers of ten million people with independent items. Devices must accept every round, and
+    the parts of the result must fit together. The protocol may ask `Which` and `HowMany`.
 
     Parameters
     ----------
     protocol
         The protocol, with its settings.
     items, top, epsilon
-        What is wanted.
+        The number of items, the number of patterns, and the budget.
     supports
-        Which part of the people holds each item; falling ones, where nothing is given.
+        The fraction of the people with each item; falling fractions by default.
 
     Examples
     --------
@@ -109,52 +111,52 @@ def check_protocol(
     >>> check_protocol(protocols()["svim"].make()).itemsets[:3]
     ((0,), (1,), (2,))
     """
-    wanted = Wanted(items=items, top=top, epsilon=Fraction(str(epsilon)))
+    request = Wanted(items=items, top=top, epsilon=Fraction(str(epsilon)))
     shares = np.array([0.5 * 0.8**item for item in range(items)] if supports is None else supports)
-    asked: list[Ask] = []
+    asks: list[Ask] = []
 
-    def hear(ask: Ask) -> Estimate:
-        asked.append(ask)
-        # The reports of people who hold each item by itself, so often that their noise is as good as none.
+    def answer_ask(ask: Ask) -> Estimate:
+        asks.append(ask)
+        # Independent items, and a number of people that makes the noise negligible.
         people, oracle = 10_000_000, ask.frequencies
-        true = _answers(ask.form, shares)
-        expected = true * float(oracle.p_held) + (1 - true) * float(oracle.p_other)
+        true_shares = _compute_answer_shares(ask.form, shares)
+        expected = true_shares * float(oracle.p_held) + (1 - true_shares) * float(oracle.p_other)
         return Estimate(ask, people, np.rint(expected * people).astype(np.int64))
 
-    protocol.check(wanted)
-    learnt, _ = converse(protocol.talk(wanted), hear, reports=protocol.reports)
-    for ask in asked:
+    protocol.check(request)
+    learned, _ = converse(protocol.talk(request), answer_ask, reports=protocol.reports)
+    for ask in asks:
         client(
             ask.form,
             [0],
-            max_epsilon=wanted.epsilon,
+            max_epsilon=request.epsilon,
             max_delta=ask.oracle.delta,
             answers=EVERY_ANSWER,
             losses=EVERY_LOSS,
         )
-    lengths = len(learnt.itemsets), len(learnt.values), len(learnt.variance)
+    lengths = len(learned.itemsets), len(learned.values), len(learned.variance)
     if len(set(lengths)) > 1:
         raise AssertionError(
             f"{protocol.name} learnt {lengths[0]} itemsets, {lengths[1]} values and {lengths[2]} variances. Each "
             "itemset has one of each."
         )
-    return learnt
+    return learned
 
 
-def _answers(form: dict[str, Any], shares: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return which part of the people answers with each value of a question about items."""
-    of = form["of"]
-    lists = (
-        [[item] for item in range(of)]
-        if isinstance(of, int)
-        else [one if isinstance(one, list) else [one] for one in of]
+def _compute_answer_shares(form: dict[str, Any], shares: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the share of the people for each value of a question about items."""
+    candidates = form["of"]
+    itemsets = (
+        [[item] for item in range(candidates)]
+        if isinstance(candidates, int)
+        else [itemset if isinstance(itemset, list) else [itemset] for itemset in candidates]
     )
-    held = np.array([float(np.prod(shares[one])) for one in lists])
+    holder_shares = np.array([float(np.prod(shares[itemset])) for itemset in itemsets])
     if form["ask"] == "which":
-        return held
+        return holder_shares
     if form["ask"] == "how-many":
         law = np.ones(1)
-        for share in held:
+        for share in holder_shares:
             law = np.convolve(law, [1 - share, share])
         bins = np.searchsorted(form["bins"], np.arange(len(law)), side="right") - 1
         return np.bincount(bins, law, minlength=len(form["bins"]))

@@ -1,7 +1,6 @@
-"""Trying to break the claim of `release_relations`: no mechanism of the registry, and so with an audit of its own.
+"""The audit of `release_relations`, which is no mechanism of the registry and so has an audit of its own.
 
-It is the coupled one: the second run is told what the first released, and must do the same. Neighbours are people with
-an order, so one who did the same things the other way round is another person.
+It is the coupled audit. Neighbours are people with ordered items: the reverse order makes a different person.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from ..exact import How
 from ..privacy import Budget, Meter, Neighbours
 from ..privacy.sampling import SimulationSource
 from ..publish import RELATIONS_NAME, RelationCase, RelationQuestion, Release, build_relation_case, run_relations
-from ._coupled import carried_by, compare_results, lost, seen
-from ._engines import NAME, Engines
-from ._neighbours import Database, NeighbourPair, pairs, planned
+from ._coupled import check_run, compare_results, compute_loss, list_released_values
+from ._engines import ENGINE_NAME, Engines
+from ._neighbours import Database, NeighbourPair, list_pairs, list_planned_cases
 from ._steps import Differs
 from ._tape import MOODS, Recorder, Replayer, Unlikely
 from ._verdict import Attempt, Verdict
 
-# Over how many items, how many relations among how many of them, and whether the number of people is public.
+# (items, keywords of the question): relations among all and some of the items, with private and public people.
 _QUESTIONS: tuple[tuple[int, dict[str, Any]], ...] = (
     (2, {"top": 1, "among": 2}),
     (4, {"top": 3, "among": 3}),
@@ -35,72 +34,78 @@ _QUESTIONS: tuple[tuple[int, dict[str, Any]], ...] = (
 
 
 def audit_relations(budget: Budget, neighbours: Neighbours, seed: int) -> Verdict:
-    """Try every kind of relation, every question and every pair of neighbours, until one breaks the claim."""
+    """Return the verdict over every kind of relation, question and pair of neighbours, up to the first breach."""
     return Verdict(
         name=RELATIONS_NAME,
         settings=(),
         neighbours=neighbours,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        attempts=(_coupled(budget, neighbours, seed),),
+        attempts=(_audit_coupled(budget, neighbours, seed),),
         seed=seed,
     )
 
 
-def _coupled(budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
-    begun, tried, steps, worst = perf_counter(), 0, 0, (0.0, "", "")
+def _audit_coupled(budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
+    start_time, pair_count, step_count, largest_loss = perf_counter(), 0, 0, (0.0, "", "")
     source, generator, engines = SimulationSource(seed), np.random.default_rng(seed), Engines()
     broken: dict[str, Any] = {}
-    for how, items, words in ((how, *question) for how in get_args(How) for question in _QUESTIONS):
-        asked = f"{how}, {', '.join(f'{name}={value}' for name, value in words.items())} over {items} items"
-        for pair in _ordered(items, neighbours):
-            cases = [_case(database, items, how, words, budget, neighbours) for database in pair.databases]
+    for relation_kind, items, words in (
+        (relation_kind, *question) for relation_kind in get_args(How) for question in _QUESTIONS
+    ):
+        question_text = (
+            f"{relation_kind}, {', '.join(f'{name}={value}' for name, value in words.items())} over {items} items"
+        )
+        for pair in _list_ordered_pairs(items, neighbours):
+            cases = [
+                _build_case(database, items, relation_kind, words, budget, neighbours) for database in pair.databases
+            ]
             recorder, replayer = Recorder(budget, neighbours, source), Replayer(budget, neighbours, source)
-            recorder.record(MOODS[tried % len(MOODS)], generator, [])
+            recorder.record(MOODS[pair_count % len(MOODS)], generator, [])
             try:
-                told = _ended(cases[0], recorder, engines)
+                values = _run_to_values(cases[0], recorder, engines)
                 replayer.replay(recorder.tape, generator, [])
-                again = _ended(cases[1], replayer, engines)
-                replayer.done()
-                compare_results(told, again)
+                second_values = _run_to_values(cases[1], replayer, engines)
+                replayer.check_ended()
+                compare_results(values, second_values)
             except Unlikely:
                 continue
             except Differs as difference:
-                broken = {"pair": str(pair), "question": asked, "why": str(difference)}
-            tried, steps = tried + 1, steps + len(recorder.tape)
+                broken = {"pair": str(pair), "question": question_text, "why": str(difference)}
+            pair_count, step_count = pair_count + 1, step_count + len(recorder.tape)
             if broken:
                 break
-            worst = max(worst, (lost(replayer), str(pair), asked))
+            largest_loss = max(largest_loss, (compute_loss(replayer), str(pair), question_text))
         if broken:
             break
-    said = broken or {"pair": worst[1], "question": worst[2]}
+    worst_case = broken or {"pair": largest_loss[1], "question": largest_loss[2]}
     return Attempt(
         stands=not broken,
-        loss=worst[0],
+        loss=largest_loss[0],
         means="coupled",
-        tried=f"{tried:,} pairs of neighbours, {steps:,} steps",
-        engine=NAME,
-        pairs=tried,
+        tried=f"{pair_count:,} pairs of neighbours, {step_count:,} steps",
+        engine=ENGINE_NAME,
+        pairs=pair_count,
         paths=("made-up people with an order in memory",),
-        seconds=perf_counter() - begun,
-        **said,
+        seconds=perf_counter() - start_time,
+        **worst_case,
     )
 
 
-def _ordered(items: int, neighbours: Neighbours) -> Iterator[NeighbourPair]:
-    """Yield the planned pairs of neighbours, those who differ in both orders."""
+def _list_ordered_pairs(items: int, neighbours: Neighbours) -> Iterator[NeighbourPair]:
+    """Yield the planned pairs of neighbours, with both orders of the differing basket."""
     cases = [
-        (rows, list(dict.fromkeys([one for change in changes for one in (change, change[::-1])])))
-        for rows, changes in planned(items, [1, 2])
+        (rows, list(dict.fromkeys([basket for change in changes for basket in (change, change[::-1])])))
+        for rows, changes in list_planned_cases(items, [1, 2])
     ]
-    return pairs(cases, neighbours)
+    return list_pairs(cases, neighbours)
 
 
-def _case(
-    database: Database, items: int, how: How, words: dict[str, Any], budget: Budget, neighbours: Neighbours
+def _build_case(
+    database: Database, items: int, relation_kind: How, words: dict[str, Any], budget: Budget, neighbours: Neighbours
 ) -> RelationCase:
     question = RelationQuestion(
-        how=how,
+        how=relation_kind,
         items=items,
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -109,40 +114,44 @@ def _case(
         among=words["among"],
         people=None if neighbours is Neighbours.REPLACE else words.get("people"),
     )
-    return build_relation_case(question, ordered_people(database, items))
+    return build_relation_case(question, build_ordered_people(database, items))
 
 
 @lru_cache(maxsize=4096)
-def ordered_people(database: Database, items: int) -> Baskets:
-    """Return people who did things in the order of their tuples, and who give each with the next as a pair."""
+def build_ordered_people(database: Database, items: int) -> Baskets:
+    """Return people with events in the order of their tuples, and each adjacent pair as a given pair."""
     rows = [basket for basket, times in database for _ in range(times)]
-    steps = [sorted(pairwise(row)) for row in rows]
+    row_pairs = [sorted(pairwise(row)) for row in rows]
     offsets = starts([len(row) for row in rows])
 
-    def flat(lists: list[Any]) -> Any:
-        return np.array([one for row in lists for one in row], np.int32)
+    def join_codes(lists: list[Any]) -> Any:
+        return np.array([code for row in lists for code in row], np.int32)
 
     return Baskets(
         offsets,
-        flat([sorted(row) for row in rows]),
+        join_codes([sorted(row) for row in rows]),
         Vocabulary(list(range(items))),
-        Sequences(offsets.copy(), flat(rows)),
+        Sequences(offsets.copy(), join_codes(rows)),
         Pairs(
-            starts([len(row) for row in steps]),
-            flat([[one for one, _ in row] for row in steps]),
-            flat([[other for _, other in row] for row in steps]),
+            starts([len(row) for row in row_pairs]),
+            join_codes([[left_item for left_item, _ in row] for row in row_pairs]),
+            join_codes([[right_item for _, right_item in row] for row in row_pairs]),
         ),
     )
 
 
-def _ended(case: RelationCase, meter: Meter, engines: Engines) -> dict[str, Any]:
-    """Carry a case out and return all that anyone sees of it, by name."""
+def _run_to_values(case: RelationCase, meter: Meter, engines: Engines) -> dict[str, Any]:
+    """Run a case and return all visible values of its release, by name."""
 
     def run() -> Release:
         return run_relations(case, meter, engines)
 
-    release, heard = carried_by(run, case.budget, meter)
-    found = release.relations
-    if found is None:
+    release, warning_texts = check_run(run, case.budget, meter)
+    relations = release.relations
+    if relations is None:
         raise Differs("There are no relations.")
-    return {**seen(release), "relations": repr(found.to_arrow().to_pydict()), "warnings": heard}
+    return {
+        **list_released_values(release),
+        "relations": repr(relations.to_arrow().to_pydict()),
+        "warnings": warning_texts,
+    }

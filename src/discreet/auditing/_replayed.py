@@ -1,14 +1,14 @@
-"""Replaying answers of every size to a mechanism on different data: each decision must come out the same.
+"""Replays of answers of every size on different data: each decision of a mechanism must be equal in all runs.
 
-The coupled audit looks at how far one person moves an answer, on small data with small answers. Decisions that a
-mechanism takes about large data are not reached by these: a test of an `if` that is never evaluated may read anything.
-Here the answers are made up, from none to millions, and so are the questions. A mechanism learns about the data through
-the answers of its meter alone, so runs that hear the same answers must do the same on *any* data:
+The coupled audit compares answers on small data. A decision about large data is out of its reach: the condition of an
+`if` that never runs may read private data. Here the answers are made up, from 0 to millions, and so are the questions.
+A mechanism learns about the data through the answers of its meter alone, so runs with equal answers must be equal on
+*any* data:
 
-1. Draw a question and data sets: two neighbours, and others that have nothing in common with them.
+1. Draw a question and data sets: two neighbours, and unrelated ones.
 2. Run the mechanism on the first data set, with answers drawn from laws that span six orders of magnitude.
-3. Run it on each other data set with the same answers. Each step, share, query, note and count must be the same. For
-   the neighbours the exact answers are compared as well, as in the coupled audit.
+3. Run it on each further data set with these answers. Each step, share, query, note and count must be equal. For the
+   neighbours the exact answers are compared too, as in the coupled audit.
 """
 
 from __future__ import annotations
@@ -26,61 +26,61 @@ from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, build_meter
 from ..wording import number_of
-from ._coupled import compare_results, ended, labels, lost
-from ._engines import NAME, Engines
+from ._coupled import compare_results, compute_loss, list_candidate_labels, run_to_values
+from ._engines import ENGINE_NAME, Engines
 from ._neighbours import AuditQuestion, Basket, Database, NeighbourPair
 from ._steps import Differs, Step
 from ._tape import Recorder, Replayer, Unlikely
 from ._verdict import Attempt
 
-# Questions of all sizes: what a mechanism decides by public numbers is to come out in all ways.
+# Questions of all sizes, so that each decision by public numbers takes each of its values.
 _ITEMS = (1, 2, 3, 8, 30, 120)
 _TOPS = (1, 2, 6, 25, 80, 300)
 _COUNTS = (1, 20, 1_000, 50_000)
 _LENGTHS: tuple[Any, ...] = (None, 1, (1, 2), (2, 3), (1, 4), (5, 6))
 # A basket of twelve items has 4,095 subsets: enough to have some unlisted, and listed in no time.
-_LONGEST = 12
-_PEOPLE = 9
+_MAX_BASKET = 12
+_MAX_PEOPLE = 9
 
 
 def replayed(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int, *, scripts: int) -> Attempt:
-    """Return what came of replaying so many scripts of answers on different data, until a decision differs."""
-    begun = perf_counter()
+    """Return the attempt that replays scripts of answers on different data, until a decision differs."""
+    start_time = perf_counter()
     generator = np.random.default_rng(seed)
     trial = _ReplayTrial(mechanism, budget, neighbours, SimulationSource(seed), generator)
     broken: dict[str, Any] = {}
     for _ in range(scripts):
-        question = _drawn_question(mechanism, budget, generator)
-        pair, others = _drawn_data(question.items, neighbours, generator)
+        question = _draw_question(mechanism, budget, generator)
+        pair, unrelated_databases = _draw_data(question.items, neighbours, generator)
         try:
-            trial.run(question, pair, others)
+            trial.run(question, pair, unrelated_databases)
         except MisuseError:
-            continue  # a question that is refused is not asked
+            continue  # a refused question is skipped
         except Differs as difference:
             broken = {"pair": trial.data, "question": str(question), "why": str(difference)}
             break
-    worst = broken or {"pair": trial.worst[1], "question": trial.worst[2]}
-    ways = len(trial.ways)
+    worst_case = broken or {"pair": trial.worst[1], "question": trial.worst[2]}
+    step_sequences = len(trial.step_sequences)
     return Attempt(
         means="replayed",
         stands=not broken,
         loss=trial.worst[0],
         tried=(
-            f"{number_of(trial.scripts, 'script')}, {number_of(ways, 'sequence')} of steps, "
+            f"{number_of(trial.scripts, 'script')}, {number_of(step_sequences, 'sequence')} of steps, "
             f"{number_of(trial.runs, 'run')}"
             if trial.runs
             else "nothing: every question was refused"
         ),
-        engine=NAME if trial.runs else "",
+        engine=ENGINE_NAME if trial.runs else "",
         pairs=trial.runs,
         paths=("made-up answers",) if trial.runs else (),
-        seconds=perf_counter() - begun,
-        **worst,
+        seconds=perf_counter() - start_time,
+        **worst_case,
     )
 
 
 class _ReplayTrial:
-    """The state of going through the scripts."""
+    """The state of one replayed audit."""
 
     def __init__(
         self,
@@ -93,93 +93,93 @@ class _ReplayTrial:
         self.mechanism, self.budget, self.neighbours = mechanism, budget, neighbours
         self.source, self.generator = source, generator
         self.scripts = self.runs = 0
-        self.ways: set[tuple[str, ...]] = set()
+        self.step_sequences: set[tuple[str, ...]] = set()
         self.worst = (0.0, "", "")
         self.data = ""
 
-    def run(self, question: AuditQuestion, pair: NeighbourPair, others: list[Database]) -> None:
-        """Run the mechanism on all data sets with the answers of the first run; `Differs` says what is not the same."""
-        first, second = pair.databases
+    def run(self, question: AuditQuestion, pair: NeighbourPair, unrelated_databases: list[Database]) -> None:
+        """Run the mechanism on all data sets with the answers of the first run; `Differs` states a difference."""
+        first_database, second_database = pair.databases
         engines = Engines()
-        case = self._case(question, first)
+        case = self._case(question, first_database)
         recorder = build_meter(case, self.source, kind=Recorder)
-        recorder.record("wide", self.generator, labels(case))
+        recorder.record("wide", self.generator, list_candidate_labels(case))
         self.scripts += 1
         self.data = str(pair)
-        result = ended(case, recorder, engines)
-        self.ways.add(tuple(step.what for step in recorder.tape))
-        loss = self._replay(self._case(question, second), recorder.tape, result, engines, far=False)
+        values = run_to_values(case, recorder, engines)
+        self.step_sequences.add(tuple(step.purpose for step in recorder.tape))
+        loss = self._replay(self._case(question, second_database), recorder.tape, values, engines, is_unrelated=False)
         if loss is not None and loss >= self.worst[0]:
             self.worst = loss, str(pair), str(question)
-        for other in others:
-            self.data = f"{_words(first)}; or {_words(other)}"
-            self._replay(self._case(question, other), recorder.tape, result, engines, far=True)
+        for database in unrelated_databases:
+            self.data = f"{_describe_database(first_database)}; or {_describe_database(database)}"
+            self._replay(self._case(question, database), recorder.tape, values, engines, is_unrelated=True)
 
     def _replay(
-        self, case: Case, tape: list[Step], result: dict[str, Any], engines: Engines, *, far: bool
+        self, case: Case, tape: list[Step], values: dict[str, Any], engines: Engines, *, is_unrelated: bool
     ) -> float | None:
-        """Return the loss that the exact answers of neighbours amount to; None where there is nothing to compare."""
+        """Return the loss of two neighbours from their exact answers; None if the run cannot be compared."""
         meter = build_meter(case, self.source, kind=Replayer)
-        meter.replay(tape, self.generator, labels(case), far=far)
+        meter.replay(tape, self.generator, list_candidate_labels(case), is_unrelated=is_unrelated)
         try:
-            again = ended(case, meter, engines)
+            second_values = run_to_values(case, meter, engines)
         except Unlikely:
             return None
         self.runs += 1
-        meter.done()
-        compare_results(result, again)
-        return lost(meter)
+        meter.check_ended()
+        compare_results(values, second_values)
+        return compute_loss(meter)
 
     def _case(self, question: AuditQuestion, database: Database) -> Case:
         return question.case(self.mechanism, self.budget, self.neighbours, database)
 
 
-def _drawn_question(mechanism: Mechanism, budget: Budget, generator: np.random.Generator) -> AuditQuestion:
-    """Return a question that this kind of mechanism answers, over few or many items, for few or many patterns."""
+def _draw_question(mechanism: Mechanism, budget: Budget, generator: np.random.Generator) -> AuditQuestion:
+    """Return a random question that a mechanism answers, of any size."""
 
-    def drawn(values: tuple[Any, ...]) -> Any:
+    def draw_value(values: tuple[Any, ...]) -> Any:
         return values[int(generator.integers(len(values)))]
 
-    items, answers = drawn(_ITEMS), drawn(mechanism.answers)
+    items, answers = draw_value(_ITEMS), draw_value(mechanism.answers)
     if answers == "itemsets":
         sizes = generator.integers(1, min(items, 3) + 1, 3).tolist()
         itemsets = [sorted(generator.choice(items, size, replace=False).tolist()) for size in sizes]
         return AuditQuestion(items=items, words={"itemsets": itemsets})
-    lengths = drawn(_LENGTHS)
-    words = {"top": drawn(_TOPS)} if answers == "top" else {"min_count": drawn(_COUNTS)}
+    lengths = draw_value(_LENGTHS)
+    words = {"top": draw_value(_TOPS)} if answers == "top" else {"min_count": draw_value(_COUNTS)}
     words |= {} if lengths is None else {"lengths": lengths}
-    words |= {"counts": False} if drawn((True, False, False)) else {}
-    words |= {"contains": [0]} if items > 2 and drawn((True, False, False, False)) else {}
-    several = drawn((True, False, False))
-    listed = budget.pure or drawn((True, True, False))
-    return AuditQuestion(items=items, words=words, several=several, listed=listed)
+    words |= {"counts": False} if draw_value((True, False, False)) else {}
+    words |= {"contains": [0]} if items > 2 and draw_value((True, False, False, False)) else {}
+    has_several = draw_value((True, False, False))
+    has_list = budget.pure or draw_value((True, True, False))
+    return AuditQuestion(items=items, words=words, several=has_several, listed=has_list)
 
 
-def _drawn_data(
+def _draw_data(
     items: int, neighbours: Neighbours, generator: np.random.Generator
 ) -> tuple[NeighbourPair, list[Database]]:
-    """Return two neighbours and other data sets; where a person is replaced, all are of as many people."""
+    """Return two neighbours and unrelated data sets; if a person is replaced, all have equally many people."""
 
     def basket() -> Basket:
-        held = np.flatnonzero(generator.random(items) < generator.choice([0.1, 0.5, 1.0]))
-        return tuple(generator.permutation(held)[:_LONGEST].tolist()) if len(held) else ()
+        basket_items = np.flatnonzero(generator.random(items) < generator.choice([0.1, 0.5, 1.0]))
+        return tuple(generator.permutation(basket_items)[:_MAX_BASKET].tolist()) if len(basket_items) else ()
 
     def rows(people: int) -> Database:
         return tuple((tuple(sorted(basket())), 1) for _ in range(people))
 
-    replacing = neighbours is Neighbours.REPLACE
-    people = int(generator.integers(0, _PEOPLE))
+    is_replace = neighbours is Neighbours.REPLACE
+    people = int(generator.integers(0, _MAX_PEOPLE))
     pair = NeighbourPair(
-        rows=rows(people), more=tuple(sorted(basket())), instead=tuple(sorted(basket())) if replacing else None
+        rows=rows(people), more=tuple(sorted(basket())), instead=tuple(sorted(basket())) if is_replace else None
     )
-    # Data of another kind: nobody, or people who hold nothing; many people, or people who hold all they can.
-    many = people + 1 if replacing else 3 * _PEOPLE + 1
-    nothing: Database = (((), people + 1),) if replacing else ()
-    whole: Database = ((tuple(range(min(items, _LONGEST))), people + 1 if replacing else people + 2),)
-    return pair, [nothing, whole, rows(many)]
+    # Unrelated data: no people or empty baskets; full baskets; many people.
+    large_count = people + 1 if is_replace else 3 * _MAX_PEOPLE + 1
+    empty_baskets: Database = (((), people + 1),) if is_replace else ()
+    full_baskets: Database = ((tuple(range(min(items, _MAX_BASKET))), people + 1 if is_replace else people + 2),)
+    return pair, [empty_baskets, full_baskets, rows(large_count)]
 
 
-def _words(database: Database) -> str:
+def _describe_database(database: Database) -> str:
     """Return a data set in words."""
     people: Iterator[Basket] = chain.from_iterable([basket] * times for basket, times in database)
     sizes = sorted(len(basket) for basket in people)

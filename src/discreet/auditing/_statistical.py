@@ -1,8 +1,8 @@
-"""Running a mechanism many times on two neighbours, and bounding from below how well they can be told apart.
+"""The statistical audit: many runs on two neighbours, and a lower confidence bound of the loss.
 
-Nothing is assumed about the mechanism, its meter or its samplers: what comes out is all that is looked at. One half of
-the runs chooses an event, the other half measures it, so the bound holds however the event was chosen. It can break a
-claim; that it does not says little, as a few thousand runs see only losses that show in every hundredth result.
+It assumes nothing about the mechanism, its meter or its samplers, and uses the results alone. One half of the runs
+selects an event and the other half measures it, so the bound is valid for the selected event. It can break a claim; a
+claim that stands says little, as a few thousand runs detect only events with a probability near 1 % or more.
 """
 
 from __future__ import annotations
@@ -21,206 +21,221 @@ from ..errors import MisuseError
 from ..privacy import Budget, Meter, Neighbours
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, Release, build_meter, run_case
-from ._engines import NAME, Engines
+from ._engines import ENGINE_NAME, Engines
 from ._neighbours import AuditQuestion, NeighbourPair
 from ._verdict import Attempt
 
 Features: TypeAlias = dict[str, float]
 
 CONFIDENCE = 0.99
-_CUTS = 25  # events a number is cut into at most
-_PICKING = 2.0  # deviations by which a rare event must show to be chosen
+_MAX_CUTS = 25  # of one feature: more cuts find sharper events, and lose power to their number
+_SCREENING_DEVIATIONS = 2.0  # a rare event must exceed noise by 2 deviations, or screening selects chance events
 
 
 @dataclass(frozen=True)
 class Event:
-    """A result is in it if a number told about it is at least (or at most) so large."""
+    """The results with a feature of at least (or at most) a bound."""
 
     name: str
     cut: float
-    least: bool
+    is_lower: bool
 
-    def among(self, results: Sequence[Features]) -> int:
-        """Return how many of the results are in it."""
-        values = [told.get(self.name, 0.0) for told in results]
-        return sum(value >= self.cut if self.least else value <= self.cut for value in values)
+    def count_results(self, results: Sequence[Features]) -> int:
+        """Return the number of results in the event."""
+        values = [features.get(self.name, 0.0) for features in results]
+        return sum(value >= self.cut if self.is_lower else value <= self.cut for value in values)
 
     def __str__(self) -> str:
-        return f"{self.name} is at {'least' if self.least else 'most'} {self.cut:g}"
+        return f"{self.name} is at {'least' if self.is_lower else 'most'} {self.cut:g}"
 
 
-def told(release: Release) -> Features:
-    """Return what a release shows, as numbers by name; what it does not show is 0."""
-    found: Features = {"the number of patterns": float(len(release.patterns)), "the number of people": release.people}
+def list_features(release: Release) -> Features:
+    """Return the features of a release, as numbers by name; a missing feature is 0."""
+    features: Features = {
+        "the number of patterns": float(len(release.patterns)),
+        "the number of people": release.people,
+    }
     total = 0.0
     for rank, pattern in enumerate(release.patterns):
         name = f"{{{', '.join(map(str, sorted(pattern.items, key=str)))}}}"
-        found[f"{name} among the patterns"] = 1.0
+        features[f"{name} among the patterns"] = 1.0
         if rank == 0:
-            found[f"{name} as the first pattern"] = 1.0
+            features[f"{name} as the first pattern"] = 1.0
         if pattern.count is not None:
-            found[f"the count of {name}"] = float(pattern.count)
+            features[f"the count of {name}"] = float(pattern.count)
             total += pattern.count
-    found["the sum of all counts"] = total
+    features["the sum of all counts"] = total
     for name, value in release.facts.items():
         if isinstance(value, int | float):
-            found[name] = float(value)
+            features[name] = float(value)
     for note in release.notes:
-        found[f"the note {note!r}"] = 1.0
-    return found
+        features[f"the note {note!r}"] = 1.0
+    return features
 
 
 def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, runs: int, seed: int) -> Attempt:
-    """Run each hard case some times, the most promising one as often again as all of them, and bound its loss."""
-    begun = perf_counter()
+    """Return the attempt that screens all trials, measures the most promising event, and bounds its loss."""
+    start_time = perf_counter()
     source = SimulationSource(seed)
     engines = Engines()
 
     def run(case: Case) -> Features:
         meter: Meter = build_meter(case, source)
         try:
-            return told(run_case(case, meter, engines))
-        except Exception as error:  # an exception is a result too
+            return list_features(run_case(case, meter, engines))
+        except Exception as error:  # an exception is visible, and so a result
             return {f"the exception {type(error).__name__}": 1.0}
 
-    tries = list(_tries(mechanism, budget, neighbours))
-    if not tries:
+    trials = list(_list_trials(mechanism, budget, neighbours))
+    if not trials:
         raise MisuseError(f"{mechanism.name} refused every question of the audit.")
-    each = max(1, runs // 2 // len(tries))
-    best: tuple[float, int, Event, bool] | None = None
-    for place, (_, _, cases) in enumerate(tries):
-        results = [[run(case) for _ in range(each)] for case in cases]
+    screening_runs = max(1, runs // 2 // len(trials))
+    best_event: tuple[float, int, Event, bool] | None = None
+    for place, (_, _, cases) in enumerate(trials):
+        results = [[run(case) for _ in range(screening_runs)] for case in cases]
         for event in events(results):
             for swapped in (False, True):
-                one, other = (event.among(side) for side in (reversed(results) if swapped else results))
-                score = promise(one, other, each, float(budget.delta))
-                if best is None or score > best[0]:
-                    best = score, place, event, swapped
-    if best is None:
+                first_hits, second_hits = (
+                    event.count_results(side) for side in (reversed(results) if swapped else results)
+                )
+                score = score_event(first_hits, second_hits, screening_runs, float(budget.delta))
+                if best_event is None or score > best_event[0]:
+                    best_event = score, place, event, swapped
+    if best_event is None:
         raise AssertionError("every result tells how many patterns it has")
-    _, place, event, swapped = best
-    question, pair, cases = tries[place]
-    half = max(1, runs - runs // 2)
-    sides = [event.among([run(case) for _ in range(half)]) for case in (reversed(cases) if swapped else cases)]
-    loss = bound(sides[0], sides[1], half, budget.delta)
+    _, place, event, swapped = best_event
+    question, pair, cases = trials[place]
+    measuring_runs = max(1, runs - runs // 2)
+    hits = [
+        event.count_results([run(case) for _ in range(measuring_runs)])
+        for case in (reversed(cases) if swapped else cases)
+    ]
+    loss = bound_loss(hits[0], hits[1], measuring_runs, budget.delta)
+    run_count = 2 * (screening_runs * len(trials) + measuring_runs)
     stands = loss <= float(budget.epsilon)
     return Attempt(
         means="statistical",
         stands=stands,
         loss=loss,
-        tried=f"{len(tries)} pairs of neighbours, {2 * (each * len(tries) + half):,} runs, seed {seed}",
-        engine=NAME,
-        pairs=len(tries),
+        tried=f"{len(trials)} pairs of neighbours, {run_count:,} runs, seed {seed}",
+        engine=ENGINE_NAME,
+        pairs=len(trials),
         paths=("made-up baskets in memory",),
         pair=str(pair),
         question=str(question),
-        why="" if stands else _why(event, sides, half, loss),
-        seconds=perf_counter() - begun,
+        why="" if stands else _describe_event(event, hits, measuring_runs, loss),
+        seconds=perf_counter() - start_time,
     )
 
 
-def _why(event: Event, sides: Sequence[int], runs: int, loss: float) -> str:
+def _describe_event(event: Event, hits: Sequence[int], runs: int, loss: float) -> str:
     return (
-        f"In {sides[0]:,} of {runs:,} runs on one side and in {sides[1]:,} on the other, {event}: with 99 % confidence "
+        f"In {hits[0]:,} of {runs:,} runs on one side and in {hits[1]:,} on the other, {event}: with 99 % confidence "
         f"the loss is at least {loss:.4g}."
     )
 
 
-def bound(one: int, other: int, runs: int, delta: Any) -> float:
-    """Return a lower bound for epsilon that holds with 99 % confidence.
+def bound_loss(first_hits: int, second_hits: int, runs: int, delta: Any) -> float:
+    """Return a lower bound for epsilon with a confidence of 99 %.
 
     Parameters
     ----------
-    one, other
-        In how many of the runs an event happened, on either side.
+    first_hits, second_hits
+        The number of runs with the event, on either side.
     runs
-        How many runs there were on each.
+        The number of runs on each side.
     delta
-        The delta of the claim: so much of the first probability is allowed for nothing.
+        The delta of the claim: subtracted from the first probability.
 
     Examples
     --------
-    >>> round(bound(900, 100, 1000, 0), 2)
+    >>> round(bound_loss(900, 100, 1000, 0), 2)
     1.93
     """
-    miss = (1 - CONFIDENCE) / 2  # for each of two bounds
-    least = lower(one, runs, miss) - float(delta)
-    most = 1 - lower(runs - other, runs, miss)
-    return max(0.0, log(least / most)) if least > 0 else 0.0
+    error_chance = (1 - CONFIDENCE) / 2  # for each of two bounds
+    lower_chance = compute_lower_chance(first_hits, runs, error_chance) - float(delta)
+    upper_chance = 1 - compute_lower_chance(runs - second_hits, runs, error_chance)
+    return max(0.0, log(lower_chance / upper_chance)) if lower_chance > 0 else 0.0
 
 
-def lower(hits: int, runs: int, miss: float) -> float:
-    """Return the largest probability under which so many hits or more have a chance of at most `miss`.
+def compute_lower_chance(hits: int, runs: int, error_chance: float) -> float:
+    """Return the largest probability under which `hits` or more hits have a chance of at most `error_chance`.
 
-    The lower bound of Clopper and Pearson (1934), by bisection; it is 0 where there was no hit.
+    The lower bound of Clopper and Pearson (1934), by bisection; 0 without a hit.
     """
     if hits == 0:
         return 0.0
     low, high = 0.0, hits / runs
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if _tail(hits, runs, middle) <= miss else (low, middle)
+        low, high = (middle, high) if _binomial_tail(hits, runs, middle) <= error_chance else (low, middle)
     return low
 
 
-def _tail(hits: int, runs: int, chance: float) -> float:
-    """Return the probability of so many hits or more, adding from the largest term on until the rest is nothing."""
+def _binomial_tail(hits: int, runs: int, chance: float) -> float:
+    """Return the probability of `hits` or more hits, summed from the largest term to negligible ones."""
     if chance <= 0:
         return 0.0
     ways = lgamma(runs + 1) - lgamma(hits + 1) - lgamma(runs - hits + 1)
     failing = (runs - hits) * log(1 - chance) if hits < runs else 0.0
     term = exp(ways + hits * log(chance) + failing)
     total = term
-    for more in range(hits + 1, runs + 1):
-        term *= (runs - more + 1) / more * chance / (1 - chance)
+    for hit_count in range(hits + 1, runs + 1):
+        term *= (runs - hit_count + 1) / hit_count * chance / (1 - chance)
         total += term
         if term < total * 1e-17:
             break
     return total
 
 
-def promise(one: int, other: int, runs: int, delta: float) -> float:
-    """Return about the bound that so many hits would give, to compare events by."""
+def score_event(first_hits: int, second_hits: int, runs: int, delta: float) -> float:
+    """Return an approximation of the loss bound of an event, to compare events by."""
 
-    def off(hits: int) -> float:
-        return _PICKING * sqrt(hits * (runs - hits) / runs + 1)
+    def margin(hits: int) -> float:
+        return _SCREENING_DEVIATIONS * sqrt(hits * (runs - hits) / runs + 1)
 
-    least, most = (one - off(one)) / runs - delta, (other + off(other)) / runs
-    return log(least / most) if least > 0 else -inf
+    lower_chance, upper_chance = (
+        (first_hits - margin(first_hits)) / runs - delta,
+        (second_hits + margin(second_hits)) / runs,
+    )
+    return log(lower_chance / upper_chance) if lower_chance > 0 else -inf
 
 
 def events(results: Sequence[Sequence[Features]]) -> Iterator[Event]:
-    """Yield events that cut the numbers told in two, at places where there are results."""
-    names = sorted({name for side in results for one in side for name in one})
+    """Yield events that split the results by a feature, at values of the results."""
+    names = sorted({name for side in results for features in side for name in features})
     for name in names:
-        values: NDArray[np.float64] = np.unique([one.get(name, 0.0) for side in results for one in side])
-        cuts = values[np.linspace(0, len(values) - 1, min(len(values), _CUTS)).astype(int)]
+        values: NDArray[np.float64] = np.unique([features.get(name, 0.0) for side in results for features in side])
+        cuts = values[np.linspace(0, len(values) - 1, min(len(values), _MAX_CUTS)).astype(int)]
         for cut in cuts.tolist():
             yield Event(name, cut, True)
             yield Event(name, cut, False)
 
 
-def _tries(
+def _list_trials(
     mechanism: Mechanism, budget: Budget, neighbours: Neighbours
 ) -> Iterator[tuple[AuditQuestion, NeighbourPair, tuple[Case, Case]]]:
-    """Yield a few questions with neighbours who differ as much as they can."""
+    """Yield a few questions with neighbours of maximal difference."""
     public: dict[str, Any] = {} if neighbours is Neighbours.REPLACE else {"people": 5}
-    asked: list[tuple[int, dict[str, Any]]] = []
+    forms: list[tuple[int, dict[str, Any]]] = []
     if "top" in mechanism.answers:
-        asked += [(1, {"top": 1}), (3, {"top": 1, "counts": False}), (2, {"top": 2, "lengths": 1})]
+        forms += [(1, {"top": 1}), (3, {"top": 1, "counts": False}), (2, {"top": 2, "lengths": 1})]
     if "threshold" in mechanism.answers:
-        asked += [(1, {"min_count": 2}), (2, {"min_count": 1, "counts": False})]
+        forms += [(1, {"min_count": 2}), (2, {"min_count": 1, "counts": False})]
     if "itemsets" in mechanism.answers:
-        asked += [(1, {"itemsets": [[0]]}), (2, {"itemsets": [[0], [1]]})]
-    for items, words in asked:
+        forms += [(1, {"itemsets": [[0]]}), (2, {"itemsets": [[0], [1]]})]
+    for items, words in forms:
         question = AuditQuestion(items=items, words={**words, **public})
         for rows in ((), (((0,), 3), (tuple(range(items)), 3))):
-            instead = None if neighbours is Neighbours.ADD_REMOVE else (items - 1,) if items > 1 else ()
-            more = tuple(range(items)) if instead is None else (0,)
-            pair = NeighbourPair(rows=rows, more=more, instead=instead)
-            first, second = pair.databases
+            replaced_basket = None if neighbours is Neighbours.ADD_REMOVE else (items - 1,) if items > 1 else ()
+            basket = tuple(range(items)) if replaced_basket is None else (0,)
+            pair = NeighbourPair(rows=rows, more=basket, instead=replaced_basket)
+            first_database, second_database = pair.databases
             try:
-                cases = tuple(question.case(mechanism, budget, neighbours, database) for database in (first, second))
+                cases = tuple(
+                    question.case(mechanism, budget, neighbours, database)
+                    for database in (first_database, second_database)
+                )
             except MisuseError:
                 break
             yield question, pair, (cases[0], cases[1])

@@ -1,8 +1,8 @@
-"""Writing down every step of a run, and playing the released values back to a run on other data.
+"""Recording every step of a run, and replaying the released values to a run on other data.
 
-A mechanism learns about the data through its meter alone. So a run is made twice: a `Recorder` notes each step with its
-exact answer and what was let out, and a `Replayer` gives the same values to the mechanism on a neighbour's data, and
-compares. What must be the same and what may differ is in `steps`; here is only who says what when.
+A mechanism learns about the data through its meter alone. So two runs are made: a `Recorder` stores each step with its
+exact answer and its released values, and a `Replayer` releases these values to the mechanism on a neighbour's data and
+compares. The rules of the comparison are in `steps`.
 """
 
 from __future__ import annotations
@@ -19,40 +19,52 @@ from ..exact import Engine, Listed, Query, Universe
 from ..privacy import I64, Candidates, ItemTuple, Meter, Noisy, SealedEngine, Way, unsealed
 from ..privacy.sampling import Selection
 from ..results import Itemsets
-from ._steps import Chose, Counted, Differs, Drew, Kept, Name, Step, StepLoss, compare, compare_public, named
+from ._steps import (
+    ChoiceStep,
+    CountStep,
+    Differs,
+    DrawStep,
+    FindStep,
+    Name,
+    Step,
+    StepLoss,
+    candidate_names,
+    compare,
+    compare_public,
+)
 
 Mood: TypeAlias = Literal["fair", "close", "any", "wide"]
 MOODS: tuple[Mood, ...] = ("close", "fair", "any")
-# Values that a noisy count may have, however unlikely.
-_ANY = np.array([-50, -1, 0, 1, 2, 3, 5, 20, 100, 1000])
-_FINDS = 0.7
-# Wide answers are of so many orders of magnitude; a decision about millions of people is reached as often as others.
-_MAGNITUDES = 7.0
-# Wide choices take any candidate in one half of the cases, and follow the law of the noise in the other half.
-_ANYWHERE = 0.5
-# The numbers of candidates that a generator of numpy draws from.
-_NUMBERED = 2**62
+# Possible values of a noisy count, at any distance from the exact count.
+_POSSIBLE_VALUES = np.array([-50, -1, 0, 1, 2, 3, 5, 20, 100, 1000])
+_FIND_PROBABILITY = 0.7
+# Wide answers are log-uniform up to 10^7: decisions about millions of people are as frequent as about tens.
+_MAX_MAGNITUDE = 7.0
+# Wide selections are uniform with this probability, and follow the law of the noise otherwise.
+_ANY_CANDIDATE_PROBABILITY = 0.5
+# Numpy draws integers of 64 bits; a larger number of candidates is cut to this.
+_MAX_NUMPY_BOUND = 2**62
 
 
-def wide_values(generator: np.random.Generator, cells: int) -> I64:
-    """Return made-up noisy counts of any size: of one size, falling, mostly near 0, or each for itself."""
-    largest = 10.0 ** generator.uniform(0, _MAGNITUDES)
-    shapes = (
+def draw_wide_values(generator: np.random.Generator, cells: int) -> I64:
+    """Return made-up noisy counts of any size: constant, falling, mostly near 0, or independent."""
+    largest = 10.0 ** generator.uniform(0, _MAX_MAGNITUDE)
+    value_shapes = (
         np.full(cells, largest),
         largest * generator.uniform(0.1, 1.0) ** np.arange(cells),
         largest * (generator.random(cells) < generator.choice([0.05, 0.5])),
-        10.0 ** generator.uniform(0, _MAGNITUDES, cells),
+        10.0 ** generator.uniform(0, _MAX_MAGNITUDE, cells),
     )
-    values = shapes[int(generator.integers(len(shapes)))] - generator.choice([0, 1, 20])
+    values = value_shapes[int(generator.integers(len(value_shapes)))] - generator.choice([0, 1, 20])
     return np.asarray(values, np.int64)
 
 
 class Unlikely(Exception):  # noqa: N818
-    """The other run can say this only in the event that is charged as delta: there is nothing to compare."""
+    """The second run can release this value only in an event that is charged as delta: no comparison is possible."""
 
 
-class RecordedAnswer(Engine):
-    """An engine whose last answer is remembered."""
+class RecordingEngine(Engine):
+    """An engine that stores its last answer."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -60,21 +72,21 @@ class RecordedAnswer(Engine):
         self.last: I64 = np.empty(0, np.int64)
 
     def answer(self, query: Query) -> I64:
-        """Pass the answer on, and keep it."""
+        """Return the answer of the inner engine, and store it."""
         self.last = self.engine.answer(query)
         return self.last
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Pass the answer on."""
+        """Return the list of the inner engine."""
         return self.engine.above(bound, least, longest, limit)
 
 
 class Recorder(Meter):
-    """A meter that writes down what it was asked and what it answered.
+    """A meter that records its queries and its released values.
 
     In a fair mood its answers follow the law of the noise. But all whole numbers are possible values of a noisy count,
-    and all candidates can be chosen, so it may just as well answer close to the truth, or anything: the claim is about
-    every possible answer, and with the noise that small data need they are seldom interesting.
+    and all candidates can be selected, so other moods answer close to the exact answer, or anything: the claim is about
+    every possible answer, and answers under the large noise of small data are seldom near a decision.
     """
 
     tape: list[Step]
@@ -83,177 +95,187 @@ class Recorder(Meter):
     labels: Sequence[Item]
 
     def record(self, mood: Mood, generator: np.random.Generator, labels: Sequence[Item]) -> None:
-        """Begin an empty tape. Things that are found are known by the labels of the items: codes may not last."""
+        """Begin an empty tape. Itemsets are named by labels of items, as codes may differ between runs."""
         self.tape, self.mood, self.generator, self.labels = [], mood, generator, labels
 
-    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
-        """Count, and write it down."""
-        heard = RecordedAnswer(unsealed(engine))
-        noisy = super().count(what, SealedEngine(heard, engine.items, max_baskets=engine.max_baskets), query, share)
+    def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
+        """Return noisy counts of the mood, and record the step."""
+        recorded_engine = RecordingEngine(unsealed(engine))
+        noisy = super().count(
+            purpose, SealedEngine(recorded_engine, engine.items, max_baskets=engine.max_baskets), query, share
+        )
         values = noisy.values
         if self.mood == "close":
-            values = heard.last + self.generator.integers(-1, 2, len(values))
+            values = recorded_engine.last + self.generator.integers(-1, 2, len(values))
         elif self.mood == "any":
-            values = self.generator.choice(_ANY, len(values))
+            values = self.generator.choice(_POSSIBLE_VALUES, len(values))
         elif self.mood == "wide":
-            values = wide_values(self.generator, len(values))
+            values = draw_wide_values(self.generator, len(values))
         noisy = Noisy(values, noisy.scale, noisy.variance)
         self.tape.append(
-            Counted(
-                what=what,
+            CountStep(
+                purpose=purpose,
                 share=share,
                 charge=self.charges[-1],
                 query=query,
-                exact=heard.last,
+                exact=recorded_engine.last,
                 noisy=noisy,
                 max_baskets=self.max_baskets,
             )
         )
         return noisy
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
-        """Choose, and write it down."""
-        chosen = super()._choose(what, candidates, picks, share, way)
-        if self.mood == "any" or (self.mood == "wide" and self.generator.random() < _ANYWHERE):
-            places = self.generator.choice(min(candidates.total_count, _NUMBERED), picks, replace=False).tolist()
-            chosen = Selection(tuple(place if place < len(candidates.scores) else -1 for place in places))
-        names = named(candidates)
+    def _choose(self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
+        """Return a selection of the mood, and record the step."""
+        selected = super()._choose(purpose, candidates, picks, share, way)
+        if self.mood == "any" or (self.mood == "wide" and self.generator.random() < _ANY_CANDIDATE_PROBABILITY):
+            places = self.generator.choice(min(candidates.total_count, _MAX_NUMPY_BOUND), picks, replace=False).tolist()
+            selected = Selection(tuple(place if place < len(candidates.scores) else -1 for place in places))
+        names = candidate_names(candidates)
         self.tape.append(
-            Chose(
-                what=what,
+            ChoiceStep(
+                purpose=purpose,
                 share=share,
                 charge=self.charges[-1],
                 candidates=candidates,
                 picks=picks,
                 way=way,
                 rate=self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step),
-                chosen=[names[place] if place >= 0 else None for place in chosen.candidates],
+                chosen_names=[names[place] if place >= 0 else None for place in selected.candidates],
             )
         )
-        return chosen
+        return selected
 
-    def _name_itemsets(self, chosen: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
-        """Name the chosen itemsets, and write the names down beside the choice; how they were drawn is forgotten."""
-        before = len(self.tape)
-        names = super()._name_itemsets(chosen, listed, universe)
-        del self.tape[before:]
-        step = self._choice()
-        if any(one is not None and one != name for one, name in zip(step.chosen, names, strict=True)):
-            raise Differs(f"{step.what}: what is named is not what was chosen.")
-        step.chosen[:] = names
+    def _name_itemsets(self, selected: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
+        """Return the names of the picks, and store them in the step; the draws of unlisted names are not recorded."""
+        tape_length = len(self.tape)
+        names = super()._name_itemsets(selected, listed, universe)
+        del self.tape[tape_length:]
+        step = self._last_choice()
+        if any(
+            chosen_name is not None and chosen_name != name
+            for chosen_name, name in zip(step.chosen_names, names, strict=True)
+        ):
+            raise Differs(f"{step.purpose}: what is named is not what was chosen.")
+        step.chosen_names[:] = names
         return names
 
-    def _choice(self) -> Chose:
-        return next(step for step in reversed(self.tape) if isinstance(step, Chose))
+    def _last_choice(self) -> ChoiceStep:
+        return next(step for step in reversed(self.tape) if isinstance(step, ChoiceStep))
 
     def _find(
-        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
+        self, purpose: str, counts: I64, max_itemsets: int, share: Fraction, itemsets: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
-        """Find things, and write it down."""
-        kept, noisy, threshold = super()._find(what, counts, most, share, things)
+        """Return found itemsets of the mood, and record the step."""
+        is_kept, noisy, threshold = super()._find(purpose, counts, max_itemsets, share, itemsets)
         if self.mood != "fair":
-            kept = self.generator.random(len(counts)) < _FINDS
-            above = threshold + self.generator.integers(0, 5, len(counts))
-            noisy = Noisy(np.where(kept, above, threshold - 1), noisy.scale, noisy.variance)
-        names = self._things(things)
-        found = zip(names, noisy.values.tolist(), kept.tolist(), strict=True)
+            is_kept = self.generator.random(len(counts)) < _FIND_PROBABILITY
+            high_values = threshold + self.generator.integers(0, 5, len(counts))
+            noisy = Noisy(np.where(is_kept, high_values, threshold - 1), noisy.scale, noisy.variance)
+        names = self._name_things(itemsets)
+        found_counts = zip(names, noisy.values.tolist(), is_kept.tolist(), strict=True)
         self.tape.append(
-            Kept(
-                what=what,
+            FindStep(
+                purpose=purpose,
                 share=share,
                 charge=self.charges[-1],
                 counts=dict(zip(names, counts.tolist(), strict=True)),
-                most=most * self.max_baskets,
+                max_change=max_itemsets * self.max_baskets,
                 scale=noisy.scale or Fraction(0),
                 threshold=threshold,
-                kept={name: value for name, value, keep in found if keep},
+                kept_counts={name: value for name, value, is_kept_value in found_counts if is_kept_value},
             )
         )
-        return kept, noisy, threshold
+        return is_kept, noisy, threshold
 
-    def _things(self, things: Itemsets) -> list[Name]:
+    def _name_things(self, itemsets: Itemsets) -> list[Name]:
         """Return the names by which things are followed from one run to the other."""
-        return [tuple(self.labels[code] for code in itemset) for itemset in things.tuples()]
+        return [tuple(self.labels[code] for code in itemset) for itemset in itemsets.tuples()]
 
     def secret(self) -> int:
         """Draw a key, and write it down."""
-        return self._drew("a key", super().secret())
+        return self._record_draw("a key", super().secret())
 
     def below(self, bound: int) -> int:
         """Draw a number, and write it down."""
-        return self._drew(f"a number below {bound:,}", super().below(bound))
+        return self._record_draw(f"a number below {bound:,}", super().below(bound))
 
-    def _drew(self, what: str, value: int) -> int:
-        self.tape.append(Drew(what=what, share=Fraction(0), charge=None, value=value))
+    def _record_draw(self, purpose: str, value: int) -> int:
+        self.tape.append(DrawStep(purpose=purpose, share=Fraction(0), charge=None, value=value))
         return value
 
 
 class Replayer(Recorder):
-    """A meter that answers on other data what was answered before, and compares what it would have had to hide."""
+    """A meter that repeats the released values of an earlier run on other data, and compares each step."""
 
     def replay(
-        self, tape: Sequence[Step], generator: np.random.Generator, labels: Sequence[Item], *, far: bool = False
+        self,
+        tape: Sequence[Step],
+        generator: np.random.Generator,
+        labels: Sequence[Item],
+        *,
+        is_unrelated: bool = False,
     ) -> None:
-        """Begin at the first step of a tape. Data that are `far` are no neighbours: exact answers may differ by any."""
+        """Begin at the first step of a tape; exact answers are not compared if the data are unrelated."""
         self.record("fair", generator, labels)
-        self.before, self.far = tape, far
+        self.earlier_tape, self.is_unrelated = tape, is_unrelated
         self.losses: list[StepLoss] = []
 
-    def _next(self) -> Step:
-        """Return the step that the last one of this run goes with, and note what the two reveal."""
+    def _match_step(self) -> Step:
+        """Return the step of the earlier run that matches the last step; store the loss of the pair."""
         place = len(self.tape) - 1
-        if place >= len(self.before):
+        if place >= len(self.earlier_tape):
             raise Differs(f"One run goes on with {self.tape[-1]}, the other one has ended.")
-        before, now = self.before[place], self.tape[-1]
-        if self.far:
-            compare_public(before, now)
+        earlier_step, step = self.earlier_tape[place], self.tape[-1]
+        if self.is_unrelated:
+            compare_public(earlier_step, step)
         else:
-            self.losses.append(compare(before, now, self.neighbours))
-        return self.before[place]
+            self.losses.append(compare(earlier_step, step, self.neighbours))
+        return self.earlier_tape[place]
 
-    def done(self) -> None:
-        """Say that the run has ended: the other one must not go on."""
-        if len(self.tape) < len(self.before):
-            raise Differs(f"One run goes on with {self.before[len(self.tape)]}, the other one has ended.")
+    def check_ended(self) -> None:
+        """Check that the earlier run has no further step."""
+        if len(self.tape) < len(self.earlier_tape):
+            raise Differs(f"One run goes on with {self.earlier_tape[len(self.tape)]}, the other one has ended.")
 
-    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
-        """Count, compare, and give the values of the other run."""
-        noisy = super().count(what, engine, query, share)
-        before = cast(Counted, self._next())
-        return Noisy(before.noisy.values, noisy.scale, noisy.variance)
+    def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
+        """Return the counts of the earlier run, after the comparison."""
+        noisy = super().count(purpose, engine, query, share)
+        earlier_step = cast(CountStep, self._match_step())
+        return Noisy(earlier_step.noisy.values, noisy.scale, noisy.variance)
 
-    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
-        """Choose, compare, and give the picks of the other run, as listed here or as not listed."""
-        super()._choose(what, candidates, picks, share, way)
-        before = cast(Chose, self._next())
-        self._choice().chosen[:] = before.chosen
-        places: dict[Name | None, int] = {name: place for place, name in enumerate(named(candidates))}
-        return Selection(tuple(places.get(name, -1) for name in before.chosen))
+    def _choose(self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
+        """Return the picks of the earlier run, with places among the candidates of this run."""
+        super()._choose(purpose, candidates, picks, share, way)
+        earlier_step = cast(ChoiceStep, self._match_step())
+        self._last_choice().chosen_names[:] = earlier_step.chosen_names
+        places: dict[Name | None, int] = {name: place for place, name in enumerate(candidate_names(candidates))}
+        return Selection(tuple(places.get(name, -1) for name in earlier_step.chosen_names))
 
-    def _name_itemsets(self, chosen: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
-        """Give the names of the other run."""
-        return [cast(ItemTuple, name) for name in self._choice().chosen]
+    def _name_itemsets(self, selected: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
+        """Return the names of the earlier run."""
+        return [cast(ItemTuple, name) for name in self._last_choice().chosen_names]
 
     def _find(
-        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
+        self, purpose: str, counts: I64, max_itemsets: int, share: Fraction, itemsets: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
-        """Find, compare, and give what the other run found; noisy counts of other things are made up, to be no use."""
-        _, noisy, threshold = super()._find(what, counts, most, share, things)
-        before = cast(Kept, self._next())
-        names = self._things(things)
-        if not before.kept.keys() <= set(names):
+        """Return the found itemsets of the earlier run; unreleased counts below the threshold are made up."""
+        _, noisy, threshold = super()._find(purpose, counts, max_itemsets, share, itemsets)
+        earlier_step = cast(FindStep, self._match_step())
+        names = self._name_things(itemsets)
+        if not earlier_step.kept_counts.keys() <= set(names):
             raise Unlikely
-        kept = np.array([name in before.kept for name in names], np.bool_)
+        is_kept = np.array([name in earlier_step.kept_counts for name in names], np.bool_)
         values = threshold - 1 - self.generator.integers(0, 100, len(names))
-        values[kept] = [before.kept[name] for name in names if name in before.kept]
-        return kept, Noisy(values, noisy.scale, noisy.variance), threshold
+        values[is_kept] = [earlier_step.kept_counts[name] for name in names if name in earlier_step.kept_counts]
+        return is_kept, Noisy(values, noisy.scale, noisy.variance), threshold
 
     def secret(self) -> int:
-        """Give the key of the other run."""
+        """Return the key of the earlier run."""
         super().secret()
-        return cast(Drew, self._next()).value
+        return cast(DrawStep, self._match_step()).value
 
     def below(self, bound: int) -> int:
-        """Give the number of the other run."""
+        """Return the number of the earlier run."""
         super().below(bound)
-        return cast(Drew, self._next()).value
+        return cast(DrawStep, self._match_step()).value

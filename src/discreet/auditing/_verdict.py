@@ -1,6 +1,6 @@
-"""What an audit found: one attempt for each way of trying, and whether the claim stands after all of them.
+"""The verdict of an audit: one attempt per attack, and whether the claim stands after all of them.
 
-A claim stands where something was tried and nothing broke it. An attempt that had nothing to try says so: it is no
+A claim stands if an attack ran and none broke it. An attempt without anything to try says so: it is no
 evidence, neither in the table nor in the verdict.
 """
 
@@ -23,7 +23,7 @@ Means: TypeAlias = Literal["coupled", "replayed", "whole", "exact", "partial", "
 Outcome: TypeAlias = Literal["stands", "broken", "not tried"]
 Claimant: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 
-_TOLD = {
+_LOSS_TEXTS = {
     "coupled": "largest loss that a pair reaches",
     "replayed": "largest loss that a pair reaches, with made-up answers",
     "whole": "largest loss that a pair reaches, from file to file",
@@ -33,7 +33,7 @@ _TOLD = {
 }
 
 
-# The columns of the table of a verdict, and those of them that are numbers.
+# The columns of the table of a verdict, and the numeric columns.
 _COLUMNS = "name relation epsilon delta loss means outcome tried engine paths pairs question neighbours why seconds"
 _NUMBERS = ("epsilon", "delta", "loss", "seconds")
 _UNTRIED = "nothing was tried, so nothing is known about the claim"
@@ -41,29 +41,29 @@ _UNTRIED = "nothing was tried, so nothing is known about the claim"
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One way of trying to break a claim, and what came of it.
+    """One attack on a claim, and its result.
 
     Parameters
     ----------
     means
-        ``"coupled"``, ``"replayed"`` (coupled, with answers of every size, on data of all kinds), ``"whole"`` (coupled,
-        from a file that is read to the files that are saved), ``"exact"``, ``"partial"`` (enumerated, but not to the
-        end) or ``"statistical"``.
+        ``"coupled"``, ``"replayed"`` (coupled, with answers of every size, on data of all kinds), ``"whole"``
+        (coupled, from a file that is read to the files that are saved), ``"exact"``, ``"partial"`` (enumerated in
+        part) or ``"statistical"``.
     stands
-        Whether the claim was not broken; None where there was nothing to try, so that nothing is known.
+        Whether the claim was not broken; None if the attack had nothing to try.
     loss
-        The epsilon that was found: the largest one reached, or a lower confidence bound. 0 where nothing was found.
+        The epsilon that was found: the largest loss, or a lower confidence bound; 0 without a finding.
     tried
-        What was tried, in numbers.
+        The extent of the attack, in numbers.
     engine, paths, pairs
-        What ran: the engine that counted, or the function of a device; the ways data came in and results went out; and
-        how many pairs of neighbours there were.
+        The engine that counted, or the function of a device; the ways of data input and result output; and the number
+        of pairs of neighbours.
     pair, question
-        The worst neighbours and the question they were asked, in plain words.
+        The worst neighbours and the question about them, in words.
     why
-        How the claim was broken; empty where it stands.
+        The breach in words; empty if the claim stands.
     seconds
-        How long it took.
+        The duration.
     """
 
     means: Means
@@ -79,17 +79,17 @@ class Attempt:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        # Here, and not where attempts are made: whoever adds a way of trying cannot forget it.
+        # In the constructor, so that no new attack can omit it.
         if self.stands and not self.pairs:
             object.__setattr__(self, "stands", None)
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it, in words."""
+        """The result of the attempt, in words."""
         return "not tried" if self.stands is None else "stands" if self.stands else "broken"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attempt as plain values; a loss that has no end is ``"infinite"``."""
+        """Return the attempt as plain values; an unbounded loss is ``"infinite"``."""
         values = {"neighbours" if name == "pair" else name: value for name, value in vars(self).items()}
         loss = "infinite" if isinf(self.loss) else self.loss
         seconds = round(self.seconds, 3)
@@ -97,23 +97,23 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Attempt:
-        """Return the attempt that :meth:`to_dict` wrote; any error says what is wrong with the values."""
+        """Return the attempt of :meth:`to_dict`; an error states the fault of the values."""
         loss = inf if values["loss"] == "infinite" else values["loss"]
         return read_fields(cls, {**values, "loss": loss, "pair": values["neighbours"]})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict(Result):
-    """What :func:`discreet.audit` returns: whether a claim stands, after trying to break it.
+    """The result of :func:`discreet.audit`: whether a claim stands after the attacks on it.
 
     Parameters
     ----------
     name, settings, what
-        The mechanism, protocol or oracle, its settings as text, and which of the three it is.
+        The mechanism, protocol or oracle, its settings as text, and its kind.
     neighbours, epsilon, delta
         The claim.
     attempts
-        The ways it was tried.
+        The attacks.
     seed
         Makes the audit repeatable.
     """
@@ -131,35 +131,37 @@ class Verdict(Result):
     what: Claimant = "mechanism"
 
     def __bool__(self) -> bool:
-        """Refuse to be true or false: that it has attempts does not mean that the claim stands."""
+        """Raise an error: a verdict with attempts would be true even if the claim is broken."""
         raise TypeError("A verdict is neither true nor false by itself: look at its stands.")
 
     @property
     def provenance(self) -> Provenance:
-        """What was audited, and its settings."""
-        named: dict[str, Any] = {} if self.what == "oracle" else {self.what: self.name}
-        return Provenance(settings=dict(self.settings), **named)
+        """The audited entry of the registry, and its settings."""
+        claimant: dict[str, Any] = {} if self.what == "oracle" else {self.what: self.name}
+        return Provenance(settings=dict(self.settings), **claimant)
 
     @property
     def stands(self) -> bool:
-        """Whether something was tried and no attempt broke the claim."""
+        """Whether an attack ran and no attempt broke the claim."""
         return self.outcome == "stands"
 
     @property
     def outcome(self) -> Outcome:
-        """What came of all attempts together, in words."""
+        """The result of all attempts together, in words."""
         outcomes = {attempt.outcome for attempt in self.attempts}
         return "broken" if "broken" in outcomes else "stands" if "stands" in outcomes else "not tried"
 
     @property
     def worst(self) -> Attempt:
-        """The attempt that broke the claim, or else the one with the largest loss."""
-        nothing = Attempt(means="coupled", stands=None, loss=0.0, tried="nothing")
-        return max(self.attempts, key=lambda one: (one.outcome == "broken", one.loss), default=nothing)
+        """The attempt that broke the claim, or else the attempt with the largest loss."""
+        empty_attempt = Attempt(means="coupled", stands=None, loss=0.0, tried="nothing")
+        return max(
+            self.attempts, key=lambda attempt: (attempt.outcome == "broken", attempt.loss), default=empty_attempt
+        )
 
     @property
     def seconds(self) -> float:
-        """How long all of it took."""
+        """The total duration."""
         return sum(attempt.seconds for attempt in self.attempts)
 
     @property
@@ -170,10 +172,10 @@ class Verdict(Result):
 
     @property
     def ran(self) -> str:
-        """What was run, in words: which code counted or answered, by which ways."""
-        engines = dict.fromkeys(one.engine for one in self.attempts if one.engine)
-        paths = dict.fromkeys(path for one in self.attempts for path in one.paths)
-        pairs = sum(one.pairs for one in self.attempts)
+        """The code that counted or answered, and its ways of input and output, in words."""
+        engines = dict.fromkeys(attempt.engine for attempt in self.attempts if attempt.engine)
+        paths = dict.fromkeys(path for attempt in self.attempts for path in attempt.paths)
+        pairs = sum(attempt.pairs for attempt in self.attempts)
         if not pairs:
             return "What ran: nothing."
         return f"What ran: {' and '.join(engines)}, on {pairs:,} pairs of neighbours; {', '.join(paths)}."
@@ -195,10 +197,10 @@ class Verdict(Result):
         table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for column in ("means", "tried", "result", "loss", "seconds"):
             table.add_column(column, justify="right" if column in ("loss", "seconds") else "left", overflow="fold")
-        for one in self.attempts[:rows]:
-            result = "[bold red]broken[/bold red]" if one.outcome == "broken" else one.outcome
-            loss = "" if one.outcome == "not tried" else f"{one.loss:.4g}"
-            table.add_row(one.means, escape(one.tried), result, loss, f"{one.seconds:.1f}")
+        for attempt in self.attempts[:rows]:
+            result = "[bold red]broken[/bold red]" if attempt.outcome == "broken" else attempt.outcome
+            loss = "" if attempt.outcome == "not tried" else f"{attempt.loss:.4g}"
+            table.add_row(attempt.means, escape(attempt.tried), result, loss, f"{attempt.seconds:.1f}")
         lines: list[RenderableType] = [Text(f"{self.name} claims {self.claim}.", style="bold"), Text(), table, Text()]
         lines += [Text(f"{self.ran}\n")]
         worst = self.worst
@@ -209,8 +211,8 @@ class Verdict(Result):
         else:
             lines.append(Text("The claim stands: nothing that was tried broke it.", style="green"))
         if worst.pair:
-            told = "It was" if self.outcome == "broken" else _TOLD[worst.means].capitalize() + ":"
-            lines += [Text(f"{told} {worst.question}. Neighbours: {worst.pair}.")]
+            prefix = "It was" if self.outcome == "broken" else _LOSS_TEXTS[worst.means].capitalize() + ":"
+            lines += [Text(f"{prefix} {worst.question}. Neighbours: {worst.pair}.")]
         return Group(*lines)
 
     def to_arrow(self) -> pa.Table:
@@ -219,7 +221,7 @@ class Verdict(Result):
 
         claim = {"name": self.name, "relation": self.neighbours.value}
         budget = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
-        rows = [claim | budget | one.to_dict() | {"loss": one.loss} for one in self.attempts]
+        rows = [claim | budget | attempt.to_dict() | {"loss": attempt.loss} for attempt in self.attempts]
         kinds = dict.fromkeys(_COLUMNS.split(), pa.large_string()) | dict.fromkeys(_NUMBERS, pa.float64())
         return pa.Table.from_pylist(
             rows, pa.schema(kinds | {"paths": pa.list_(pa.large_string()), "pairs": pa.int64()})
@@ -235,14 +237,14 @@ class Verdict(Result):
             "outcome": self.outcome,
             "claim": {"epsilon": str(self.epsilon), "delta": str(self.delta), "neighbours": self.neighbours.value},
             "seed": self.seed,
-            "attempts": [one.to_dict() for one in self.attempts],
+            "attempts": [attempt.to_dict() for attempt in self.attempts],
         }
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
         kind: Claimant = next(kind for kind in get_args(Claimant) if kind in values)
         settings = tuple((str(name), str(value)) for name, value in values["settings"].items())
-        made = read_fields(cls, {**values, **values["claim"], "name": values[kind]}, settings=settings, what=kind)
-        if (values["stands"], values["outcome"]) != (made.stands, made.outcome):
+        verdict = read_fields(cls, {**values, **values["claim"], "name": values[kind]}, settings=settings, what=kind)
+        if (values["stands"], values["outcome"]) != (verdict.stands, verdict.outcome):
             raise ValueError("its attempts say something else than its 'stands' and 'outcome'")
-        return made
+        return verdict

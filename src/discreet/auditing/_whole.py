@@ -1,9 +1,9 @@
-"""Running a mechanism the whole way on two neighbours: from a file that is read to the bytes that are saved.
+"""The whole audit: coupled runs on two neighbours, from a file that is read to the bytes that are saved.
 
-As in the coupled audit the second run is told what the first released. Here both begin with a file, one of which has a
-person more, go through the reader, with and without segments, and end with everything a release can be saved as. Where
-both were told the same, every byte must be the same: a vocabulary, a column's type, a name or a number in a file that
-depends on the person has come out past the meter.
+As in the coupled audit, the second run receives the released values of the first. Here both runs begin with a file, one
+of them with a person more, pass the reader, with and without segments, and end with every saved format of a release.
+Every byte must be equal: a vocabulary, a column type, a name or a number that depends on the person has leaked past the
+meter.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from ..exact import LocalEngine
 from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, Question, Release, build_cases, build_meter
-from ._coupled import carried, compare_results, labels, lost, seen
-from ._engines import NAME
+from ._coupled import compare_results, compute_loss, list_candidate_labels, list_released_values, run_checked
+from ._engines import ENGINE_NAME
 from ._steps import Differs, Step
 from ._tape import MOODS, Recorder, Replayer, Unlikely
 from ._verdict import Attempt
 
 Basket: TypeAlias = tuple[Item, ...]
-# Who holds what, and in which segment.
+# The basket and the segment of each person.
 PeopleRows: TypeAlias = list[tuple[Basket, str]]
 
 READERS = ("csv", "dat", "parquet")
-SAVED = ("json", "csv", "parquet", "html")
+SUFFIXES = ("json", "csv", "parquet", "html")
 SEGMENTS = ("north", "south")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """What everyone else holds, the public list of items, and what the person who differs may hold."""
+    """The rows of all other people, the public list of items, and the possible baskets of the person who differs."""
 
     items: tuple[Item, ...]
     others: tuple[tuple[Basket, int], ...]
     changes: tuple[Basket, ...]
 
 
-# Names, one of which has what tables are told by; and numbers, among which a name makes a reader take all for names.
-# One item of each list is held by nobody else.
+# Names, one with separators and quotes of CSV; and numbers, where one name makes a reader take all items for names. One
+# item of each list occurs with the person who differs alone.
 SHOPS = (
     Shop(
         items=("bread", 'milk, "whole"', "rice", "salt", "tea"),
@@ -68,83 +68,89 @@ SHOPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class FileCase:
-    """One question about a file, by segment or not, and the person who is more or another in it."""
+    """One question about a file, by segment or not, and the person who differs."""
 
     shop: Shop
     words: Mapping[str, Any] = field(hash=False)
-    listed: bool
-    change: Basket
+    has_list: bool
+    changed_basket: Basket
     reader: str
     by: bool
     segment: str
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
-        listed = f"items={list(self.shop.items)!r}" if self.listed else "without a list of items"
+        words_text = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
+        list_text = f"items={list(self.shop.items)!r}" if self.has_list else "without a list of items"
         segments = f", by segment {list(SEGMENTS)!r}" if self.by else ""
-        return f"{told}, {listed}, read from a .{self.reader} file{segments}"
+        return f"{words_text}, {list_text}, read from a .{self.reader} file{segments}"
 
-    def pair(self, neighbours: Neighbours) -> str:
+    def describe_pair(self, neighbours: Neighbours) -> str:
         """Return the two files in words."""
-        where = f" in the segment {self.segment!r}" if self.by else ""
-        held = f"one person who holds {{{', '.join(map(str, self.change))}}}{where}"
-        others = sum(times for _, times in self.shop.others)
+        segment_text = f" in the segment {self.segment!r}" if self.by else ""
+        person_text = f"one person who holds {{{', '.join(map(str, self.changed_basket))}}}{segment_text}"
+        other_count = sum(times for _, times in self.shop.others)
         if neighbours is Neighbours.REPLACE:
-            return f"{others} others; {held}, or {{{self.shop.others[1][0][0]}}} instead"
-        return f"{others} others; with and without {held}"
+            return f"{other_count} others; {person_text}, or {{{self.shop.others[1][0][0]}}} instead"
+        return f"{other_count} others; with and without {person_text}"
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The ways the data come in and the results go out."""
-        asked = "by segment" if self.by else "all people"
-        return f"read from .{self.reader}", asked, *(f"saved as .{suffix}" for suffix in SAVED)
+        """The ways of data input and result output."""
+        scope_text = "by segment" if self.by else "all people"
+        return f"read from .{self.reader}", scope_text, *(f"saved as .{suffix}" for suffix in SUFFIXES)
 
-    def people(self, neighbours: Neighbours) -> tuple[PeopleRows, PeopleRows]:
-        """Return who is in the one file and in the other. The person who differs comes first."""
-        alike = [(basket, SEGMENTS[place % 2]) for basket, times in self.shop.others for place in range(times)]
+    def list_people(self, neighbours: Neighbours) -> tuple[PeopleRows, PeopleRows]:
+        """Return the people of both files. The person who differs comes first."""
+        other_rows = [(basket, SEGMENTS[place % 2]) for basket, times in self.shop.others for place in range(times)]
         before = [(self.shop.others[1][0], self.segment)] if neighbours is Neighbours.REPLACE else []
-        return [*before, *alike], [(self.change, self.segment), *alike]
+        return [*before, *other_rows], [(self.changed_basket, self.segment), *other_rows]
 
 
 def whole(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
-    """Go the whole way with every case, until one breaks the claim."""
-    begun = perf_counter()
+    """Return the attempt on every case, from file to file, until one breaks the claim."""
+    start_time = perf_counter()
     source, generator = SimulationSource(seed), np.random.default_rng(seed)
-    tried, steps, loss, worst, why = 0, 0, 0.0, ("", ""), ""
+    pair_count, step_count, loss, worst_case, flaw = 0, 0, 0.0, ("", ""), ""
     paths: dict[str, None] = {}
     with TemporaryDirectory() as folder:
         run = _Run(Path(folder), mechanism, budget, neighbours, source, generator)
         for place, case in enumerate(_cases(mechanism, budget, neighbours)):
             try:
-                total, taken = run.both(case, place)
+                total, case_steps = run.compare(case, place)
             except (MisuseError, Unlikely):
-                continue  # what is refused is not asked, and there is nothing to compare in the event of a delta
+                continue  # a refused question is skipped; in the event of a delta no comparison is possible
             except Differs as difference:
                 paths |= dict.fromkeys(case.paths)
-                tried, why, worst = tried + 1, str(difference), (case.pair(neighbours), str(case))
+                pair_count, flaw, worst_case = (
+                    pair_count + 1,
+                    str(difference),
+                    (case.describe_pair(neighbours), str(case)),
+                )
                 break
             paths |= dict.fromkeys(case.paths)
-            tried, steps = tried + 1, steps + taken
+            pair_count, step_count = pair_count + 1, step_count + case_steps
             if total >= loss:
-                loss, worst = total, (case.pair(neighbours), str(case))
+                loss, worst_case = total, (case.describe_pair(neighbours), str(case))
     return Attempt(
         means="whole",
-        stands=not why,
+        stands=not flaw,
         loss=loss,
-        tried=f"{tried:,} pairs of files, {steps:,} steps" if tried else "nothing: every question was refused",
-        engine=NAME if tried else "",
+        tried=f"{pair_count:,} pairs of files, {step_count:,} steps"
+        if pair_count
+        else "nothing: every question was refused",
+        engine=ENGINE_NAME if pair_count else "",
         paths=tuple(sorted(paths, key=lambda path: ("read" not in path, "saved" in path))),
-        pairs=tried,
-        pair=worst[0],
-        question=worst[1],
-        why=why,
-        seconds=perf_counter() - begun,
+        pairs=pair_count,
+        pair=worst_case[0],
+        question=worst_case[1],
+        why=flaw,
+        seconds=perf_counter() - start_time,
     )
 
 
 @dataclass
 class _Run:
-    """Where files lie, and what is asked of them by whom."""
+    """The directory and the inputs of one whole audit."""
 
     folder: Path
     mechanism: Mechanism
@@ -153,26 +159,31 @@ class _Run:
     source: SimulationSource
     generator: np.random.Generator
 
-    def both(self, case: FileCase, place: int) -> tuple[float, int]:
-        """Return what a case reveals, in epsilon, and how many steps that took; `Differs` says what is wrong."""
-        one, other = (self._cases(case, people) for people in case.people(self.neighbours))
-        if list(one) != list(other):
-            raise Differs(f"There are releases of {list(one)!r} for the one, and of {list(other)!r} for the other.")
-        total, steps = 0.0, 0
-        for segment, resolved in one.items():
-            first = build_meter(resolved, self.source, kind=Recorder)
-            first.record(MOODS[place % len(MOODS)], self.generator, labels(resolved))
-            # A segment that the person is not in has the same data on both sides: its files are as many again.
-            saved = not _same(resolved.baskets, other[segment].baskets)
-            told = self._told(resolved, first, saved)
-            again = build_meter(resolved, self.source, kind=Replayer)
-            tape: Sequence[Step] = first.tape
-            again.replay(tape, self.generator, labels(other[segment]))
-            found = self._told(other[segment], again, saved)
-            again.done()
-            compare_results(told, found)
-            total, steps = max(total, lost(again)), steps + len(tape)  # everyone is in one segment
-        return total, steps
+    def compare(self, case: FileCase, place: int) -> tuple[float, int]:
+        """Return the loss of a case, in epsilon, and its number of steps; `Differs` states a fault."""
+        cases, other_cases = (self._cases(case, people) for people in case.list_people(self.neighbours))
+        if list(cases) != list(other_cases):
+            raise Differs(
+                f"There are releases of {list(cases)!r} for the one, and of {list(other_cases)!r} for the other."
+            )
+        total, step_count = 0.0, 0
+        for segment, resolved in cases.items():
+            recorder = build_meter(resolved, self.source, kind=Recorder)
+            recorder.record(MOODS[place % len(MOODS)], self.generator, list_candidate_labels(resolved))
+            # A segment without the person has equal data on both sides, so its files would be equal in any case.
+            is_saved = not _has_same_data(resolved.baskets, other_cases[segment].baskets)
+            values = self._run_and_save(resolved, recorder, is_saved)
+            replayer = build_meter(resolved, self.source, kind=Replayer)
+            tape: Sequence[Step] = recorder.tape
+            replayer.replay(tape, self.generator, list_candidate_labels(other_cases[segment]))
+            second_values = self._run_and_save(other_cases[segment], replayer, is_saved)
+            replayer.check_ended()
+            compare_results(values, second_values)
+            total, step_count = (
+                max(total, compute_loss(replayer)),
+                step_count + len(tape),
+            )  # a person is in one segment: parallel composition
+        return total, step_count
 
     def _cases(self, case: FileCase, people: PeopleRows) -> dict[Item, Case]:
         in_column = case.by and case.reader != "dat"
@@ -181,34 +192,40 @@ class _Run:
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             neighbours=self.neighbours,
-            items=list(case.shop.items) if case.listed else None,
+            items=list(case.shop.items) if case.has_list else None,
             by="region" if in_column else None,
             segments=list(SEGMENTS) if case.by else None,
             **case.words,
         )
         segment_of = [segment for _, segment in people] if case.by and not in_column else None
-        return build_cases(question, read_back(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True)
+        return build_cases(
+            question, write_and_read(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True
+        )
 
-    def _told(self, case: Case, meter: Recorder, saved: bool) -> dict[str, Any]:
-        """Carry a case out on the engine of a release, save it in every way, and return all that anyone sees."""
-        release, heard = carried(case, meter, LocalEngine)
-        return {**seen(release), "warnings": heard, **(self._saved(release) if saved else {})}
+    def _run_and_save(self, case: Case, meter: Recorder, is_saved: bool) -> dict[str, Any]:
+        """Run a case on the engine of a release, save it in every format, and return all visible values."""
+        release, warning_texts = run_checked(case, meter, LocalEngine)
+        return {
+            **list_released_values(release),
+            "warnings": warning_texts,
+            **(self._save_all(release) if is_saved else {}),
+        }
 
-    def _saved(self, release: Release) -> dict[str, Any]:
-        """Return the bytes of everything that is written, by the names of the files."""
-        found: dict[str, Any] = {}
+    def _save_all(self, release: Release) -> dict[str, Any]:
+        """Return the bytes of all written files, by their names."""
+        values: dict[str, Any] = {}
         with TemporaryDirectory(dir=self.folder) as folder:
-            for suffix in SAVED:
+            for suffix in SUFFIXES:
                 release.save(Path(folder) / f"release.{suffix}")
             for path in sorted(Path(folder).rglob("*")):
                 if path.is_file():
-                    found[f"bytes of {path.name}"] = path.read_bytes()
-        return found
+                    values[f"bytes of {path.name}"] = path.read_bytes()
+        return values
 
 
 @lru_cache(maxsize=128)
-def read_back(reader: str, people: tuple[tuple[Basket, str], ...], by: bool) -> Baskets:
-    """Write what people hold to a file, and read it; the same people are the same file."""
+def write_and_read(reader: str, people: tuple[tuple[Basket, str], ...], by: bool) -> Baskets:
+    """Return the baskets of people after a file of them was written and read; equal people share one file."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"people.{reader}"
         if reader == "dat":
@@ -229,47 +246,46 @@ def read_back(reader: str, people: tuple[tuple[Basket, str], ...], by: bool) -> 
         return read(path, person="customer", item="product", by="region" if by else None)
 
 
-def _same(one: AnyBaskets, other: AnyBaskets) -> bool:
-    one, other = on_this_machine(one, "An audit"), on_this_machine(other, "An audit")
-    alike = one.vocabulary == other.vocabulary and np.array_equal(one.offsets, other.offsets)
-    return alike and np.array_equal(one.codes, other.codes)
+def _has_same_data(data: AnyBaskets, other_data: AnyBaskets) -> bool:
+    data, other_data = on_this_machine(data, "An audit"), on_this_machine(other_data, "An audit")
+    is_equal = data.vocabulary == other_data.vocabulary and np.array_equal(data.offsets, other_data.offsets)
+    return is_equal and np.array_equal(data.codes, other_data.codes)
 
 
 def _cases(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Iterator[FileCase]:
-    """Yield the questions that this kind of mechanism answers, each change of a shop with one reader after the other.
+    """Yield the questions that a mechanism answers, each change of a shop with the readers in turn.
 
-    Where the number of people is not public, one of the changes is asked about by segment too: that of a person in a
-    segment, and that of one in none of those that are listed.
+    Under add/remove, some changes have a case by segment too: a person in a listed segment, and in an unlisted one.
     """
     place = 0
     for shop in SHOPS:
-        for words, listed in _asked(mechanism, budget, shop):
-            for change in shop.changes:
+        for words, has_list in _list_forms(mechanism, budget, shop):
+            for changed_basket in shop.changes:
                 place += 1
                 turns = [("south", False)]
-                if neighbours is Neighbours.ADD_REMOVE and change is not shop.changes[-1]:
-                    turns.append(("hiv-clinic" if change is shop.changes[0] else "south", True))
+                if neighbours is Neighbours.ADD_REMOVE and changed_basket is not shop.changes[-1]:
+                    turns.append(("hiv-clinic" if changed_basket is shop.changes[0] else "south", True))
                 for turn, (segment, by) in enumerate(turns):
                     reader = READERS[(place + turn) % len(READERS)]
                     spaced = reader == "dat" and any(" " in str(item) for basket in shop.others for item in basket[0])
                     yield FileCase(
                         shop=shop,
                         words=words,
-                        listed=listed,
-                        change=change,
+                        has_list=has_list,
+                        changed_basket=changed_basket,
                         reader="csv" if spaced else reader,
                         by=by,
                         segment=segment,
                     )
 
 
-def _asked(mechanism: Mechanism, budget: Budget, shop: Shop) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the questions, and whether the list of items is given with them."""
+def _list_forms(mechanism: Mechanism, budget: Budget, shop: Shop) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the keywords of each question, and whether the list of items is given."""
     lists = (True,) if budget.pure else (True, False)
-    for listed in lists:
+    for has_list in lists:
         if "top" in mechanism.answers:
-            yield {"top": 3}, listed
+            yield {"top": 3}, has_list
         elif "threshold" in mechanism.answers:
-            yield {"min_count": 20}, listed
+            yield {"min_count": 20}, has_list
     if "itemsets" in mechanism.answers:
         yield {"itemsets": [[shop.items[0]], list(shop.items[:2])]}, True

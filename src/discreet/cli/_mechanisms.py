@@ -23,7 +23,7 @@ def mechanisms(
     form: options.ViewOption = "table",
 ) -> None:
     """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
-    from ..registry import Listing, entry, everything, told_of
+    from ..registry import Listing, describe_entry, entry, everything
 
     entries = [entry(name)] if name is not None else list(everything().values())
     entries = [one for one in entries if kind is None or name is not None or one.what == kind]
@@ -34,7 +34,7 @@ def mechanisms(
             "model": one.model,
             "answers": list(one.answers),
             "guarantee": one.guarantee,
-            "summary": told_of(one),
+            "summary": describe_entry(one),
             "settings": {setting: _plain(value) for setting, value in one.settings.items()},
             "citation": one.citation,
             "proof": one.proof.name if one.proof is not None and not one.unproven else None,

@@ -11,6 +11,6 @@ from ._entries import (
     protocols as protocols,
     proven as proven,
 )
-from ._listing import Listing as Listing, told_of as told_of
+from ._listing import Listing as Listing, describe_entry as describe_entry
 from ._plugins import Unfit as Unfit, blamed as blamed, load as load, package_of as package_of, points as points
 from ._settings import settle as settle

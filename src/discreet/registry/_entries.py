@@ -1,11 +1,11 @@
-"""Every mechanism, protocol and oracle by name: those of this package, and those other packages bring along.
+"""Every mechanism, protocol and oracle by name: ours, and the entries of plug-ins.
 
-One of ours is a subclass of `Mechanism`, `Protocol`, `Oracle` or `MeanOracle` in a file of its room, with a proof page
-of the same name beside it; variants of a protocol or an oracle may share the page of their file. It is found there, and
-listed but not used without its page. Another package registers one under the entry point group `discreet.mechanisms`,
-`discreet.protocols` or `discreet.oracles`; its attribute `proof` names a page beside the module. The same is asked of
-an object that is handed in, and of the oracles that a protocol asks through. Rooms are looked into by their names, when
-something is looked up, so that all of them may ask.
+One of ours is a subclass of `Mechanism`, `Protocol`, `Oracle` or `MeanOracle` in a module of its room, with a proof
+page of its name beside it; variants of a protocol or an oracle may share the page of their module. An entry without a
+page is listed and not used. A plug-in registers a class under the entry point group `discreet.mechanisms`,
+`discreet.protocols` or `discreet.oracles`; its attribute `proof` names a page beside the module. Objects that are
+passed in, and the oracles of a protocol, need a page too. Rooms are imported by name on the first lookup, so every room
+may use the registry.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from typing import Any, Literal, TypeAlias
 from ..errors import MisuseError, name_options
 from ._listing import Listing
 from ._plugins import Unfit, blamed, load, package_of, points
-from ._settings import parsed
+from ._settings import parse_settings
 
 What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 
 
 @dataclass(frozen=True)
 class _Room:
-    """Where one sort is found: our package, what is derived from there, and where other packages register theirs."""
+    """The sources of one kind of entry: our package, its base classes, and the entry point group of plug-ins."""
 
     package: str
     kinds: tuple[tuple[str, str], ...]
     group: str
-    # Names that are none of its own and yet taken: what chooses one of them.
-    taken: tuple[str, ...] = ()
+    # Names of selectors among the entries: no entry may have them.
+    reserved_names: tuple[str, ...] = ()
 
 
 _ROOMS: dict[What, _Room] = {
@@ -46,27 +46,27 @@ _ROOMS: dict[What, _Room] = {
         "discreet.local.oracles",
         (("local", "Oracle"), ("local", "MeanOracle")),
         "discreet.oracles",
-        taken=("adaptive", "grr-or-olh"),
+        reserved_names=("adaptive", "grr-or-olh"),
     ),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known about a mechanism, a protocol or an oracle without running it.
+    """The facts about a mechanism, a protocol or an oracle that need no run.
 
     Parameters
     ----------
     name
-        What it is called.
+        Its name.
     what
         ``"mechanism"``, ``"protocol"`` or ``"oracle"``.
     kind
         Its class.
     proof
-        The page beside its code that says why it keeps its promise; None where the class names none of its own.
+        The page beside its code that proves its promise; None if the class names no page.
     package
-        Who brings it along.
+        The name of the package that defines it.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Entry:
 
     @property
     def unproven(self) -> str:
-        """Why it may not be used; nothing where its proof page is there."""
+        """The reason why it may not be used; "" with a proof page."""
         if self.proof is not None and self.proof.is_file():
             return ""
         missing = "say which one in its attribute proof"
@@ -94,24 +94,24 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """One sentence about the method."""
         return str(self.kind.summary)
 
     @property
     def citation(self) -> str:
-        """Where it comes from."""
+        """Its source."""
         return str(self.kind.citation)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What it can be asked: top, threshold, itemsets; an oracle: frequencies or a mean."""
+        """The kinds of questions: top, threshold, itemsets; for an oracle: frequencies or mean."""
         if self.what == "oracle":
             return ("mean",) if hasattr(self.kind, "worth") else ("frequencies",)
         return tuple(self.kind.answers) if self.what == "mechanism" else ("top",)
 
     @property
     def guarantee(self) -> str:
-        """What it promises, by what is given."""
+        """The form of the promise, by its parameters."""
         if self.what != "mechanism":
             return "epsilon" if self.kind.live else "epsilon, simulated only"
         return {
@@ -125,46 +125,46 @@ class Entry:
         """The settings and their defaults. An oracle has none: its numbers follow from the question."""
         if self.what == "oracle":
             return {}
-        usual = self.kind()
-        return {setting.name: getattr(usual, setting.name) for setting in fields(self.kind)}
+        default_object = self.kind()
+        return {setting.name: getattr(default_object, setting.name) for setting in fields(self.kind)}
 
     def make(self, settings: Mapping[str, Any] | None = None) -> Any:
-        """Return the mechanism or protocol with these settings, which may be text as typed on a command line.
+        """Return the mechanism or protocol with settings, which may be text as typed on a command line.
 
         An oracle is made for a question by its class: ``entry.kind.make(epsilon, size)``.
         """
         if self.unproven:
             raise MisuseError(self.unproven)
-        known = self.settings
+        defaults = self.settings
         for name in settings or {}:
-            if name not in known:
-                offered = f"it has {', '.join(known)}" if known else "it has none"
+            if name not in defaults:
+                offered = f"it has {', '.join(defaults)}" if defaults else "it has none"
                 raise MisuseError(f"{self.name} has no setting {name!r}: {offered}.")
         if self.what == "oracle":
             raise MisuseError(f"{self.name} is an oracle: it is made for one question, by its class.")
-        return self.kind(**parsed(self.kind, settings or {}))
+        return self.kind(**parse_settings(self.kind, settings or {}))
 
 
 @cache
 def mechanisms() -> Listing:
     """Return every mechanism by name."""
-    return Listing(_found("mechanism"))
+    return Listing(_find_entries("mechanism"))
 
 
 @cache
 def protocols() -> Listing:
     """Return every local protocol by name."""
-    return Listing(_found("protocol"))
+    return Listing(_find_entries("protocol"))
 
 
 @cache
 def oracles() -> Listing:
     """Return every oracle by name: for frequencies and for means."""
-    return Listing(_found("oracle"))
+    return Listing(_find_entries("oracle"))
 
 
 def described(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return what a mechanism or protocol does, and what to cite for it; nothing where none of this name is here."""
+    """Return the summary and the citations of a mechanism or protocol; empty for an unknown name."""
     entry = {**mechanisms(), **protocols()}.get(name)
     return ("", ()) if entry is None else (entry.summary, (entry.citation,))
 
@@ -177,164 +177,177 @@ _TABLES: dict[What, Callable[[], dict[str, Entry]]] = {
 
 
 def everything() -> Listing:
-    """Return every mechanism, protocol and oracle by name; a name stands for one of them."""
-    found = Listing()
+    """Return every mechanism, protocol and oracle by name; names are unique over all kinds."""
+    entries = Listing()
     for table in _TABLES.values():
-        for one in table().values():
-            if one.name in found:
-                raise MisuseError(_two(found[one.name], one.what, one.package))
-            found[one.name] = one
-    return found
+        for entry_of_kind in table().values():
+            if entry_of_kind.name in entries:
+                raise MisuseError(
+                    _describe_clash(entries[entry_of_kind.name], entry_of_kind.what, entry_of_kind.package)
+                )
+            entries[entry_of_kind.name] = entry_of_kind
+    return entries
 
 
-def entry(name: str, what: What | None = None) -> Entry:
-    """Return the entry of that name, of one sort or of any; an unknown name is answered with those there are."""
-    known = everything() if what is None else _TABLES[what]()
-    sort = what or "mechanism, protocol or oracle"
-    if not isinstance(name, str) or name not in known:
+def entry(name: str, kind_name: What | None = None) -> Entry:
+    """Return the entry of a name, of one kind or of any; the error about an unknown name lists all names."""
+    entries = everything() if kind_name is None else _TABLES[kind_name]()
+    sort = kind_name or "mechanism, protocol or oracle"
+    if not isinstance(name, str) or name not in entries:
         from difflib import get_close_matches
 
-        near = get_close_matches(str(name), known, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise MisuseError(f"There is no {sort} {name!r:.80}; there are {', '.join(known)}.{hint}")
-    if known[name].unproven:
-        raise MisuseError(known[name].unproven)
-    return known[name]
+        matches = get_close_matches(str(name), entries, 1)
+        hint = f" Did you mean {matches[0]!r}?" if matches else ""
+        raise MisuseError(f"There is no {sort} {name!r:.80}; there are {', '.join(entries)}.{hint}")
+    if entries[name].unproven:
+        raise MisuseError(entries[name].unproven)
+    return entries[name]
 
 
-def mechanism(given: Any, settings: Mapping[str, Any] | None = None, *, trying: bool = False) -> Any:
-    """Return the mechanism of that name with these settings, or the one that is given.
+def mechanism(value: Any, settings: Mapping[str, Any] | None = None, *, trying: bool = False) -> Any:
+    """Return the mechanism of a name with settings, or a given mechanism.
 
-    One without a proof page of its own is refused, unless it is tried with seeded noise and its results are marked.
+    A given mechanism without a proof page is an error, unless it is tried with seeded noise and marked results.
     """
-    return _made("mechanism", given, settings, trying)
+    return _resolve("mechanism", value, settings, trying)
 
 
-def protocol(given: Any, settings: Mapping[str, Any] | None = None) -> Any:
-    """Return the protocol of that name with these settings, or the one that is given, if it has a proof page."""
-    return _made("protocol", given, settings, False)
+def protocol(value: Any, settings: Mapping[str, Any] | None = None) -> Any:
+    """Return the protocol of a name with settings, or a given protocol with a proof page."""
+    return _resolve("protocol", value, settings, False)
 
 
-# Found to be proven once: rounds ask for their oracle by the hundred.
-_PROVEN: set[type[Any]] = set()
+# A cache: rounds look up their oracle by the hundred.
+_PROVEN_KINDS: set[type[Any]] = set()
 
 
 def proven(kind: type[Any]) -> type[Any]:
-    """Return a class of mechanisms, protocols or oracles if it has a proof page of its own, or refuse it."""
-    if kind in _PROVEN:
+    """Return a class of mechanisms, protocols or oracles; a class without a proof page is an error."""
+    if kind in _PROVEN_KINDS:
         return kind
-    what: What = next(what for what in _ROOMS if issubclass(kind, _kinds(what)))
-    package = "discreet" if _ours(kind) else kind.__module__.partition(".")[0]
-    one = Entry(name=kind.name, what=what, kind=kind, proof=_page(what, kind), package=package)
-    if one.unproven:
-        raise MisuseError(
-            f"{one.unproven} To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.planning._trial.trial."
-            if what == "mechanism"
-            else one.unproven
-        )
-    _PROVEN.add(kind)
+    kind_name: What = next(kind_name for kind_name in _ROOMS if issubclass(kind, _base_classes(kind_name)))
+    if reason := _build_entry(kind_name, kind, _package_name(kind)).unproven:
+        if kind_name == "mechanism":
+            reason += " To try it on known data, with seeded noise and marked as simulated: "
+            reason += "discreet.planning._trial.trial."
+        raise MisuseError(reason)
+    _PROVEN_KINDS.add(kind)
     return kind
 
 
-def _made(what: What, given: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
+def _resolve(kind_name: What, value: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
     if settings is not None and not isinstance(settings, Mapping):
         raise MisuseError.format(
             "{settings} are values by name, such as {{'selecting': '0.3'}}; {given!r:.80} was given.", given=settings
         )
-    if isinstance(given, str):
-        return entry(given, what).make(settings)
-    if not isinstance(given, _kinds(what)):
-        listing = "discreet.mechanisms()" if what == "mechanism" else "discreet.registry.protocols()"
-        usual = "auto" if what == "mechanism" else "adept"
+    if isinstance(value, str):
+        return entry(value, kind_name).make(settings)
+    if not isinstance(value, _base_classes(kind_name)):
+        listing = "discreet.mechanisms()" if kind_name == "mechanism" else "discreet.registry.protocols()"
+        example_name = "auto" if kind_name == "mechanism" else "adept"
         raise MisuseError.format(
             "{option} is one of the names that {listing} lists, such as {usual!r}; {given!r:.80} was given.",
-            option=name_options(what),
+            option=name_options(kind_name),
             listing=listing,
-            usual=usual,
-            given=given,
+            usual=example_name,
+            given=value,
         )
     if settings:
-        raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
+        raise MisuseError(f"Settings belong to a {kind_name} given by name: put them into the object instead.")
     if not trying:
-        kind = proven(type(given))
-        # What is released or simulated says by whom: an audit may look at one that goes by another's name.
-        taken = None if _ours(kind) else _found(what).get(kind.name)
-        if taken is not None and taken.kind is not kind:
-            raise MisuseError(_two(taken, what, kind.__module__.partition(".")[0]))
-    return given
+        kind = proven(type(value))
+        # A result states the name of its mechanism, so an unregistered class must not run under a registered name.
+        entry_in_use = None if _is_ours(kind) else _find_entries(kind_name).get(kind.name)
+        if entry_in_use is not None and entry_in_use.kind is not kind:
+            raise MisuseError(_describe_clash(entry_in_use, kind_name, _package_name(kind)))
+    return value
 
 
-def _kinds(what: What) -> tuple[type[Any], ...]:
-    room = _ROOMS[what]
+def _base_classes(kind_name: What) -> tuple[type[Any], ...]:
+    room = _ROOMS[kind_name]
     return tuple(getattr(import_module(f"discreet.{module}"), name) for module, name in room.kinds)
 
 
-def _ours(kind: type[Any]) -> bool:
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+def _package_name(kind: type[Any]) -> str:
+    """Return the name of the package that defines a class: "discreet" for ours."""
+    return kind.__module__.partition(".")[0]
 
 
-def _page(what: What, kind: type[Any]) -> Path | None:
-    """Return the page that is to prove a class: one that it names itself, or of ours the one of its name or file."""
+def _is_ours(kind: type[Any]) -> bool:
+    return _package_name(kind) == "discreet"
+
+
+def _build_entry(kind_name: What, kind: type[Any], package: str) -> Entry:
+    """Return the entry of a class."""
+    return Entry(name=kind.name, what=kind_name, kind=kind, proof=_find_proof_page(kind_name, kind), package=package)
+
+
+def _find_proof_page(kind_name: What, kind: type[Any]) -> Path | None:
+    """Return the proof page of a class: the page that it names, or for ours the page of its name or module."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if not _ours(kind):
-        named = vars(kind).get("proof")  # inherited, it would be about the parent
-        return Path(file or "nowhere").parent / str(named) if named else None
-    own = Path(file or "").with_name(f"{kind.name}.md")
-    shared = own.with_name(f"{kind.__module__.rpartition('.')[2].replace('_', '-')}.md")
-    return own if own.is_file() or what == "mechanism" else shared
+    if not _is_ours(kind):
+        page_name = vars(kind).get("proof")  # inherited, it would be about the parent
+        return Path(file or "nowhere").parent / str(page_name) if page_name else None
+    own_page = Path(file or "").with_name(f"{kind.name}.md")
+    shared_page = own_page.with_name(f"{kind.__module__.rpartition('.')[2].replace('_', '-')}.md")
+    return own_page if own_page.is_file() or kind_name == "mechanism" else shared_page
 
 
-def _found(what: What) -> dict[str, Entry]:
-    """Return the subclasses that the modules of a room define, and those that other packages register."""
-    found: dict[str, Entry] = {}
-    room, kinds = _ROOMS[what], _kinds(what)
+def _find_entries(kind_name: What) -> dict[str, Entry]:
+    """Return the entries of one kind by name: classes of our room, and of plug-ins."""
+    entries: dict[str, Entry] = {}
+    room, bases = _ROOMS[kind_name], _base_classes(kind_name)
     for module in iter_modules(import_module(room.package).__path__):
-        home = import_module(f"{room.package}.{module.name}")
-        for value in vars(home).values():
-            ours = isinstance(value, type) and issubclass(value, kinds) and value.__module__ == home.__name__
-            if ours and hasattr(value, "name"):
-                _add(found, what, value, "discreet")
+        module_name = f"{room.package}.{module.name}"
+        for value in vars(import_module(module_name)).values():
+            is_defined_here = isinstance(value, type) and issubclass(value, bases) and value.__module__ == module_name
+            if is_defined_here and hasattr(value, "name"):
+                _add(entries, _build_entry(kind_name, value, "discreet"))
     for point in points(room.group):
         package = package_of(point)
-        _add(found, what, _loaded(point, package, what, kinds), package)
-    return dict(sorted(found.items()))
+        _add(entries, _load_entry(point, package, kind_name, bases))
+    return dict(sorted(entries.items()))
 
 
-def _loaded(point: EntryPoint, package: str, what: What, kinds: tuple[type[Any], ...]) -> type[Any]:
-    """Return what another package registers; what cannot be used is told with its name, as it stops every command."""
-    called = f"The {what} {point.name} of the package {package}"
-    kind = load(point, called)
-    with blamed(called):
-        if not (isinstance(kind, type) and issubclass(kind, kinds) and hasattr(kind, "name")):
-            taken = " or ".join(one.__name__ for one in kinds)
+def _load_entry(point: EntryPoint, package: str, kind_name: What, bases: tuple[type[Any], ...]) -> Entry:
+    """Return the entry of a plug-in; an error names its package, because a broken plug-in stops every command."""
+    plugin_name = f"The {kind_name} {point.name} of the package {package}"
+    kind = load(point, plugin_name)
+    with blamed(plugin_name):
+        if not (isinstance(kind, type) and issubclass(kind, bases) and hasattr(kind, "name")):
+            base_names = " or ".join(base.__name__ for base in bases)
             raise Unfit(
-                f"{point.value} of the package {package} is no {what}: {_ROOMS[what].group} takes subclasses of "
-                f"{taken} with a name. Mend or uninstall that package."
+                f"{point.value} of the package {package} is no {kind_name}: {_ROOMS[kind_name].group} takes subclasses "
+                f"of {base_names} with a name. Mend or uninstall that package."
             )
-        _look_at(Entry(name=kind.name, what=what, kind=kind, proof=_page(what, kind), package=package))
-    return kind
+        entry_of_plugin = _build_entry(kind_name, kind, package)
+        _check_readable(entry_of_plugin)
+    return entry_of_plugin
 
 
-def _look_at(one: Entry) -> None:
-    """Read all that is told of an entry, so that one whose answers raise is found where it can be named."""
-    if not isinstance(one.name, str) or not one.name:
+def _check_readable(new_entry: Entry) -> None:
+    """Read all properties of an entry, so that a property of a plug-in that raises does so where it can be named."""
+    if not isinstance(new_entry.name, str) or not new_entry.name:
         raise TypeError("its name is not a text")
-    _ = one.unproven, one.summary, one.citation, one.answers, one.guarantee, one.settings
+    for name in ("unproven", "summary", "citation", "answers", "guarantee", "settings"):
+        getattr(new_entry, name)
 
 
-def _add(found: dict[str, Entry], what: What, kind: type[Any], package: str) -> None:
-    one = Entry(name=kind.name, what=what, kind=kind, proof=_page(what, kind), package=package)
-    if one.name in found:
-        raise MisuseError(_two(found[one.name], what, package))
-    if one.name in _ROOMS[what].taken:
-        raise MisuseError(_two(replace(one, package="discreet"), what, package))
-    found[one.name] = one
+def _add(entries: dict[str, Entry], new_entry: Entry) -> None:
+    """Add an entry to the table of its kind; a name that is in use is an error."""
+    kind_name, package = new_entry.what, new_entry.package
+    if new_entry.name in entries:
+        raise MisuseError(_describe_clash(entries[new_entry.name], kind_name, package))
+    if new_entry.name in _ROOMS[kind_name].reserved_names:
+        raise MisuseError(_describe_clash(replace(new_entry, package="discreet"), kind_name, package))
+    entries[new_entry.name] = new_entry
 
 
-def _two(one: Entry, what: What, package: str) -> str:
-    both = f"two {what}s" if one.what == what else f"a {one.what} and a {what}"
+def _describe_clash(entry_in_use: Entry, kind_name: What, package: str) -> str:
+    """Return the message that a package defines an entry under a name that is in use."""
+    used_kind = entry_in_use.what
+    both_text = f"two {kind_name}s" if used_kind == kind_name else f"a {used_kind} and a {kind_name}"
     return (
-        f"There are {both} called {one.name}, one of the package {one.package} and one of {package}: rename one, or "
-        "uninstall its package."
+        f"There are {both_text} called {entry_in_use.name}, one of the package {entry_in_use.package} and one of "
+        f"{package}: rename one, or uninstall its package."
     )

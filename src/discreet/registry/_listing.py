@@ -1,4 +1,4 @@
-"""How mechanisms, protocols and oracles are listed: in a terminal, in a notebook and by `discreet mechanisms`."""
+"""The list of mechanisms, protocols and oracles: in a terminal, in a notebook and in `discreet mechanisms`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADS = {
 
 
 class Listing(dict[str, "Entry"], RichDisplay):
-    """Entries by name, which show themselves as a list."""
+    """Entries by name, rendered as a list."""
 
     def __rich__(self) -> Group:
         from rich.console import Group
@@ -27,18 +27,20 @@ class Listing(dict[str, "Entry"], RichDisplay):
         from rich.text import Text
 
         lines: list[Any] = []
-        above = ""
-        for one in self.values():
-            if one.what != above:
-                above = one.what
-                lines.append(Text(f"{_HEADS[above]}\n", "bold underline"))
-            lines.append(Text.assemble((one.name, "bold"), f"  answers {', '.join(one.answers)}; {one.guarantee}"))
-            for text, style in ((told_of(one), ""), (one.citation, "dim")):
+        last_kind = ""
+        for entry in self.values():
+            if entry.what != last_kind:
+                last_kind = entry.what
+                lines.append(Text(f"{_HEADS[last_kind]}\n", "bold underline"))
+            lines.append(
+                Text.assemble((entry.name, "bold"), f"  answers {', '.join(entry.answers)}; {entry.guarantee}")
+            )
+            for text, style in ((describe_entry(entry), ""), (entry.citation, "dim")):
                 lines.append(Padding(Text(text, style), (0, 0, 0, 2)))
             lines.append(Text())
         return Group(*lines)
 
 
-def told_of(one: Entry) -> str:
-    """Return what an entry says of itself, or why it is not run."""
-    return f"{one.unproven} It is not run." if one.unproven else one.summary
+def describe_entry(entry: Entry) -> str:
+    """Return the summary of an entry, or the reason why it is not run."""
+    return f"{entry.unproven} It is not run." if entry.unproven else entry.summary

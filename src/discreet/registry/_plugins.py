@@ -1,7 +1,7 @@
-"""Loading what other packages register, so that whatever they do instead of loading is told with their name.
+"""Loading of plug-ins, so that an error of their code names the package.
 
-A plug-in is code of somebody else, run at import: it may raise anything, and exit as well. An exit that nobody catches
-would end a command with status 0 and nothing written. Only an interrupt passes: that is the user's.
+A plug-in is foreign code that runs at import: it may raise any exception, and may exit. An uncaught exit would end a
+command with status 0 and no output. Only an interrupt passes, as it comes from the user.
 """
 
 from __future__ import annotations
@@ -13,58 +13,60 @@ from typing import Any
 
 from ..errors import MisuseError
 
-_LONGEST = 300  # characters of what a plug-in says of itself
+_MAX_MESSAGE = 300  # characters of a foreign message: a longer one would hide ours
 
 
 class Unfit(MisuseError):  # noqa: N818
-    """What we found wrong with a plug-in ourselves: told as it is."""
+    """A fault of a plug-in that the registry found: its message is shown unchanged."""
 
 
 @contextmanager
-def blamed(what: str, cannot: str = "used") -> Iterator[None]:
-    """Turn whatever code of another package raises into one error that names it; an interrupt passes."""
+def blamed(plugin_name: str, action: str = "used") -> Iterator[None]:
+    """Turn any exception of foreign code into one error that names it; an interrupt passes."""
     try:
         yield
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:
-        raise MisuseError(f"{what} cannot be {cannot} ({_said(error)}): mend or uninstall that package.") from error
+        raise MisuseError(
+            f"{plugin_name} cannot be {action} ({_render_error(error)}): mend or uninstall that package."
+        ) from error
 
 
 def points(group: str) -> list[EntryPoint]:
-    """Return what other packages register under `group`; one whose registration cannot be read is named."""
+    """Return the entry points of plug-ins under `group`; a package with unreadable entry points is named."""
     try:
         return list(entry_points(group=group))
     except Exception:
-        for one in distributions():
-            with blamed(f"What the package {_name(one)} registers", "read"):
-                _ = one.entry_points
+        for distribution in distributions():
+            with blamed(f"What the package {_get_name(distribution)} registers", "read"):
+                _ = distribution.entry_points
         raise
 
 
 def package_of(point: EntryPoint) -> str:
-    """Return the name of the package that registers something; what it points to, where that cannot be told."""
-    return str(_name(point.dist)) if point.dist else point.value
+    """Return the name of the package of an entry point; its target if the name is unknown."""
+    return str(_get_name(point.dist)) if point.dist else point.value
 
 
-def load(point: EntryPoint, what: str) -> Any:
-    """Return what an entry point stands for."""
-    with blamed(what, "loaded"):
+def load(point: EntryPoint, plugin_name: str) -> Any:
+    """Return the object of an entry point."""
+    with blamed(plugin_name, "loaded"):
         return point.load()
 
 
-def _name(one: Any) -> str:
+def _get_name(distribution: Any) -> str:
     try:
-        return str(one.name)
+        return str(distribution.name)
     except Exception:
-        return str(getattr(one, "_path", "that is broken"))
+        return str(getattr(distribution, "_path", "that is broken"))
 
 
-def _said(error: BaseException) -> str:
+def _render_error(error: BaseException) -> str:
     kind = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # an error of theirs that cannot even be shown
+    except Exception:  # a foreign error without a text form
         return kind
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    text = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
     return f"{kind}: {text}" if text else kind

@@ -1,4 +1,4 @@
-"""Settings of mechanisms and protocols: the fields of their classes, read from what a user typed. The one parser."""
+"""The one parser of settings of mechanisms and protocols: the fields of their classes, from typed values."""
 
 from __future__ import annotations
 
@@ -12,65 +12,71 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from ..errors import MisuseError
 
 
-def parsed(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a class as their types want them, from text or from numbers."""
-    hints = _hints(kind)
-    return {name: typed(value, hints[name], f"the setting {name} of {kind.name}") for name, value in given.items()}
+def parse_settings(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a class in the types of its fields, from text or numbers."""
+    hints = _setting_hints(kind)
+    return {
+        name: parse_value(value, hints[name], f"the setting {name} of {kind.name}") for name, value in values.items()
+    }
 
 
-def settle(made: Any) -> None:
-    """Read the settings of an object that is being made: for `__post_init__` of a frozen dataclass."""
-    kind: Any = type(made)
-    for name, value in parsed(kind, {name: getattr(made, name) for name in _hints(kind)}).items():
-        object.__setattr__(made, name, value)
+def settle(target: Any) -> None:
+    """Parse the settings of an object in its `__post_init__`, for frozen dataclasses."""
+    kind: Any = type(target)
+    for name, value in parse_settings(kind, {name: getattr(target, name) for name in _setting_hints(kind)}).items():
+        object.__setattr__(target, name, value)
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    known = get_type_hints(kind)
-    return {one.name: known[one.name] for one in fields(kind)}
+def _setting_hints(kind: Any) -> dict[str, Any]:
+    hints_of_class = get_type_hints(kind)
+    return {setting.name: hints_of_class[setting.name] for setting in fields(kind)}
 
 
-def typed(value: Any, hint: Any, name: str) -> Any:
-    """Return a setting as its type wants it; one of a type of another package's own is read by that package."""
+def parse_value(value: Any, hint: Any, name: str) -> Any:
+    """Return a setting in its type; a foreign type is returned unchanged, for its own package to parse."""
     from ..checks import is_whole, parse_number
     from ..privacy import exact
 
     if get_origin(hint) is tuple:
         parts = value.replace(",", " ").split() if isinstance(value, str) else value
-        many = len(get_args(hint))
-        if not isinstance(parts, list | tuple) or len(parts) != many:
-            raise MisuseError(f"{name} is {many} numbers with spaces or commas between them; {_given(value)}.")
-        return tuple(typed(part, one, name) for part, one in zip(parts, get_args(hint), strict=True))
+        part_count = len(get_args(hint))
+        if not isinstance(parts, list | tuple) or len(parts) != part_count:
+            raise MisuseError(
+                f"{name} is {part_count} numbers with spaces or commas between them; {_describe_value(value)}."
+            )
+        return tuple(parse_value(part, hint_part, name) for part, hint_part in zip(parts, get_args(hint), strict=True))
     if hint is bool:
         if str(value).lower() in ("true", "yes", "on", "false", "no", "off"):
             return str(value).lower() in ("true", "yes", "on")
-        raise MisuseError(f"{name} is on or off; {_given(value)}.")
+        raise MisuseError(f"{name} is on or off; {_describe_value(value)}.")
     if hint is str:
         if isinstance(value, str) and value:
             return value
         if parse_number(value) is not None:
             return str(exact(value, name)) if isinstance(value, Fraction) else str(value)
-        raise MisuseError(f"{name} is text or a number; {_given(value)}.")
+        raise MisuseError(f"{name} is text or a number; {_describe_value(value)}.")
     if hint is Fraction:
         return exact(value, name)
-    kinds = [hint] if hint is int or get_origin(hint) is Literal else list(get_args(hint))
-    if NoneType in kinds and (value is None or value == "none"):
+    types = [hint] if hint is int or get_origin(hint) is Literal else list(get_args(hint))
+    if NoneType in types and (value is None or value == "none"):
         return None
-    if not kinds or any(one not in (int, NoneType) and get_origin(one) is not Literal for one in kinds):
+    if not types or any(
+        hint_part not in (int, NoneType) and get_origin(hint_part) is not Literal for hint_part in types
+    ):
         return value
-    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    words = [word for hint_part in types if get_origin(hint_part) is Literal for word in get_args(hint_part)]
     if isinstance(value, str) and value in words:
         return value
-    if int in kinds:
+    if int in types:
         if is_whole(value):
             return int(value)
         if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 10:
             return int(value)
-    allowed = [*(["a whole number"] if int in kinds else []), *words]
-    listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}" if len(allowed) > 1 else allowed[0]
-    raise MisuseError(f"{name} is {listed}; {_given(value)}.")
+    choices = [*(["a whole number"] if int in types else []), *words]
+    choices_text = f"{', '.join(choices[:-1])} or {choices[-1]}" if len(choices) > 1 else choices[0]
+    raise MisuseError(f"{name} is {choices_text}; {_describe_value(value)}.")
 
 
-def _given(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     return f"{value!r:.60} was given"

@@ -24,7 +24,7 @@ from discreet.local.study import (
     converse,
 )
 from discreet.registry import protocol, protocols
-from discreet.registry._settings import typed
+from discreet.registry._settings import parse_value
 from discreet_lab.data.datasets import load, path
 
 WANTED = Wanted(items=40, top=3, epsilon=Fraction(2))
@@ -277,4 +277,4 @@ def test_every_protocol_of_ours_has_its_proof_page():
 )
 def test_settings_are_read_by_their_type(value, hint, read):
     """Types this package does not know are left to the package that brings them."""
-    assert typed(value, hint, "the setting") == read
+    assert parse_value(value, hint, "the setting") == read
