@@ -41,14 +41,14 @@ def test_a_note_that_depends_on_the_data_is_found(monkeypatch):
 
 def test_pairs_of_items_that_were_not_released_are_found(monkeypatch):
     """Pairs among the items that are truly the most frequent, and not among those that noise chose."""
-    right = RelationCase.pairs
+    right = RelationCase.pair_baskets
 
     def exact(job, chosen):
         best = (-job.listed.item_counts).argsort(kind="stable")[: len(chosen)]
         best.sort()
         return right(job, best.astype(chosen.dtype))
 
-    monkeypatch.setattr(RelationCase, "pairs", exact)
+    monkeypatch.setattr(RelationCase, "pair_baskets", exact)
     assert not discreet.audit("release-relations", epsilon=1).stands
 
 
