@@ -160,7 +160,7 @@ def serious(budget: Budget, really: bool, people: int | None = None) -> Budget:
 class Charge:
     """One use of a budget: its purpose and its cost.
 
-    `epsilon` is the pure loss, None if there is no pure loss (Gaussian noise). `rho` is the zCDP loss; a pure loss
+    `epsilon` is the pure loss, None without a pure loss (Gaussian noise). `rho` is the zCDP loss; a pure loss
     implies epsilon^2 / 2, and less if the mechanism allows (epsilon^2 / 8 for the exponential mechanism). `delta` is
     the probability that the promise fails in addition.
     """

@@ -223,7 +223,7 @@ class Meter:
 
         Scores that change in one direction when a person is added (`monotone`) may have twice the rate (E8). When a
         person is replaced, a monotone score changes by at most one step up or down, and any other score by two steps.
-        The default `step` is that of counts of baskets.
+        The default `step` is the step of counts of baskets.
         """
         step = self.max_baskets if step is None else step
         pick_epsilon = self._pick_epsilon(self.total * share, picks, way)

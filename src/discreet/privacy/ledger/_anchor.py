@@ -82,7 +82,7 @@ class AnchorFile(Anchor):
         return str(self.path.absolute())
 
     def read(self) -> str | None:
-        """Return the head in the file; None if there is no file."""
+        """Return the head in the file; None without a file."""
         try:
             if not stat.S_ISREG(self.path.stat().st_mode):
                 raise InputError(f"The anchor {self.path} is not a regular file.")

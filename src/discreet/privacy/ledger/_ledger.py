@@ -203,7 +203,7 @@ class Ledger:
         baskets
             The data, to be compared with the fingerprint; None if they are not at hand.
         same_data
-            Whether these are the ledger's own data, even if the fingerprint differs.
+            Whether the data are the ledger's own data, even if the fingerprint differs.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Ledger:
         baskets: AnyBaskets | None,
         same_data: bool = False,
     ) -> State:
-        """Return the state after a :meth:`spend` with these arguments, or raise its error. No budget is spent."""
+        """Return the state after a :meth:`spend` with equal arguments, or raise its error. No budget is spent."""
         price = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
         with storage.open_ledger(self.path, FORM) as file:
             rows = self._hash_rows(file, baskets)

@@ -149,7 +149,7 @@ def open_ledger(path: Path, form: Schema, spend_note: str = NOTHING) -> Iterator
     _check_place(path)
     try:
         with _translate_errors(path, spend_note), closing(_connect(path)) as connection:
-            # Read through SQLite: POSIX drops all locks of a process on a file when any descriptor of it is closed.
+            # Read through SQLite: POSIX drops all locks of a process on a file when any of its descriptors is closed.
             if connection.execute("pragma application_id").fetchone()[0] != _APPLICATION:
                 raise InputError(f"{path} is a database of another program, not a ledger; give the ledger's own file.")
             version = connection.execute("pragma user_version").fetchone()[0]

@@ -42,7 +42,7 @@ def upgrade(path: Path) -> None:
             if spend["release"] is not None:
                 content = {"kind": "release", "spend": spend["number"], "digest": spend["release"]}
                 book.append(connection, entries, content)
-        # Within the transaction: an interrupted upgrade leaves version 1 as it was.
+        # Within the transaction: an interrupted upgrade leaves version 1 unchanged.
         connection.execute(f"pragma user_version = {book.FORM.version}")
         file.form = book.FORM
 
