@@ -23,7 +23,7 @@ import numpy as np
 from discreet.baskets import Baskets, starts
 from discreet.exact import LocalEngine, SearchBounds, Supports
 from discreet.results import Itemsets
-from discreet.spark import Block, Numbered, joined, read_blocks
+from discreet.spark import Block, CodeVocabulary, join_blocks
 
 _COLUMNS = "shard int, sizes binary, codes binary"
 
@@ -53,8 +53,8 @@ def sampled(baskets: Any, support: str) -> tuple[int, int]:
     people = len(baskets)
     count = max(1, ceil(Fraction(support) * people))
     survey = baskets.survey
-    some = LocalEngine(Baskets.trusted(starts(survey.sizes), survey.codes, baskets.vocabulary))
-    expected = count * len(survey.sizes) / people
+    some = LocalEngine(Baskets.trusted(starts(survey.sample_sizes), survey.sample_codes, baskets.vocabulary))
+    expected = count * len(survey.sample_sizes) / people
     for tries in range(1, 9):
         # Two, four, six … standard deviations below what a sample of so many would hold.
         least = max(1, int(expected - 2 * tries * expected**0.5))
@@ -88,8 +88,8 @@ def _split(batches: Iterable[Any], view: Any, ranks: Any, cuts: Any) -> Iterator
     import pyarrow as pa
 
     schema = pa.schema([("shard", pa.int32()), ("sizes", pa.binary()), ("codes", pa.binary())])
-    for block in read_blocks(batches, view.items):
-        baskets = view.of([block])[0].recoded(ranks, Numbered(len(ranks)))
+    for read in view.read_baskets(batches):
+        baskets = read.recoded(ranks, CodeVocabulary(len(ranks)))
         owners = np.repeat(np.arange(len(baskets)), baskets.sizes)
         for shard in range(len(cuts) - 1):
             inside = (baskets.codes >= cuts[shard]) & (baskets.codes < cuts[shard + 1])
@@ -112,10 +112,10 @@ def _mined(batches: Iterable[Any], items: int, cuts: Any, count: int) -> Iterato
     none = np.empty(0, np.int32)
     for batch in batches:
         for shard, sizes, codes in zip(*(batch.column(place) for place in range(3)), strict=True):
-            rows = Block(*(np.frombuffer(one.as_buffer(), np.int32) for one in (sizes, codes)), none, none)
+            rows = Block(*(np.frombuffer(one.as_buffer(), np.int32) for one in (sizes, codes)), none, none, none)
             blocks.setdefault(shard.as_py(), []).append(rows)
     for shard, some in blocks.items():
-        found: Baskets = joined(some, Numbered(items), 0)[0]
+        found: Baskets = join_blocks(some, CodeVocabulary(items), 0, several=False)[0]
         wanted = SearchBounds(count=count, least=1, most=items, limit=10_000_000)
         offsets, codes, _ = LocalEngine(found).search(wanted, prefix=none)
         rarest = np.maximum.reduceat(codes, offsets[:-1]) if len(codes) else codes

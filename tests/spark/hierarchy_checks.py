@@ -88,8 +88,8 @@ def test_mining_across_levels(session: Any) -> None:
 
 def test_hierarchies_of_baskets_that_are_too_many_to_be_looked_at_together(session: Any) -> None:
     local, spread = both(session, table_of(drawn(26, 500, 18, 8)))
-    together = mining.Miner.together
-    mining.Miner.together = 900
+    max_task_codes = mining.Miner.max_task_codes
+    mining.Miner.max_task_codes = 900
     try:
         left, right = (generalised(held, HIERARCHY) for held in (local, spread))
         assert engine_of(right)._miner._needed > 2
@@ -103,7 +103,7 @@ def test_hierarchies_of_baskets_that_are_too_many_to_be_looked_at_together(sessi
         asked = {"top": 8, "epsilon": "2", "items": "public", "hierarchy": HIERARCHY}
         assert released(spread, 7, **asked) == released(local, 7, **asked)
     finally:
-        mining.Miner.together = together
+        mining.Miner.max_task_codes = max_task_codes
 
 
 def test_every_release_with_a_hierarchy(session: Any) -> None:

@@ -160,8 +160,8 @@ def test_limits_are_those_of_this_machine(session: Any) -> None:
 @check("cluster")
 def test_baskets_that_are_too_many_to_be_looked_at_together(session: Any) -> None:
     local, spread = both(session, table_of(drawn(14, 500, 20, 9)))
-    together = mining.Miner.together
-    mining.Miner.together = 700  # codes and people: a few parts
+    max_task_codes = mining.Miner.max_task_codes
+    mining.Miner.max_task_codes = 700  # codes and people: a few parts
     try:
         assert engine_of(spread)._miner._needed > 2
         alike(engine_of(local), engine_of(spread), 15)
@@ -170,7 +170,7 @@ def test_baskets_that_are_too_many_to_be_looked_at_together(session: Any) -> Non
         asked = {"top": 8, "epsilon": "2", "items": "public"}
         assert released(spread, 7, **asked) == released(local, 7, **asked)
     finally:
-        mining.Miner.together = together
+        mining.Miner.max_task_codes = max_task_codes
 
 
 @check()
@@ -446,16 +446,16 @@ def test_what_was_paid_stays_paid_where_a_job_fails(session: Any) -> None:
     from discreet.spark import _engine as engine
 
     _, spread = both(session, table_of(drawn(12, 60, 9, 5)))
-    answer = engine._answer
+    ask_engine = engine.ask_engine
     with TemporaryDirectory() as folder:
         path = f"{folder}/budget.db"
         discreet.Ledger.create(path, epsilon=9, name="shop")
         asked: dict[str, Any] = {"top": 3, "epsilon": 1, "items": "public", "ledger": path, "mechanism": "bases"}
-        engine._answer = _fails
+        engine.ask_engine = _fails
         try:
             told = said(lambda: discreet.release(spread, **asked))
         finally:
-            engine._answer = answer
+            engine.ask_engine = ask_engine
         assert "A task failed in an executor (builtins.KeyError)" in told
         assert "What was paid stays paid: spend 1" in told
         assert "secret" not in told
@@ -473,13 +473,13 @@ def test_progress_is_told_while_a_job_runs(session: Any) -> None:
     """Five seconds: Spark Connect tells where it is every two."""
     shares: list[float] = []
     cluster = Cluster(session, progress=shares.append)
-    frame = session.range(8, numPartitions=8).mapInArrow(cluster.guarded(_slowly), "id long")
-    assert len(cluster.collected(frame)) == 8
+    frame = session.range(8, numPartitions=8).mapInArrow(cluster.guard(_slowly), "id long")
+    assert len(cluster.collect(frame)) == 8
     told = len(shares)
     assert any(0 < share < 1 for share in shares), shares
     assert all(0 <= share <= 1 for share in shares), shares
     cluster.progress = None
-    cluster.collected(frame)
+    cluster.collect(frame)
     assert len(shares) == told  # nobody listens any more
 
 
@@ -514,15 +514,15 @@ def test_executors_without_memory(session: Any) -> None:
         (_hungry, "An executor ran out of memory: give executors more"),
         (_killed, "A Python process of an executor died"),
     ):
-        frame = session.range(2, numPartitions=1).mapInArrow(cluster.guarded(work), "id long")
+        frame = session.range(2, numPartitions=1).mapInArrow(cluster.guard(work), "id long")
 
         def run(frame: Any = frame) -> None:
             with cluster.step("running out of memory"):
-                cluster.collected(frame)
+                cluster.collect(frame)
 
         told = said(run)
         assert sentence in told, told
-    assert len(cluster.collected(session.range(3))) == 3
+    assert len(cluster.collect(session.range(3))) == 3
 
 
 def _fails(*_: object, **__: object) -> Any:
@@ -574,8 +574,8 @@ def runs_on(kind: str, name: str, kinds: tuple[str, ...]) -> bool:
 
 def main(kind: str, only: list[str]) -> None:
     """Run the checks of a kind, with people spread over several partitions however few they are."""
-    mining._LEAST = 2
-    reading._SMALL = 40
+    mining._MIN_PART_COUNT = 2
+    reading._MIN_PARTITION_EVENTS = 40
     session = session_of(kind)
     wrong: dict[str, str] = {}
     checks = CHECKS | reading_checks.CHECKS | receipt_checks.CHECKS | hierarchy_checks.CHECKS | report_checks.CHECKS

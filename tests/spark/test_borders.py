@@ -17,9 +17,9 @@ from discreet.errors import LimitError
 from discreet.exact import LocalEngine, SearchBounds
 from discreet.kernels import LEVEL, project
 from discreet.results import Itemsets
-from discreet.spark import Block, Numbered, _borders as borders
-from discreet.spark._baskets import BlockView, _parts, _without_copies
-from discreet.spark._blocks import written
+from discreet.spark import Block, CodeVocabulary, _borders as borders
+from discreet.spark._baskets import BlockView, _drop_copies, _reduce_partition
+from discreet.spark._blocks import write_blocks
 from naive import projecting as naive
 from strategies import forests
 
@@ -61,16 +61,16 @@ class Alone:
     def step(self, _):
         return nullcontext()
 
-    def guarded(self, work):
+    def guard(self, work):
         return work
 
-    def collected(self, frame):
+    def collect(self, frame):
         return frame.toArrow()
 
 
 def held_by(rows, lineage=None):
     offsets, codes = csr(rows)
-    return Baskets.trusted(offsets, codes.astype(np.int32), Numbered(ITEMS), lineage=lineage)
+    return Baskets.trusted(offsets, codes.astype(np.int32), CodeVocabulary(ITEMS), lineage=lineage)
 
 
 def searched(baskets, count, most):
@@ -88,12 +88,12 @@ def remote(baskets, rows_a_block=4):
         baskets.rows(np.arange(first, min(first + rows_a_block, len(baskets))))
         for first in range(0, len(baskets), rows_a_block)
     ]
-    frame = Frame(list(written([Block.of(one) for one in pieces], ITEMS)))
+    frame = Frame(list(write_blocks([Block.from_baskets(one) for one in pieces], ITEMS)))
     lengths = np.unique(baskets.sizes)
     return SimpleNamespace(
         item_counts=baskets.item_counts,
         cluster=Alone(),
-        survey=SimpleNamespace(lengths=lengths),
+        survey=SimpleNamespace(sizes=lengths),
         view=BlockView(items=ITEMS, lineage=baskets.lineage),
         lineage=baskets.lineage,
         blocks=SimpleNamespace(frame=frame, partitions=1),
@@ -109,13 +109,13 @@ def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, cou
     known, counts = searched(baskets, count + more, most)
     expected = as_dict(*searched(baskets, count, most))
     wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)
-    others, fewer = borders.beyond_borders(remote(baskets), known, wanted)
+    others, fewer = borders.mine_beyond_borders(remote(baskets), known, wanted)
     found = as_dict(known, counts) | as_dict(others, fewer)
     assert found == expected
     assert len(known) + len(others) == len(expected)
     if len(others):
         with pytest.raises(LimitError):
-            borders.beyond_borders(
+            borders.mine_beyond_borders(
                 remote(baskets), known, SearchBounds(count=count, least=1, most=most, limit=len(others) - 1)
             )
 
@@ -123,7 +123,7 @@ def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, cou
 @given(ROWS, st.integers(1, 9), st.integers(1, 4), st.integers(1, 5))
 def test_borders_are_those_of_the_slow_twin(rows, count, most, room):
     known, _ = searched(held_by(rows), count, most)
-    tree = borders._Tree.of(known)
+    tree = borders._PatternTree.build(known)
     patterns = {tuple(sorted(one, reverse=True)) for one in as_dict(known, np.zeros(len(known)))} - {()}
     offsets, codes = csr(rows)
     state, path = np.array([0, -1]), np.zeros((ITEMS + 1, 2), np.int64)
@@ -143,8 +143,8 @@ def test_borders_are_those_of_the_slow_twin(rows, count, most, room):
 def test_a_partition_may_be_looked_at_in_several_goes(rows, together):
     baskets = held_by(rows)
     batches = remote(baskets, rows_a_block=3).blocks.frame.batches
-    part = partial(_without_copies, part=lambda some: some.item_counts)
-    results = list(_parts(batches, BlockView(items=ITEMS), part, np.add, together))
+    part = partial(_drop_copies, part=lambda some: some.item_counts)
+    results = list(_reduce_partition(batches, BlockView(items=ITEMS), part, np.add, together))
     assert len(results) == bool(rows)
     for _, counts in results:
         assert np.array_equal(counts, baskets.item_counts)

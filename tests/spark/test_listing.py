@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 pytest.importorskip("pyspark")
 
 from discreet.results import Itemsets
-from discreet.spark._baskets import Survey, _surveyed_together
-from discreet.spark._mining import _Listing
+from discreet.spark._baskets import Survey, _merge_surveys
+from discreet.spark._mining import _CandidateList
 
 
 @given(
@@ -23,19 +23,19 @@ def test_the_rank_is_that_of_the_true_counts_once_what_decides_is_settled(listed
     """Of each: the true count, by how much the bound is over it, whether it is exact, and whether it is asked about."""
     true = np.array([count for count, *_ in listed], np.int64)
     exact = np.array([sure for _, _, sure, _ in listed], np.bool_)
-    within = np.array([asked for *_, asked in listed], np.bool_)
+    is_ranked = np.array([ranked for *_, ranked in listed], np.bool_)
     counts = true + np.where(exact, 0, np.array([over for _, over, *_ in listed], np.int64))
     threshold = 10
     kept = counts >= threshold  # a list has all that may reach its threshold
-    true, exact, within, counts = true[kept], exact[kept], within[kept], counts[kept]
+    true, exact, is_ranked, counts = true[kept], exact[kept], is_ranked[kept], counts[kept]
     sets = Itemsets.of(np.array([place], np.int32) for place in range(len(true)))
-    listing = _Listing(threshold, 3, sets, counts, exact.copy())
-    places = listing.undecided(k, within)
-    assert within[places].all()
+    listing = _CandidateList(threshold, 3, sets, counts, exact.copy())
+    places = listing.find_undecided(k, is_ranked)
+    assert is_ranked[places].all()
     assert not exact[places].any()
-    listing.settle(places, true[places])
-    reached = np.sort(true[within & (true >= threshold)])[::-1]
-    assert listing.rank(k, within) == (int(reached[k - 1]) if k <= len(reached) else 0)
+    listing.set_counts(places, true[places])
+    reached = np.sort(true[is_ranked & (true >= threshold)])[::-1]
+    assert listing.count_of_rank(k, is_ranked) == (int(reached[k - 1]) if k <= len(reached) else 0)
 
 
 @given(
@@ -57,4 +57,4 @@ def test_bins_of_sizes_that_were_put_together(one, other, edges):
         fits = [place for place, edge in enumerate(edges) if size >= edge]
         if fits:
             expected[fits[-1]] += 1
-    assert _surveyed_together(survey(one), survey(other)).binned(edges).tolist() == expected
+    assert _merge_surveys(survey(one), survey(other)).count_bins(edges).tolist() == expected

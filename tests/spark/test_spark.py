@@ -196,6 +196,6 @@ def test_what_fails_in_an_executor_tells_its_kind_alone() -> None:
         yield {"tea": 1}["secret"]
 
     with pytest.raises(RuntimeError) as caught:
-        list(session.Cluster(None).guarded(work)([]))  # type: ignore[arg-type]
+        list(session.Cluster(None).guard(work)([]))  # type: ignore[arg-type]
     assert str(caught.value) == "discreet-failed:builtins.KeyError:"
     assert caught.value.__cause__ is None

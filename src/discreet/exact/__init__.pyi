@@ -72,6 +72,7 @@ from ._search import (
     Progress as Progress,
     SearchBounds as SearchBounds,
     assemble_sets as assemble_sets,
+    check_subset_count as check_subset_count,
     too_many as too_many,
     with_prefix as with_prefix,
 )

@@ -263,11 +263,15 @@ def _check_longest(rows: RowLayout, bounds: SearchBounds) -> None:
     ends = rows.offsets
     if not rows.allowed.all():
         ends = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))[ends]
-    largest_size = int(np.diff(ends).max())
-    subsets = 0
-    for size in range(max(bounds.least, 1), min(bounds.most, largest_size) + 1):
-        subsets += comb(largest_size, size)
-        if subsets > bounds.limit:
+    check_subset_count(int(np.diff(ends).max()), bounds)
+
+
+def check_subset_count(basket_size: int, bounds: SearchBounds) -> None:
+    """Check that one basket of `basket_size` items has at most `bounds.limit` subsets within the bounds."""
+    subset_count = 0
+    for size in range(max(bounds.least, 1), min(bounds.most, basket_size) + 1):
+        subset_count += comb(basket_size, size)
+        if subset_count > bounds.limit:
             raise LimitError(too_many(bounds))
 
 

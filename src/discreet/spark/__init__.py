@@ -1,14 +1,13 @@
-"""The same mechanisms where baskets or reports outgrow one machine: Spark holds them, our kernels count there.
+"""Baskets and reports that outgrow one machine: Spark stores them, and the kernels of this package count there.
 
-`opening` opens tables, and `reading` makes the baskets of people of them in the cluster, by what `building` does there;
-`blocks` is how baskets lie there; `baskets` hands them to the rest of discreet, and `capping` leaves so many of each
-person as may take part; `engine` answers every question of `exact.query`; `mining` finds what is frequent,
-and `borders` what is not, where baskets are many; `reports` adds up reports of devices; `sums` puts together what tasks
-found; `session` starts Spark and says what is wrong where it cannot. Noise is drawn on the driver, by the same code as
-everywhere: nothing in this room knows any.
+`opening` opens tables; `reading` shuffles their rows by person, and `building` builds blocks; `blocks` is the
+layout of baskets in the cluster. `baskets` is the data set for the rest of discreet, and `capping` limits the baskets
+of a person. `engine` answers the queries of `exact`; `mining` finds frequent patterns, and `borders` rare patterns of
+large data. `reports` adds up reports of devices; `sums` combines the results of tasks. `session` starts Spark and
+turns its errors into one sentence. Noise is drawn on the driver, by the code of all rooms; none is drawn here.
 
-Only data frames and `mapInArrow` are used, so that it runs on classic Spark and on Spark Connect. Nothing else imports
-this room: it is called by its name, where baskets turn out to be Spark's.
+Only data frames and `mapInArrow` are used, so that the code runs on classic Spark and on Spark Connect. No other room
+imports this room: it is called by its name for baskets of Spark.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Baskets in a cluster: a data frame of blocks, and what is to be done to each basket before it is looked at."""
+"""Baskets in a cluster: a data frame of blocks, and the changes to each basket before it is counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from math import prod
+from operator import methodcaller
 from typing import Any, TypeAlias, TypeVar
 from weakref import finalize
 
@@ -14,20 +14,30 @@ from numpy.typing import NDArray
 
 from ..baskets import Baskets, Codes, Hierarchy, Item, ItemTable, Lineage, Vocabulary, recoded as recoded_lineage
 from ..exact import BasketCount, BasketsEach, ExactEngine, LocalEngine, RemoteBaskets, Truncation
-from ._blocks import COUNTS, NARROW, TOGETHER, Block, Numbered, gathered, joined, read_blocks
-from ._session import FORGOTTEN, Cluster, clear_errors
-from ._sums import Result, put_together, slot_here
+from ._blocks import (
+    COUNTS,
+    MAX_SHORT_ITEMS,
+    MAX_TASK_CODES,
+    Block,
+    CodeVocabulary,
+    group_blocks,
+    join_blocks,
+    read_blocks,
+)
+from ._session import UNREFERENCED_FRAMES, Cluster, clear_errors
+from ._sums import Result, find_slot, merge_results
 
 T = TypeVar("T")
 Copies: TypeAlias = NDArray[np.int32] | None
 
-# How many baskets a sample has at most, and how many codes.
-_SAMPLED, _SAMPLED_CODES = 100_000, 4_000_000
+# The largest sample, in baskets and in codes. It decides the time of mining only. Larger: more for the driver to mine;
+# smaller: the first threshold is further from the right one.
+_SAMPLE_BASKETS, _SAMPLE_CODES = 100_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class StoredBlocks:
-    """A data frame of blocks, kept in the cluster: over how many partitions, of how many people, baskets and codes.
+    """A data frame of blocks in the cluster, and its numbers of partitions with data, people, baskets and codes.
 
     All baskets of a person are in one block.
     """
@@ -38,34 +48,51 @@ class StoredBlocks:
     baskets: int
     codes: int
 
-    def kept(self) -> StoredBlocks:
-        """Let the cluster forget the blocks, with its next step, when nothing here knows of them any more.
+    def release_when_unused(self) -> StoredBlocks:
+        """Let the next step release the frame once no Python object refers to these blocks.
 
-        Not at once: what is thrown away may be so in the middle of a call to Java.
+        Not at once: Python may delete an object in the middle of a call to Java.
         """
-        finalize(self, FORGOTTEN.append, self.frame).atexit = False
+        finalize(self, UNREFERENCED_FRAMES.append, self.frame).atexit = False
         return self
 
 
 def measure_blocks(cluster: Cluster, frame: Any, items: int) -> tuple[StoredBlocks, dict[str, int]]:
-    """Lay out a frame of blocks over so many items, and return them with what the counts of all of them come to."""
+    """Compute a frame of blocks; return it with its numbers, and the sum of each of `COUNTS`."""
     from pyspark.sql import functions as sql
 
     sums = [sql.sum(name).alias(name) for name in COUNTS]
-    code_bytes, at = sql.sum(sql.length("codes")).alias("bytes"), sql.count_distinct("at").alias("partitions")
-    table = cluster.collected(frame.withColumn("at", sql.spark_partition_id()).agg(*sums, code_bytes, at))
+    code_bytes = sql.sum(sql.length("codes")).alias("bytes")
+    partitions = sql.count_distinct("partition").alias("partitions")
+    table = cluster.collect(frame.withColumn("partition", sql.spark_partition_id()).agg(*sums, code_bytes, partitions))
     totals = {name: int(value or 0) for name, value in table.to_pylist()[0].items()}
-    codes = totals["bytes"] // (2 if items <= NARROW else 4)
-    stored = StoredBlocks(frame, totals["partitions"], totals["people"], totals["baskets"], codes)
-    return stored.kept(), totals
+    codes = totals["bytes"] // (2 if items <= MAX_SHORT_ITEMS else 4)
+    stored = StoredBlocks(frame, totals["partitions"], totals["people_count"], totals["basket_count"], codes)
+    return stored.release_when_unused(), totals
 
 
 @dataclass(frozen=True, eq=False)
 class BlockView:
-    """What blocks are taken for: over so many items and segments, cut or not, and then changed in steps.
+    """The interpretation of blocks as baskets: truncated or not, and then changed in steps.
 
-    With `several` people may have several baskets. `identities` are those of the labels, where cutting goes by them.
-    `lineage` is that of the items in the blocks, where they hold what stands above too.
+    Parameters
+    ----------
+    items, segments
+        The number of items, and the number of segments (0 for none), of the blocks.
+    several
+        Whether people may have several baskets.
+    identities
+        The hashes of the labels, for truncation.
+    cut
+        The truncation of each basket, before the steps.
+    lineage
+        The lineage of the items in the blocks, if the blocks have ancestors of items too.
+    steps
+        Functions from baskets to baskets, in order; Spark pickles them.
+    expansion
+        The largest number of codes after the steps for one code in the blocks.
+    is_filtered
+        Whether a step leaves out baskets.
     """
 
     items: int
@@ -75,78 +102,67 @@ class BlockView:
     cut: Truncation | None = None
     lineage: Lineage | None = None
     steps: tuple[Callable[[Baskets], Baskets], ...] = ()
+    expansion: int = 1
+    is_filtered: bool = False
 
-    def then(self, step: Callable[[Baskets], Baskets]) -> BlockView:
+    def add_step(self, step: Callable[[Baskets], Baskets], *, expansion: int = 1, is_filter: bool = False) -> BlockView:
         """Return the view with one more step."""
-        return replace(self, steps=(*self.steps, step))
+        return replace(
+            self,
+            steps=(*self.steps, step),
+            expansion=self.expansion * expansion,
+            is_filtered=self.is_filtered or is_filter,
+        )
 
-    def of(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
-        """Return the baskets of some blocks as they are taken."""
-        numbered = Numbered(self.items, self.identities)
-        baskets, copies = joined(blocks, numbered, self.segments, self.several, self.lineage)
+    def build_baskets(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
+        """Return the baskets of blocks in this view, and the number of equal baskets before each, if known."""
+        vocabulary = CodeVocabulary(self.items, self.identities)
+        baskets, copies = join_blocks(blocks, vocabulary, self.segments, self.several, self.lineage)
         if self.cut is not None:
             baskets, copies = LocalEngine(baskets, copies).cut(self.cut).baskets, None
         for step in self.steps:
             baskets = step(baskets)
         return baskets, copies
 
-    def parts(self, batches: Iterable[Any], together: int | None) -> Iterator[tuple[Baskets, Copies]]:
-        """Yield the baskets of a partition as they are taken: so many as may be looked at together, or all."""
-        most = None if together is None else together // self.widest
-        return (self.of(some) for some in gathered(read_blocks(batches, self.items), most))
+    def read_baskets(self, batches: Iterable[Any]) -> Iterator[Baskets]:
+        """Yield the baskets of each block of a partition in this view."""
+        return (self.build_baskets([block])[0] for block in read_blocks(batches, self.items))
 
-    @property
-    def widest(self) -> int:
-        """How many codes there may be for each that lies in the blocks, once what stands above it is there."""
-        tables = (step.keywords["table"] for step in self.steps if isinstance(step, partial) and step.func is widen)
-        return prod(max(1, int(np.diff(table.offsets).max(initial=1))) for table in tables)
-
-
-def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:
-    """Give items new codes."""
-    return baskets.recoded(table, Numbered(items))
-
-
-def widen(baskets: Baskets, table: ItemTable, items: int, lineage: Lineage | None) -> Baskets:
-    """Give each item several codes, or one that others have too."""
-    return baskets.widened(table, Numbered(items), lineage)
-
-
-def hold(baskets: Baskets, codes: Codes) -> Baskets:
-    """Leave those who hold all of these."""
-    return baskets.holding(codes)
-
-
-def stay_within(baskets: Baskets, segments: Codes) -> Baskets:
-    """Leave those in these segments."""
-    return baskets.within(segments)
+    def build_parts(self, batches: Iterable[Any], max_codes: int | None) -> Iterator[tuple[Baskets, Copies]]:
+        """Yield the baskets of a partition: at most about `max_codes` codes and baskets at once, or all."""
+        max_block_codes = None if max_codes is None else max_codes // self.expansion
+        return (self.build_baskets(group) for group in group_blocks(read_blocks(batches, self.items), max_block_codes))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SparkBaskets(RemoteBaskets):
-    """Everyone's baskets, in a cluster.
+    """The baskets of all people, in a cluster.
 
     Parameters
     ----------
     cluster
-        The session they lie in.
+        The session.
     blocks
-        The blocks, in the cluster.
+        The blocks in the cluster.
     vocabulary
         The label of each code.
     view
-        What each basket is taken for.
-    column, segment_vocabulary
-        The segments, where they were read with ``by=``.
+        The interpretation of the blocks.
+    segment_column, segment_vocabulary
+        The name of the column of segments, and their labels, if they were read with ``by=``.
+    merged
+        The number of repeated items in a basket.
     several
-        Whether a person may have several baskets, as they were read with ``basket=``.
+        Whether a person may have several baskets, as read with ``basket=``.
+    lineage, hierarchy
+        The ancestors of items, if a hierarchy was given.
     """
 
     cluster: Cluster
     blocks: StoredBlocks
     vocabulary: Vocabulary
     view: BlockView
-    column: str | None = None
+    segment_column: str | None = None
     segment_vocabulary: Vocabulary | None = None
     merged: int = 0
     several: bool = False
@@ -154,69 +170,57 @@ class SparkBaskets(RemoteBaskets):
     hierarchy: Hierarchy | None = None
 
     def __len__(self) -> int:
-        return self._many
+        return self._basket_count
 
     def __repr__(self) -> str:
-        beside = "" if self.column is None else ", with segments"
-        whose = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
-        return f"SparkBaskets({whose}, {self.items:,} items{beside})"
+        suffix = "" if self.segment_column is None else ", with segments"
+        sizes = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        return f"SparkBaskets({sizes}, {self.items:,} items{suffix})"
 
     def _repr_html_(self) -> str:
         from ..baskets import html_elsewhere
 
         return html_elsewhere(self)
 
-    @property
+    @cached_property
     def people(self) -> int:
-        """How many people there are, those with empty baskets included."""
-        return self._people if self.several else len(self)
+        """The number of people, including people with empty baskets."""
+        if not self.several:
+            return len(self)
+        return int(self.engine().total(BasketsEach((1,)))[0]) if self.view.is_filtered else self.blocks.people
 
     @cached_property
-    def _many(self) -> int:
+    def _basket_count(self) -> int:
         return int(self.engine().total(BasketCount())[0])
-
-    @cached_property
-    def _people(self) -> int:
-        return int(self.engine().total(BasketsEach((1,)))[0]) if self.filtered else self.blocks.people
-
-    @property
-    def filtered(self) -> bool:
-        """Whether some of the baskets in the blocks are left out."""
-        return any(step.func not in (recode, widen) for step in self.view.steps if isinstance(step, partial))
 
     @property
     def item_counts(self) -> NDArray[np.int64]:
-        """How many baskets hold each item, by code."""
+        """The number of baskets with each item, by code."""
         return self.survey.item_counts
 
     @cached_property
     def survey(self) -> Survey:
-        """What most questions begin with, in one pass: how large baskets are, how many hold each item, and a sample."""
-        codes = self.blocks.codes * self.view.widest
-        share = max(1, -(-self.blocks.baskets // _SAMPLED), -(-codes // _SAMPLED_CODES))
-        most = _SAMPLED_CODES // max(1, self.blocks.partitions)
-        part = partial(_surveyed, share=share, most=most)
-        return reduced(self.cluster, self.blocks, self.view, part, _surveyed_together, "counting items")
-
-    @property
-    def segment_column(self) -> str | None:
-        """The column of the segments that were read with the baskets, if any."""
-        return self.column
+        """The facts that most queries begin with, in one pass: counts of items and of sizes, and a sample."""
+        codes = self.blocks.codes * self.view.expansion
+        step = max(1, -(-self.blocks.baskets // _SAMPLE_BASKETS), -(-codes // _SAMPLE_CODES))
+        max_codes = _SAMPLE_CODES // max(1, self.blocks.partitions)
+        part = partial(_survey_part, step=step, max_codes=max_codes)
+        return reduce_blocks(self.cluster, self.blocks, self.view, part, _merge_surveys, "counting items")
 
     @property
     def segment_labels(self) -> list[Item]:
-        """The segments that people are in, by code."""
+        """The labels of the segments, by code."""
         return [] if self.segment_vocabulary is None else list(self.segment_vocabulary)
 
     def check(self) -> None:
-        """See that the cluster runs our code, of this version, before anything is paid for."""
+        """Check that the cluster runs this version of discreet, before any charge."""
         self.cluster.check()
 
     def recoded(self, table: Codes, vocabulary: Vocabulary) -> SparkBaskets:
-        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
-        step = partial(recode, table=table, items=len(vocabulary))
+        """Return the baskets with a new code for each old code; items with the new code -1 are dropped."""
+        step = methodcaller("recoded", table, CodeVocabulary(len(vocabulary)))
         lineage = recoded_lineage(self.lineage, table, len(vocabulary))
-        return replace(self, vocabulary=vocabulary, view=self.view.then(step), lineage=lineage)
+        return replace(self, vocabulary=vocabulary, view=self.view.add_step(step), lineage=lineage)
 
     def widened(
         self,
@@ -225,21 +229,22 @@ class SparkBaskets(RemoteBaskets):
         lineage: Lineage | None,
         hierarchy: Hierarchy | None = None,
     ) -> SparkBaskets:
-        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
-        step = partial(widen, table=table, items=len(vocabulary), lineage=lineage)
-        view = self.view.then(step)
+        """Return the baskets with several codes for each item, or one code for several items; repeats are merged."""
+        step = methodcaller("widened", table, CodeVocabulary(len(vocabulary)), lineage)
+        expansion = max(1, int(np.diff(table.offsets).max(initial=1)))
+        view = self.view.add_step(step, expansion=expansion)
         return replace(self, vocabulary=vocabulary, view=view, lineage=lineage, hierarchy=hierarchy)
 
     def holding(self, codes: Codes) -> SparkBaskets:
-        """Return the baskets that hold all of these items."""
-        return replace(self, view=self.view.then(partial(hold, codes=codes)))
+        """Return the baskets that contain all of some items, by code."""
+        return replace(self, view=self.view.add_step(methodcaller("holding", codes), is_filter=True))
 
     def within(self, segments: Codes) -> SparkBaskets:
-        """Return the baskets of the people in these segments, by code."""
-        return replace(self, view=self.view.then(partial(stay_within, segments=segments)))
+        """Return the baskets of the people in some segments, by code."""
+        return replace(self, view=self.view.add_step(methodcaller("within", segments), is_filter=True))
 
     def capped(self, most: int, key: int) -> SparkBaskets:
-        """Return at most so many baskets of each person, any as likely as the others."""
+        """Return at most `most` baskets of each person, all choices equally likely; `key` is the secret of the draw."""
         if not self.several:
             return self
         from ._capping import cap_blocks
@@ -248,11 +253,12 @@ class SparkBaskets(RemoteBaskets):
         return replace(self, blocks=blocks, view=view)
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
-        """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
-        return reduced(self.cluster, self.blocks, self.view, partial(_without_copies, part=part), merge, "reading rows")
+        """Return the results of `part` for groups of people, combined by `merge` in any order and grouping."""
+        answer = partial(_drop_copies, part=part)
+        return reduce_blocks(self.cluster, self.blocks, self.view, answer, merge, "reading rows")
 
     def engine(self) -> ExactEngine:
-        """Return the engine over these baskets: one for all questions, as it keeps what it found."""
+        """Return the engine over these baskets: one engine for all queries, as it caches its answers."""
         return self._engine
 
     @cached_property
@@ -262,75 +268,90 @@ class SparkBaskets(RemoteBaskets):
         return SparkEngine(self)
 
 
-def reduced(
+def reduce_blocks(
     cluster: Cluster,
     stored: StoredBlocks,
     view: BlockView,
     part: Callable[[Baskets, Copies], T],
     merge: Callable[[T, T], T],
-    what: str,
-    together: int | None = TOGETHER,
+    step: str,
+    max_codes: int | None = MAX_TASK_CODES,
 ) -> T:
-    """Run `part` over the people of each partition, and put the results together: in the cluster, then here.
+    """Return the results of `part` for all people, combined by `merge`: in the cluster, then on the driver.
 
-    `what` is what the step is called in the cluster: it says nothing about the data. So many codes and people are
-    looked at `together`, at most, or all of a partition.
+    `step` is the name of the step on Spark's pages, and must not depend on the data. `part` is called with at most
+    about `max_codes` codes and baskets, or with a whole partition if it is None.
     """
-    work = partial(_parts, view=view, part=part, merge=merge, together=together)
-    with clear_errors(), cluster.few_at_a_time():
-        found = put_together(cluster, stored.frame, stored.partitions, work, merge, what)
-    return reduce(merge, found.values()) if found else part(*view.of([]))
+    work = partial(_reduce_partition, view=view, part=part, merge=merge, max_codes=max_codes)
+    with clear_errors(), cluster.small_batches():
+        results = merge_results(cluster, stored.frame, stored.partitions, work, merge, step)
+    # Without data, the answer for no people has the right shape.
+    return reduce(merge, results.values()) if results else part(*view.build_baskets([]))
 
 
-def _parts(
+def _reduce_partition(
     batches: Iterable[Any],
     view: BlockView,
     part: Callable[[Baskets, Copies], Any],
     merge: Callable[[Any, Any], Any],
-    together: int | None,
+    max_codes: int | None,
 ) -> Iterator[Result]:
-    """Run in an executor: one result a partition, and none where nobody is in it."""
-    results = (part(*some) for some in view.parts(batches, together))
-    for first in results:
-        yield slot_here(), reduce(merge, results, first)
+    """Run in an executor: yield one result for a partition, and none for an empty partition."""
+    results = (part(*baskets_and_copies) for baskets_and_copies in view.build_parts(batches, max_codes))
+    for result in results:
+        # The first result, merged with all further ones: the loop runs once at most.
+        yield find_slot(), reduce(merge, results, result)
 
 
-def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -> T:
+def ask_engine(baskets: Baskets, copies: Copies, call: Callable[[LocalEngine], T]) -> T:
+    """Run in an executor: return the result of a call of the engine over some baskets."""
+    return call(LocalEngine(baskets, copies))
+
+
+def _drop_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -> T:
     return part(baskets)
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """How many baskets hold each item, how many hold so many items, and what some of them hold: a sample.
+    """The number of baskets with each item and of each size, and a sample of baskets.
 
-    So `many` have each of the `lengths` that occur; `sizes` and `codes` are those of the sample, end to end.
+    `size_counts` are the numbers of baskets of each of the occurring `sizes`; `sample_sizes` and `sample_codes` are the
+    sizes and the codes, end to end, of the sample.
     """
 
     item_counts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    many: NDArray[np.int64]
-    sizes: Codes
-    codes: Codes
+    sizes: NDArray[np.int64]
+    size_counts: NDArray[np.int64]
+    sample_sizes: Codes
+    sample_codes: Codes
 
-    def binned(self, edges: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return how many baskets hold from one edge up to before the next one; the last has no upper end."""
-        bins = np.searchsorted(np.array(edges), self.lengths, side="right")
+    def count_bins(self, edges: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the number of baskets from each edge up to before the next; the last bin has no upper end."""
+        bins = np.searchsorted(np.array(edges), self.sizes, side="right")
         sums = np.zeros(len(edges) + 1, np.int64)
-        np.add.at(sums, bins, self.many)
+        np.add.at(sums, bins, self.size_counts)
         return sums[1:]
 
 
-def _surveyed(baskets: Baskets, _: Copies, share: int, most: int) -> Survey:
-    kept = np.arange(0, len(baskets), share)
-    some = baskets.rows(kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))])
-    many = np.bincount(baskets.sizes)
-    lengths = np.flatnonzero(many)
-    return Survey(baskets.item_counts, lengths, many[lengths], some.sizes.astype(np.int32), some.codes)
+def _survey_part(baskets: Baskets, _: Copies, step: int, max_codes: int) -> Survey:
+    """Return the survey of some baskets, with every `step`-th basket in the sample, up to `max_codes` codes."""
+    sample_rows = np.arange(0, len(baskets), step)
+    fitting = int(np.searchsorted(np.cumsum(baskets.sizes[sample_rows]), max_codes, side="right"))
+    sample = baskets.rows(sample_rows[:fitting])
+    size_counts = np.bincount(baskets.sizes)
+    sizes = np.flatnonzero(size_counts)
+    return Survey(baskets.item_counts, sizes, size_counts[sizes], sample.sizes.astype(np.int32), sample.codes)
 
 
-def _surveyed_together(one: Survey, other: Survey) -> Survey:
-    sizes, codes = np.concatenate((one.sizes, other.sizes)), np.concatenate((one.codes, other.codes))
-    lengths, at = np.unique(np.concatenate((one.lengths, other.lengths)), return_inverse=True)
-    many = np.zeros(len(lengths), np.int64)
-    np.add.at(many, at, np.concatenate((one.many, other.many)))
-    return Survey(one.item_counts + other.item_counts, lengths, many, sizes, codes)
+def _merge_surveys(survey: Survey, other_survey: Survey) -> Survey:
+    sizes, places = np.unique(np.concatenate((survey.sizes, other_survey.sizes)), return_inverse=True)
+    size_counts = np.zeros(len(sizes), np.int64)
+    np.add.at(size_counts, places, np.concatenate((survey.size_counts, other_survey.size_counts)))
+    return Survey(
+        survey.item_counts + other_survey.item_counts,
+        sizes,
+        size_counts,
+        np.concatenate((survey.sample_sizes, other_survey.sample_sizes)),
+        np.concatenate((survey.sample_codes, other_survey.sample_codes)),
+    )

@@ -1,8 +1,9 @@
-"""At most so many baskets of each person in a cluster: chosen as on this machine, by the same code.
+"""At most a number of baskets of each person in a cluster, chosen by the code that chooses on this machine.
 
-What a person keeps depends on how many equal people come before (`baskets/_capping.py`), and equal people lie in many
-partitions. So the people who have too many baskets are counted by what they have, and laid out as often as they were,
-numbered; which of the equal people has which number is of no matter. The others stay where they are.
+The choice for a person depends on the number of equal people before the person (`baskets/_capping.py`), and equal
+people lie in many partitions. People over the cap are therefore grouped by their baskets, counted, and laid out again
+as often as counted, numbered. Any assignment of the numbers to equal people gives an equal distribution of choices.
+People under the cap stay in place.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..baskets import Baskets, PeopleOverCap, SegmentOfPeople, Segments, kept_baskets, starts
 from ._baskets import BlockView, StoredBlocks, measure_blocks
-from ._blocks import CODES, SCHEMA, Block, Numbered, read_blocks, written
+from ._blocks import BLOCK_CODES, Block, CodeVocabulary, encode_rows, map_to_blocks
 
 if TYPE_CHECKING:
     from ._baskets import SparkBaskets
@@ -25,106 +26,115 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CapStep:
-    """How many baskets of a person may stay, the key, and what items and segments are marked by."""
+    """The largest number of baskets of a person, the key of the draw, and the hashes of items and of segments."""
 
-    most: int
+    max_baskets: int
     key: int
     items: int
-    item_names: NDArray[np.uint64]
-    segment_names: NDArray[np.uint64] | None
+    item_identities: NDArray[np.uint64]
+    segment_identities: NDArray[np.uint64] | None
 
-    def people_over(self, baskets: Baskets) -> PeopleOverCap:
-        """Return the people with more baskets than may stay."""
+    def find_people_over(self, baskets: Baskets) -> PeopleOverCap:
+        """Return the people with more baskets than the cap."""
         if baskets.owners is None:
             raise AssertionError("baskets are capped where people may have several")
-        return PeopleOverCap.of(baskets.owners, baskets.offsets, baskets.codes, self.item_names, self.most, self.key)
+        return PeopleOverCap.of(
+            baskets.owners, baskets.offsets, baskets.codes, self.item_identities, self.max_baskets, self.key
+        )
 
 
-def cap_blocks(held: SparkBaskets, most: int, key: int) -> tuple[StoredBlocks, BlockView]:
-    """Return new blocks with at most `most` baskets of each person, and the view that takes them as they are."""
+def cap_blocks(baskets: SparkBaskets, max_baskets: int, key: int) -> tuple[StoredBlocks, BlockView]:
+    """Return new blocks with at most `max_baskets` baskets of each person, and the view that reads them unchanged."""
     from pyspark.sql import functions as sql
 
-    cluster, stored, view = held.cluster, held.blocks, held.view
-    segments = held.segment_vocabulary
+    cluster, stored, view = baskets.cluster, baskets.blocks, baskets.view
+    segments = baskets.segment_vocabulary
     step = CapStep(
-        most=most,
+        max_baskets=max_baskets,
         key=key,
-        items=held.items,
-        item_names=held.vocabulary.identities,
-        segment_names=None if segments is None else segments.identities,
+        items=baskets.items,
+        item_identities=baskets.vocabulary.identities,
+        segment_identities=None if segments is None else segments.identities,
     )
     with cluster.step("capping the baskets of people"):
-        under = stored.frame.mapInArrow(cluster.guarded(partial(_people_under, view=view, step=step)), SCHEMA)
-        over = stored.frame.mapInArrow(cluster.guarded(partial(_people_over, view=view, step=step)), "row binary")
-        counted = over.groupBy("row").agg(sql.count("row").alias("people")).coalesce(max(1, stored.partitions))
-        capped = counted.mapInArrow(cluster.guarded(partial(_capped_people, step=step)), SCHEMA)
-        blocks, _ = measure_blocks(cluster, under.union(capped).persist(), held.items)
-    return blocks, BlockView(items=held.items, segments=view.segments, several=True, lineage=held.lineage)
+        select = partial(_select_people_under, view=view, step=step)
+        blocks_under = map_to_blocks(cluster, stored.frame, select, baskets.items)
+        write = partial(_write_people_over, view=view, step=step)
+        rows_over = stored.frame.mapInArrow(cluster.guard(write), "row binary")
+        # Equal rows are equal people: their number is all that the choice depends on.
+        counted_rows = (
+            rows_over.groupBy("row").agg(sql.count("row").alias("people")).coalesce(max(1, stored.partitions))
+        )
+        capped = map_to_blocks(cluster, counted_rows, partial(_cap_people, step=step), baskets.items)
+        blocks, _ = measure_blocks(cluster, blocks_under.union(capped).persist(), baskets.items)
+    return blocks, BlockView(items=baskets.items, segments=view.segments, several=True, lineage=baskets.lineage)
 
 
-def _people_under(batches: Iterable[Any], view: BlockView, step: CapStep) -> Iterator[Any]:
-    """Run in an executor: the people who keep all their baskets, as blocks."""
-    for block in read_blocks(batches, view.items):
-        baskets, _ = view.of([block])
-        counts = np.diff(baskets.owners) if baskets.owners is not None else np.empty(0, np.int64)
-        kept = baskets.rows(np.flatnonzero(np.repeat(counts <= step.most, counts)))
-        yield from written([Block.of(kept)], step.items)
+def _select_people_under(batches: Iterable[Any], view: BlockView, step: CapStep) -> Iterator[Block]:
+    """Run in an executor: yield the blocks of the people with at most the cap of baskets."""
+    for baskets in view.read_baskets(batches):
+        basket_counts = np.diff(baskets.owners) if baskets.owners is not None else np.empty(0, np.int64)
+        rows = np.flatnonzero(np.repeat(basket_counts <= step.max_baskets, basket_counts))
+        yield Block.from_baskets(baskets.rows(rows))
 
 
-def _people_over(batches: Iterable[Any], view: BlockView, step: CapStep) -> Iterator[Any]:
-    """Run in an executor: the other people, a row each, as bytes that are equal where the people are."""
+def _write_people_over(batches: Iterable[Any], view: BlockView, step: CapStep) -> Iterator[Any]:
+    """Run in an executor: yield the people over the cap, one row each; rows are equal if the people are equal."""
     import pyarrow as pa
 
-    for block in read_blocks(batches, view.items):
-        baskets, _ = view.of([block])
-        people = step.people_over(baskets)
+    for baskets in view.read_baskets(batches):
         segments = None
         if baskets.segments is not None and baskets.owners is not None:
             segments = baskets.segments.codes[baskets.owners[:-1]]
-        offsets, numbers = people.rows(baskets.offsets, baskets.codes, segments)
-        places = pa.py_buffer((offsets * 4).astype(np.int32))
-        values = pa.py_buffer(numbers.tobytes())
-        rows = pa.Array.from_buffers(pa.binary(), len(people.people), [None, places, values])
-        yield pa.RecordBatch.from_arrays([rows], names=["row"])
+        offsets, numbers = step.find_people_over(baskets).rows(baskets.offsets, baskets.codes, segments)
+        yield pa.RecordBatch.from_arrays([encode_rows(offsets, numbers)], names=["row"])
 
 
-def _capped_people(batches: Iterable[Any], step: CapStep) -> Iterator[Any]:
-    """Run in an executor: the baskets that stay of as many people as have just these, numbered, as blocks."""
-    for rows, copies in _rows_and_copies(batches):
-        yield from written([_capped_block(rows, copies, step)], step.items)
-
-
-def _rows_and_copies(batches: Iterable[Any]) -> Iterator[tuple[list[NDArray[np.int32]], list[int]]]:
-    """Yield the rows of some people and how many equal people come before each: about CODES numbers at a time."""
+def _cap_people(batches: Iterable[Any], step: CapStep) -> Iterator[Block]:
+    """Run in an executor: yield the blocks of the remaining baskets of people over the cap, numbered if equal."""
     rows: list[NDArray[np.int32]] = []
     copies: list[int] = []
     number_count = 0
     for batch in batches:
-        for value, people in zip(batch.column(0), batch.column(1).to_pylist(), strict=True):
+        for value, people_count in zip(batch.column(0), batch.column(1).to_pylist(), strict=True):
             row = np.frombuffer(value.as_buffer(), np.int32)
-            for copy in range(people):
+            for copy in range(people_count):
                 rows.append(row)
                 copies.append(copy)
                 number_count += len(row)
-                if number_count >= CODES:
-                    yield rows, copies
+                if number_count >= BLOCK_CODES:
+                    yield _cap_block(rows, copies, step)
                     rows, copies, number_count = [], [], 0
     if rows:
-        yield rows, copies
+        yield _cap_block(rows, copies, step)
 
 
-def _capped_block(rows: list[NDArray[np.int32]], copies: list[int], step: CapStep) -> Block:
-    """Return the baskets that stay of people who are given as the rows of `PeopleOverCap.rows`."""
+def _cap_block(rows: list[NDArray[np.int32]], copies: list[int], step: CapStep) -> Block:
+    """Return the remaining baskets of people over the cap.
+
+    A row, as `PeopleOverCap.rows` makes it, is the segment, the number of baskets, the size of each basket, and the
+    codes end to end.
+    """
     sizes = [row[2 : 2 + row[1]] for row in rows]
     codes = np.concatenate([row[2 + row[1] :] for row in rows])
-    counts = np.array([row[1] for row in rows], np.int64)
-    owners, offsets = starts(counts), starts(np.concatenate(sizes))
+    basket_counts = np.array([row[1] for row in rows], np.int64)
+    owners, offsets = starts(basket_counts), starts(np.concatenate(sizes))
     segment_of_people = None
     segments = None
-    if step.segment_names is not None:
-        marks = np.array([row[0] for row in rows], np.int32)
-        segment_of_people = SegmentOfPeople(marks, step.segment_names)
-        segments = Segments("", np.repeat(marks, counts), Numbered(len(step.segment_names)))
-    copies_before = np.array(copies, np.int32)
-    kept = kept_baskets(owners, offsets, codes, step.item_names, step.most, step.key, segment_of_people, copies_before)
-    return Block.of(Baskets.trusted(offsets, codes, Numbered(step.items), segments, owners).rows(kept))
+    if step.segment_identities is not None:
+        segment_codes = np.array([row[0] for row in rows], np.int32)
+        segment_of_people = SegmentOfPeople(segment_codes, step.segment_identities)
+        vocabulary = CodeVocabulary(len(step.segment_identities))
+        segments = Segments("", np.repeat(segment_codes, basket_counts), vocabulary)
+    remaining = kept_baskets(
+        owners,
+        offsets,
+        codes,
+        step.item_identities,
+        step.max_baskets,
+        step.key,
+        segment_of_people,
+        np.array(copies, np.int32),
+    )
+    baskets = Baskets.trusted(offsets, codes, CodeVocabulary(step.items), segments, owners)
+    return Block.from_baskets(baskets.rows(remaining))

@@ -1,23 +1,24 @@
-"""Frequent itemsets of baskets in a cluster: each partition is mined by itself, and what all of them found is added up.
+"""Frequent itemsets of baskets in a cluster: each partition is mined by itself, and the results are added up.
 
-An itemset that `count` of n people hold is held, in one partition at least, by that share of its people (Savasere,
-Omiecinski, Navathe 1995). So every partition is mined with our own miner, at its share of the threshold, and what none
-of them found is not frequent. Each says how many of its own people hold what it found; where all found an itemset, its
-count is known by that. Where some did not, they hold it less often than their threshold. That rules out what cannot be
-frequent; the others are counted in one more pass. Baskets are never shuffled.
+An itemset with `count` of n people has at least that share of the people of some partition (Savasere, Omiecinski,
+Navathe 1995). So the local miner mines each partition at its share of the threshold, and an itemset that no partition
+lists is not frequent. Each partition reports the counts of its own people. The count of an itemset is exact if all
+partitions list it. In a partition that does not list it, it is below the threshold of the partition: this bounds its
+count from above. Itemsets that may be frequent are counted_sets in one more pass. Baskets are never shuffled.
 
-The share of a threshold has to be worth mining at: the lower it is, the fewer and larger the parts, down to one, which
-then is the local miner's own answer. Where one part would be too large for a task, `borders` goes on. Where the count
-of a rank is wanted, a sample of people says at which threshold to begin; it is lowered until enough is found, so that
-the answer is exact whatever the sample.
+A partition's share of a threshold must be worth mining at: for a lower threshold, partitions are merged into fewer and
+larger parts, down to one part, which is the answer of the local miner. If one part is too large for a task, `borders`
+continues. For the count of a rank, a sample gives the first threshold, which is lowered until the list is long enough:
+the answer is exact for any sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, cast
 
 import numpy as np
@@ -28,463 +29,502 @@ from ..checks import MAX_COUNT, MAX_LENGTH
 from ..errors import LimitError
 from ..exact import FoundArrays, LocalEngine, Progress, SearchBounds, Supports, assemble_sets, too_many
 from ..results import Itemsets
-from ._baskets import BlockView, Copies, SparkBaskets, reduced
-from ._blocks import TOGETHER, as_column, as_itemsets
-from ._borders import beyond_borders
-from ._sums import AT_ONCE
+from ._baskets import BlockView, SparkBaskets, ask_engine, reduce_blocks
+from ._blocks import MAX_TASK_CODES, decode_itemsets, encode_rows
+from ._borders import mine_beyond_borders
+from ._sums import SMALL_SLOTS
 
 I64 = NDArray[np.int64]
 
-# A part is mined at no less than so many people, if there are others.
-_LEAST = 64
-# An itemset that fewer people of a sample hold tells nothing.
-_TOLD = 20
-# Where the count of a rank is asked for, itemsets of so many times that rank are listed.
-_FURTHER = 2
-# A part may find so many times the patterns that may be found in all before there are fewer parts.
-_ROOM = 4
-# Pairs of so many of the most frequent items are counted with what is asked for first.
-_AHEAD = 128
-# So many itemsets are looked up one by one among those that were listed; more are counted anew.
-_LOOKED_UP = 100_000
-_ADDED_HERE = 1 << 21  # the limit up to which what a few parts found is added up on the driver
-_ROWS = (1 << 31) - 1  # that Spark can be told to stop at
-_FOUND = "items binary, over bigint"
-_NOTHING = np.empty(0, np.int32)
-# Stands for a part that found too much: larger than all thresholds together, so that their sum is negative.
-_OVER = 1 << 48
+# The constants below change the time of an answer, and never the answer.
+
+# The smallest share of a threshold that a part is mined at. Smaller: parts list itemsets that are frequent by chance;
+# larger: fewer parts, and so fewer tasks at a time.
+_MIN_PART_COUNT = 64
+# The smallest count in a sample that says something about the count of all people: its relative deviation is 22 %.
+_MIN_SAMPLE_COUNT = 20
+# A list for a rank reaches down to this multiple of the rank: a mechanism tends to ask for later ranks next.
+_LISTED_PER_RANK = 2
+# A part may list this multiple of the limit on all itemsets before it gives up: itemsets differ between parts.
+_PART_LIMIT_FACTOR = 4
+# With the first count, all pairs of this number of most frequent items are counted_sets too.
+_PAIRED_ITEMS = 128
+# Up to this number, itemsets are looked up among the counted_sets ones; more are counted_sets again, in one job.
+_MAX_LOOKUPS = 100_000
+# The largest limit with which the lists of a few parts are added up on the driver: a shuffle takes longer.
+_MAX_DRIVER_LIMIT = 1 << 21
+_MAX_SPARK_ROWS = (1 << 31) - 1  # Spark takes the number of rows of a limit as a 32-bit number
+_PART_LISTS = "items binary, excess bigint"
+_EMPTY = np.empty(0, np.int32)
+# Marks a part with more itemsets than its limit: larger than all thresholds together, so that the sum is negative.
+_LIMIT_PASSED = 1 << 48
 
 
 @dataclass(eq=False)
-class _Listing:
-    """All itemsets of 1 to `most` items that `count` people or more hold, and others of which that is not ruled out.
+class _CandidateList:
+    """All itemsets of 1 to `longest` items with at least `threshold` people, and further candidates.
 
-    Of those that are not `exact`, `counts` are no less than the true ones.
+    `counts` are upper bounds; a count is exact where `is_exact`.
     """
 
-    count: int
-    most: int
+    threshold: int
+    longest: int
     itemsets: Itemsets
     counts: I64
-    exact: NDArray[np.bool_]
+    is_exact: NDArray[np.bool_]
 
-    def doubtful(self, count: int, most: int) -> NDArray[np.int64]:
-        """Return the places of those of up to so many items that may be held by so many people, and may be not."""
-        return np.flatnonzero(~self.exact & (self.counts >= count) & (self.itemsets.sizes <= most))
+    def find_uncertain(self, threshold: int, longest: int) -> I64:
+        """Return the places of the itemsets of at most `longest` items that may have `threshold` people, or fewer."""
+        is_candidate = (self.counts >= threshold) & (self.itemsets.sizes <= longest)
+        return np.flatnonzero(~self.is_exact & is_candidate)
 
-    def settle(self, places: NDArray[np.int64], counts: I64) -> None:
-        """Note the true counts of some."""
-        self.counts[places], self.exact[places] = counts, True
-        self.__dict__.pop("by_itemset", None)
+    def set_counts(self, places: I64, counts: I64) -> None:
+        """Store the exact counts of some itemsets."""
+        self.counts[places], self.is_exact[places] = counts, True
+        self.__dict__.pop("count_of_key", None)
 
-    def undecided(self, k: int, within: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the places of those whose true counts the k-th largest of some may depend on."""
-        least = self.rank(k, within)
-        # Of those that may reach no more than k others do, none moves it.
-        return np.flatnonzero(~self.exact & within & (self.counts > least if least else self.counts >= self.count))
+    def find_undecided(self, rank: int, is_ranked: NDArray[np.bool_]) -> I64:
+        """Return the places of inexact counts on which the count of a rank, among the ranked itemsets, may depend."""
+        exact_count = self.count_of_rank(rank, is_ranked)
+        # An upper bound of at most the count of the rank cannot raise it.
+        may_count = self.counts > exact_count if exact_count else self.counts >= self.threshold
+        return np.flatnonzero(~self.is_exact & is_ranked & may_count)
 
-    def rank(self, k: int, within: NDArray[np.bool_]) -> int:
-        """Return the k-th largest count of some, by those that are exact; 0 where too few of these are listed."""
-        sure = self.counts[self.exact & within & (self.counts >= self.count)]
-        return int(-np.partition(-sure, k - 1)[k - 1]) if 0 < k <= len(sure) else 0
+    def count_of_rank(self, rank: int, is_ranked: NDArray[np.bool_]) -> int:
+        """Return the `rank`-th largest exact count of the ranked itemsets; 0 if fewer are listed."""
+        exact_counts = self.counts[self.is_exact & is_ranked & (self.counts >= self.threshold)]
+        return int(-np.partition(-exact_counts, rank - 1)[rank - 1]) if 0 < rank <= len(exact_counts) else 0
 
-    def above(self, count: int, most: int) -> tuple[Itemsets, I64]:
-        """Return those of up to so many items that so many people hold; none of them is in doubt any more."""
-        kept = np.flatnonzero((self.counts >= count) & (self.itemsets.sizes <= most))
-        return self.itemsets.take(kept), self.counts[kept]
+    def select_frequent(self, threshold: int, longest: int) -> tuple[Itemsets, I64]:
+        """Return the itemsets of at most `longest` items at a threshold; their counts must be exact by now."""
+        places = np.flatnonzero((self.counts >= threshold) & (self.itemsets.sizes <= longest))
+        return self.itemsets.take(places), self.counts[places]
 
     @cached_property
-    def by_itemset(self) -> dict[bytes, int]:
-        """The count of each that is exact."""
-        sure = np.flatnonzero(self.exact)
-        return dict(zip(_keys(self.itemsets.take(sure)), self.counts[sure].tolist(), strict=True))
+    def count_of_key(self) -> dict[bytes, int]:
+        """The exact counts, by key of the itemset."""
+        places = np.flatnonzero(self.is_exact)
+        return dict(zip(_encode_keys(self.itemsets.take(places)), self.counts[places].tolist(), strict=True))
 
 
 class Miner:
-    """Finds what is frequent among baskets in a cluster, and keeps it: most questions that follow are about that."""
+    """Finds frequent itemsets of baskets in a cluster, and keeps them: most later queries are about them."""
 
-    together = TOGETHER
+    # The largest number of codes and baskets of one task; tests lower it.
+    max_task_codes = MAX_TASK_CODES
 
     def __init__(self, baskets: SparkBaskets) -> None:
         self.baskets = baskets
-        self._listing: _Listing | None = None
-        self._ahead: dict[bytes, int] = {}
+        self._list: _CandidateList | None = None
+        self._count_of_key: dict[bytes, int] = {}
 
-    def counts(self, itemsets: Itemsets) -> I64:
-        """Return how many people hold each itemset; only what is not known yet is counted in the cluster."""
+    def count_itemsets(self, itemsets: Itemsets) -> I64:
+        """Return the number of people with each itemset; only unknown counts are counted_sets in the cluster."""
         if (itemsets.sizes == 1).all():
             return self.baskets.item_counts[itemsets.codes]
-        if len(itemsets) > _LOOKED_UP:
-            return self._counted(itemsets)
-        listed = {} if self._listing is None else self._listing.by_itemset
-        keys = _keys(itemsets)
-        missing = [place for place, key in enumerate(keys) if key not in listed and key not in self._ahead]
-        if missing:
-            self._counted_ahead(itemsets.take(np.array(missing, np.int64)))
-        return np.array([listed[key] if key in listed else self._ahead[key] for key in keys], np.int64)
+        if len(itemsets) > _MAX_LOOKUPS:
+            return self._count_in_cluster(itemsets)
+        listed_counts = {} if self._list is None else self._list.count_of_key
+        keys = _encode_keys(itemsets)
+        is_missing = [key not in listed_counts and key not in self._count_of_key for key in keys]
+        if any(is_missing):
+            self._count_with_pairs(itemsets.take(np.flatnonzero(is_missing)))
+        return np.array(
+            [listed_counts[key] if key in listed_counts else self._count_of_key[key] for key in keys], np.int64
+        )
 
-    def _counted(self, itemsets: Itemsets) -> I64:
-        held = self.baskets
-        part = partial(_supports_here, itemsets=itemsets)
-        return reduced(held.cluster, held.blocks, held.view, part, np.add, "counting Supports")
+    def _count_in_cluster(self, itemsets: Itemsets) -> I64:
+        baskets = self.baskets
+        part = partial(ask_engine, call=methodcaller("total", Supports(itemsets)))
+        return reduce_blocks(baskets.cluster, baskets.blocks, baskets.view, part, np.add, "counting Supports")
 
-    def _counted_ahead(self, itemsets: Itemsets) -> I64:
-        """Return how many people hold each itemset, and keep that, and the same of pairs that may be asked for next.
+    def _count_with_pairs(self, itemsets: Itemsets) -> I64:
+        """Return the number of people with each itemset; keep it, and the counts of likely pairs of later queries.
 
-        A mechanism that picks one item after the other asks for its pairs with those picked before, each time. A job
-        takes about as long for a few pairs as for those of all frequent items.
+        A mechanism that selects one item after the other asks each time for the pairs of the new item and all items
+        before it. A job takes about as long for a few pairs as for the pairs of all frequent items.
         """
-        keys = _keys(itemsets)
-        asked = itemsets
-        if not self._ahead or len(itemsets) <= _AHEAD:
-            pairs = self._pairs(itemsets)
-            known = self._ahead.keys() | set(keys)
-            new = [place for place, key in enumerate(_keys(pairs)) if key not in known]
-            asked = Itemsets.joined((itemsets, pairs.take(np.array(new, np.int64))))
-        self._ahead |= zip(_keys(asked), self._counted(asked).tolist(), strict=True)
-        return np.array([self._ahead[key] for key in keys], np.int64)
+        keys = _encode_keys(itemsets)
+        counted_sets = itemsets
+        if not self._count_of_key or len(itemsets) <= _PAIRED_ITEMS:
+            pairs = self._list_likely_pairs(itemsets)
+            known_keys = self._count_of_key.keys() | set(keys)
+            is_new = [key not in known_keys for key in _encode_keys(pairs)]
+            counted_sets = Itemsets.joined((itemsets, pairs.take(np.flatnonzero(is_new))))
+        self._count_of_key |= zip(
+            _encode_keys(counted_sets), self._count_in_cluster(counted_sets).tolist(), strict=True
+        )
+        return np.array([self._count_of_key[key] for key in keys], np.int64)
 
-    def _pairs(self, itemsets: Itemsets) -> Itemsets:
-        """Return all pairs of the most frequent items, and of those that pairs are asked for now."""
-        frequent = np.argsort(-self.baskets.item_counts, kind="stable")[:_AHEAD]
-        pairs = itemsets.take(np.flatnonzero(itemsets.sizes == 2)[:_AHEAD])
-        items = np.union1d(frequent, pairs.codes).astype(np.int32)
-        first, second = np.triu_indices(len(items), 1)
-        codes = np.stack((items[first], items[second]), 1).ravel()
-        return Itemsets(2 * np.arange(len(first) + 1, dtype=np.int64), codes)
+    def _list_likely_pairs(self, itemsets: Itemsets) -> Itemsets:
+        """Return all pairs of the most frequent items and of the items of the pairs among the itemsets."""
+        frequent_items = np.argsort(-self.baskets.item_counts, kind="stable")[:_PAIRED_ITEMS]
+        pairs = itemsets.take(np.flatnonzero(itemsets.sizes == 2)[:_PAIRED_ITEMS])
+        items = np.union1d(frequent_items, pairs.codes).astype(np.int32)
+        left_places, right_places = np.triu_indices(len(items), 1)
+        codes = np.stack((items[left_places], items[right_places]), 1).ravel()
+        return Itemsets(2 * np.arange(len(left_places) + 1, dtype=np.int64), codes)
 
     def search(
-        self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
+        self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
     ) -> FoundArrays:
-        """Find patterns, as :meth:`ExactEngine.search` says."""
+        """Return patterns, as :meth:`ExactEngine.search`."""
         cluster = self.baskets.cluster
         cluster.progress = progress
         try:
-            return self._search(wanted, allowed, prefix)
+            return self._search(bounds, allowed, prefix)
         finally:
             cluster.progress = None
 
-    def _search(self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> FoundArrays:
+    def _search(self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes) -> FoundArrays:
+        """Return patterns from the list of frequent itemsets, lowering the threshold until the top is complete."""
         baskets = self.baskets
-        inner, within = baskets, self
-        if len(prefix):
-            inner = inner.holding(prefix)
+        selected = baskets.holding(prefix) if len(prefix) else baskets
         if allowed is not None:
-            inner = only(inner, allowed)
-        if inner is not baskets:
-            within = Miner(inner)
-        count = wanted.count
-        if wanted.top:
-            count = max(count, self._guess(wanted, allowed, prefix) or (self._least_told if self._apart else 0))
-        # What is closed or maximal shows only beside patterns with one more item.
-        most = min(wanted.most, MAX_LENGTH - 1) + (wanted.kind != "all")
-        while self._parts_at(count) > 1 or self._apart:
+            selected = only(selected, allowed)
+        miner = self if selected is baskets else Miner(selected)
+        threshold = bounds.count
+        if bounds.top:
+            fallback = self._smallest_sampled_count if self._exceeds_task else 0
+            threshold = max(threshold, self._guess_threshold(bounds, allowed, prefix) or fallback)
+        # A pattern is closed or maximal in comparison with patterns of one more item.
+        longest = min(bounds.most, MAX_LENGTH - 1) + (bounds.kind != "all")
+        while self._choose_part_count(threshold) > 1 or self._exceeds_task:
             try:
-                itemsets, counts = within.frequent(count, most, wanted.limit)
+                itemsets, counts = miner.list_frequent(threshold, longest, bounds.limit)
             except LimitError:
-                if wanted.kind == "all" and not wanted.top:
-                    raise LimitError(too_many(wanted)) from None
-                break  # the local miner has to look at fewer of them
-            held = inner.item_counts
+                if bounds.kind == "all" and not bounds.top:
+                    raise LimitError(too_many(bounds)) from None
+                break  # the local miner visits fewer candidates for closed patterns and for a top
+            item_counts = selected.item_counts
             if allowed is not None:
+                # Back from the codes among the allowed items to the codes of the vocabulary.
                 itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
-                wider = np.zeros(baskets.items, np.int64)
-                wider[allowed] = held
-                held = wider
-            right = replace(wanted, count=count)
-            found = assemble_sets(itemsets, counts, item_counts=held, people=len(inner), prefix=prefix, bounds=right)
-            if len(found[2]) >= wanted.top or count <= wanted.count:
-                return found
-            count = max(count // 2, wanted.count)  # a sample said that there are more, or too many are not closed
+                item_counts = np.zeros(baskets.items, np.int64)
+                item_counts[allowed] = selected.item_counts
+            patterns = assemble_sets(
+                itemsets,
+                counts,
+                item_counts=item_counts,
+                people=len(selected),
+                prefix=prefix,
+                bounds=replace(bounds, count=threshold),
+            )
+            if len(patterns[2]) >= bounds.top or threshold <= bounds.count:
+                return patterns
+            # The guess was too high, or too many of the itemsets are not closed.
+            threshold = max(threshold // 2, bounds.count)
         try:
-            alone = partial(_search_here, wanted=wanted, allowed=allowed, prefix=prefix)
-            return cast(FoundArrays, self._in_one_part(alone, "mining"))
+            search = methodcaller("search", bounds, allowed=allowed, prefix=prefix)
+            return cast(FoundArrays, self._run_in_one_task(search, "mining"))
         except LimitError:
-            raise LimitError(too_many(wanted)) from None
+            raise LimitError(too_many(bounds)) from None
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
-        """Return the count of a rank, as :meth:`ExactEngine.count_of_rank` says."""
-        if self._listing is not None and (known := self._rank_listed(k, least, longest, work)):
-            return known
-        wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
-        # Ranks a little further down are likely to be asked for next. Where a sample says too little, what it cannot
-        # tell apart is a start.
-        further = replace(wanted, top=min(_FURTHER * k, MAX_COUNT))
-        listed = min(_FURTHER * max(work, k), MAX_COUNT)
-        count = self._guess(further, None, _NOTHING) or self._guess(wanted, None, _NOTHING) or self._least_told
-        many, few = 0, None  # at this count there are more than may be looked at, and at that one too few
-        while (parts := self._parts_at(count)) > 1:
+        """Return the count of a rank, as :meth:`ExactEngine.count_of_rank`.
+
+        1. Guess a threshold from the sample, for a list that reaches a little below the rank.
+        2. List the itemsets at the threshold. Too few: lower it. Too many: raise it, or bisect between the two.
+        3. If no threshold is worth mining parts at, let one task answer, or bisect with `borders`.
+        """
+        if count := self._find_listed_rank(k, least, longest, work):
+            return count
+        bounds = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
+        further_bounds = replace(bounds, top=min(_LISTED_PER_RANK * k, MAX_COUNT))
+        list_limit = min(_LISTED_PER_RANK * max(work, k), MAX_COUNT)
+        threshold = (
+            self._guess_threshold(further_bounds, None, _EMPTY)
+            or self._guess_threshold(bounds, None, _EMPTY)
+            or self._smallest_sampled_count
+        )
+        # The largest threshold with a list over the limit, and the smallest with too short a list.
+        over_limit: int = 0
+        too_short: int | None = None
+        while (part_count := self._choose_part_count(threshold)) > 1:
             try:
-                self._list(count, longest, listed, parts)
+                self._list_candidates(threshold, longest, list_limit, part_count)
             except LimitError:
-                many = max(many, count)
-                if few is None:
-                    # The count of the last that may be looked at is what counts then.
+                over_limit = max(over_limit, threshold)
+                if too_short is None:
+                    # The count of rank `work` decides then: guess that count instead.
                     deepest = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
-                    count = max(2 * count, self._guess(deepest, None, _NOTHING))
+                    threshold = max(2 * threshold, self._guess_threshold(deepest, None, _EMPTY))
             else:
-                if found := self._rank_listed(k, least, longest, work):
-                    return found
-                few = count
-                count //= 2
-            if many and few is not None:
-                count = (many + few) // 2
-                if count <= many:
+                if count := self._find_listed_rank(k, least, longest, work):
+                    return count
+                too_short = threshold
+                threshold //= 2
+            if over_limit and too_short is not None:
+                threshold = (over_limit + too_short) // 2
+                if threshold <= over_limit:
                     break
-        if self._apart:
-            return self._rank_beyond(wanted, work, count, few or len(self.baskets) + 1)
-        alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
-        return int(self._in_one_part(alone, "ranking"))
+        if self._exceeds_task:
+            return self._bisect_rank(bounds, work, threshold, too_short or len(self.baskets) + 1)
+        return int(self._run_in_one_task(methodcaller("count_of_rank", k, least, longest, work), "ranking"))
 
-    def _rank_beyond(self, wanted: SearchBounds, work: int, count: int, few: int) -> int:
-        """Return the count of a rank where not all baskets can be looked at together; at `few` there are too few.
+    def _bisect_rank(self, bounds: SearchBounds, work: int, threshold: int, too_short: int) -> int:
+        """Return the count of a rank in data too large for one task; a list at `too_short` is too short.
 
-        Where more than `work` reach a count, the answer is no less; where too few do for both ranks, it is less.
+        If more than `work` itemsets reach a threshold, the answer is at least the threshold. If too few itemsets reach
+        it for both ranks, the answer is below it.
         """
         reached = 0
-        count = max(1, min(count, few - 1))
-        while few - reached > 1:
+        threshold = max(1, min(threshold, too_short - 1))
+        while too_short - reached > 1:
             try:
-                self.frequent(count, wanted.most, min(_FURTHER * max(work, wanted.top), MAX_COUNT))
+                self.list_frequent(threshold, bounds.most, min(_LISTED_PER_RANK * max(work, bounds.top), MAX_COUNT))
             except LimitError:
-                reached = count
-                count = min(2 * count, (reached + few) // 2)
+                reached = threshold
+                threshold = min(2 * threshold, (reached + too_short) // 2)
             else:
-                if found := self._rank_listed(wanted.top, wanted.least, wanted.most, work):
-                    return found
-                few = count
-                count = (reached + few) // 2
+                if count := self._find_listed_rank(bounds.top, bounds.least, bounds.most, work):
+                    return count
+                too_short = threshold
+                threshold = (reached + too_short) // 2
         return reached
 
-    def _rank_listed(self, k: int, least: int, longest: int, work: int) -> int:
-        """Return the count of a rank where what is listed tells it, and 0 otherwise."""
-        known = self._listing
-        if known is None or known.most < longest:
+    def _find_listed_rank(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of a rank from the list; 0 if the list is too short."""
+        candidates = self._list
+        if candidates is None or candidates.longest < longest:
             return 0
-        sizes = known.itemsets.sizes
+        sizes = candidates.itemsets.sizes
         ranks = [(k, (sizes >= least) & (sizes <= longest)), (work, sizes <= longest)]
-        if all(int(within.sum()) < rank for rank, within in ranks):
+        if all(int(is_ranked.sum()) < rank for rank, is_ranked in ranks):
             return 0
-        doubtful = np.union1d(*(known.undecided(rank, within) for rank, within in ranks))
-        if len(doubtful):
-            known.settle(doubtful, self._counted_ahead(known.itemsets.take(doubtful)))
-        return max(known.rank(rank, within) for rank, within in ranks)
+        undecided = np.union1d(*(candidates.find_undecided(rank, is_ranked) for rank, is_ranked in ranks))
+        if len(undecided):
+            candidates.set_counts(undecided, self._count_with_pairs(candidates.itemsets.take(undecided)))
+        return max(candidates.count_of_rank(rank, is_ranked) for rank, is_ranked in ranks)
 
-    def _has_more(self, count: int, most: int, limit: int, parts: int) -> bool:
-        """Say whether there certainly are more itemsets than the limit; a part by itself may find more by chance."""
-        beyond = SearchBounds(count=1, least=1, most=most, limit=limit, top=min(limit + 1, MAX_COUNT))
-        higher = self._guess(beyond, None, _NOTHING)
-        if higher <= count:
+    def _is_over_limit(self, threshold: int, longest: int, limit: int, part_count: int) -> bool:
+        """Return whether more itemsets than the limit are certain; one part may list more by chance."""
+        beyond = SearchBounds(count=1, least=1, most=longest, limit=limit, top=min(limit + 1, MAX_COUNT))
+        higher = self._guess_threshold(beyond, None, _EMPTY)
+        if higher <= threshold:
             return False
         try:
-            return len(self._settled(self._list(higher, most, limit, parts), higher, most)[1]) > limit
+            candidates = self._list_candidates(higher, longest, limit, part_count)
+            return len(self._settle_counts(candidates, higher, longest)[1]) > limit
         except LimitError:
             return False
 
     @property
-    def _needed(self) -> int:
-        """Of how many parts none is larger than may be looked at together."""
-        return max(1, -(-self._size // self.together))
+    def _min_part_count(self) -> int:
+        """The smallest number of parts with which each part fits one task."""
+        return max(1, -(-self._code_count // self.max_task_codes))
 
     @property
-    def _size(self) -> int:
-        """How many codes and baskets have to be looked at, at most."""
+    def _code_count(self) -> int:
+        """An upper bound of the number of codes and baskets to lay out."""
         stored = self.baskets.blocks
-        return stored.codes * self.baskets.view.widest + stored.baskets
+        return stored.codes * self.baskets.view.expansion + stored.baskets
 
     @property
-    def _apart(self) -> bool:
-        """Whether all baskets are more than may be looked at together."""
-        return self._needed > 1
+    def _exceeds_task(self) -> bool:
+        """Whether all baskets are too large for one task."""
+        return self._min_part_count > 1
 
-    def _parts_at(self, count: int) -> int:
-        """Return in how many parts people may be mined so that each has a threshold worth mining at; 1 for none."""
-        worth = count // _LEAST
-        return max(self._needed, min(self.baskets.blocks.partitions, worth)) if worth >= self._needed else 1
+    def _choose_part_count(self, threshold: int) -> int:
+        """Return the number of parts with a share of the threshold worth mining at; 1 if parts are not worth it."""
+        worth_mining = threshold // _MIN_PART_COUNT
+        if worth_mining < self._min_part_count:
+            return 1
+        return max(self._min_part_count, min(self.baskets.blocks.partitions, worth_mining))
 
-    def _guess(self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
-        """Return a count that `wanted.top` patterns are likely to reach, by a sample; 0 where that says too little.
+    def _guess_threshold(self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
+        """Return a threshold that `bounds.top` patterns are likely to reach, from a sample; 0 if it says too little.
 
-        It decides how long the work takes, and nothing else.
+        The guess decides the time of an answer, and not the answer.
         """
         sample, share = self._sample
-        if self.baskets.blocks.partitions <= 1 or not share:
+        if not share:
             return 0
         try:
-            _, _, counts = sample.search(replace(wanted, count=_TOLD, kind="all"), allowed=allowed, prefix=prefix)
+            sample_bounds = replace(bounds, count=_MIN_SAMPLE_COUNT, kind="all")
+            _, _, counts = sample.search(sample_bounds, allowed=allowed, prefix=prefix)
         except LimitError:
             return 0
-        if len(counts) < wanted.top:
+        if len(counts) < bounds.top:
             return 0
-        last = int(counts[wanted.top - 1])
-        return max(0, int((last - 3 * last**0.5) / share))
+        last_count = int(counts[bounds.top - 1])
+        # Three standard deviations below the estimate, by the Poisson law of a small share.
+        return max(0, int((last_count - 3 * last_count**0.5) / share))
 
     @property
-    def _least_told(self) -> int:
-        """How many people a sample tells apart from nobody."""
-        share = self._sample[1] if self.baskets.blocks.partitions > 1 else 0.0
-        return int(_TOLD / share) if share else 0
+    def _smallest_sampled_count(self) -> int:
+        """The smallest count of all people that the sample distinguishes from 0; 0 without a sample."""
+        share = self._sample[1]
+        return int(_MIN_SAMPLE_COUNT / share) if share else 0
 
     @cached_property
     def _sample(self) -> tuple[LocalEngine, float]:
-        """Some of the people, no more than the driver holds easily, and which share of all they are."""
-        held = self.baskets
-        sizes, codes = held.survey.sizes, held.survey.codes
-        sample = Baskets(starts(sizes), codes, held.vocabulary, lineage=held.lineage)
-        return LocalEngine(sample), len(sizes) / max(1, len(held))
+        """An engine over a sample of people, and its share of all people; the share is 0 for a single partition."""
+        baskets = self.baskets
+        sizes, codes = baskets.survey.sample_sizes, baskets.survey.sample_codes
+        sample = Baskets(starts(sizes), codes, baskets.vocabulary, lineage=baskets.lineage)
+        # One partition is mined as one part in any case: no threshold has to be guessed.
+        share = len(sizes) / max(1, len(baskets)) if baskets.blocks.partitions > 1 else 0.0
+        return LocalEngine(sample), share
 
-    def _in_one_part(self, part: Any, what: str) -> Any:
-        """Let one task look at everyone."""
-        held = self.baskets
-        if self._size >= np.iinfo(np.int32).max:
+    def _run_in_one_task(self, call: Callable[[LocalEngine], Any], step: str) -> Any:
+        """Return the result of a call of the engine over all baskets, in one task."""
+        baskets = self.baskets
+        if self._code_count >= np.iinfo(np.int32).max:
             raise LimitError("All baskets would have to be looked at together, and they are too many for that.")
-        with held.cluster.step(what):
-            stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
-        return reduced(held.cluster, stored, held.view, part, _never, what, together=None)
+        with baskets.cluster.step(step):
+            stored = replace(baskets.blocks, frame=baskets.blocks.frame.coalesce(1), partitions=1)
+        part = partial(ask_engine, call=call)
+        return reduce_blocks(baskets.cluster, stored, baskets.view, part, _refuse_merge, step, max_codes=None)
 
-    def frequent(self, count: int, most: int, limit: int) -> tuple[Itemsets, I64]:
-        """Return all itemsets of up to so many items that `count` people hold, in any order, with their counts.
+    def list_frequent(self, threshold: int, longest: int, limit: int) -> tuple[Itemsets, I64]:
+        """Return all itemsets of at most `longest` items at a threshold, in any order, and their counts.
 
-        Raises a `LimitError` where there are more than the limit, and nowhere else.
+        Raise a `LimitError` if, and only if, they are more than `limit`.
         """
-        if most <= 1:
-            held = self.baskets.item_counts
-            codes = np.flatnonzero(held >= max(count, 1)) if most == 1 else np.empty(0, np.int64)
-            found = Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32)), held[codes]
+        if longest <= 1:
+            item_counts = self.baskets.item_counts
+            codes = np.flatnonzero(item_counts >= max(threshold, 1)) if longest == 1 else np.empty(0, np.int64)
+            itemsets = Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32))
+            counts = item_counts[codes]
         else:
-            found = self._settled(self._listed(count, most, limit), count, most)
-        if len(found[1]) > limit:
-            raise LimitError(too_many(SearchBounds(count=count, least=1, most=most, limit=limit)))
-        return found
+            candidates = self._list_at_any_cost(threshold, longest, limit)
+            itemsets, counts = self._settle_counts(candidates, threshold, longest)
+        if len(counts) > limit:
+            raise LimitError(too_many(SearchBounds(count=threshold, least=1, most=longest, limit=limit)))
+        return itemsets, counts
 
-    def _settled(self, known: _Listing, count: int, most: int) -> tuple[Itemsets, I64]:
-        """Return what is listed and certainly held by so many people, once what is in doubt was counted."""
-        doubtful = known.doubtful(count, most)
-        if len(doubtful):
-            known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
-        return known.above(count, most)
+    def _settle_counts(self, candidates: _CandidateList, threshold: int, longest: int) -> tuple[Itemsets, I64]:
+        """Return the frequent itemsets of a list, after counting the uncertain ones."""
+        uncertain = candidates.find_uncertain(threshold, longest)
+        if len(uncertain):
+            candidates.set_counts(uncertain, self._count_in_cluster(candidates.itemsets.take(uncertain)))
+        return candidates.select_frequent(threshold, longest)
 
-    def _listed(self, count: int, most: int, limit: int) -> _Listing:
-        """Return a list as `_list` does, in one way or another, or raise where it certainly has more than the limit."""
-        parts = self._parts_at(count)
-        while parts > 1:
+    def _list_at_any_cost(self, threshold: int, longest: int, limit: int) -> _CandidateList:
+        """Return a list of candidates: from many parts, from fewer parts, from borders, or from one task.
+
+        Raise a `LimitError` only if more itemsets than the limit are certain.
+        """
+        part_count = self._choose_part_count(threshold)
+        while part_count > 1:
             try:
-                return self._list(count, most, limit, parts)
+                return self._list_candidates(threshold, longest, limit, part_count)
             except LimitError:
-                if self._has_more(count, most, limit, parts):
+                if self._is_over_limit(threshold, longest, limit, part_count):
                     raise
-            # Parts that are mined at a larger share of the threshold find less by chance.
-            parts = max(parts // 4, self._needed) if parts > self._needed else 1
-        wanted = SearchBounds(count=max(count, 1), least=1, most=most, limit=limit)
-        if self._apart:
-            itemsets, counts = self._mined_beyond(wanted)
+            # Larger parts list fewer itemsets by chance.
+            at_minimum = part_count <= self._min_part_count
+            part_count = 1 if at_minimum else max(part_count // 4, self._min_part_count)
+        bounds = SearchBounds(count=max(threshold, 1), least=1, most=longest, limit=limit)
+        if self._exceeds_task:
+            itemsets, counts = self._mine_with_borders(bounds)
         else:
-            alone = partial(_search_here, wanted=wanted, allowed=None, prefix=_NOTHING)
-            offsets, codes, counts = self._in_one_part(alone, "mining")
+            search = methodcaller("search", bounds, prefix=_EMPTY)
+            offsets, codes, counts = self._run_in_one_task(search, "mining")
             itemsets = Itemsets(offsets, codes)
-        self._listing = _Listing(count, most, itemsets, counts, np.ones(len(counts), np.bool_))
-        return self._listing
+        self._list = _CandidateList(threshold, longest, itemsets, counts, np.ones(len(counts), np.bool_))
+        return self._list
 
-    def _mined_beyond(self, wanted: SearchBounds) -> tuple[Itemsets, I64]:
-        """Find what too few people hold for parts: beyond what more people hold."""
-        higher = max(wanted.count + 1, _LEAST * max(self._needed, 2))
-        known, counts = Itemsets(np.zeros(1, np.int64), _NOTHING), np.empty(0, np.int64)
+    def _mine_with_borders(self, bounds: SearchBounds) -> tuple[Itemsets, I64]:
+        """Return the itemsets at a threshold below that of parts: frequent ones first, then those beyond borders."""
+        higher = max(bounds.count + 1, _MIN_PART_COUNT * max(self._min_part_count, 2))
+        itemsets, counts = Itemsets(np.zeros(1, np.int64), _EMPTY), np.empty(0, np.int64)
         while higher <= len(self.baskets):
             try:
-                listed = self._list(higher, wanted.most, wanted.limit, self._parts_at(higher))
-                known, counts = self._settled(listed, higher, wanted.most)
+                candidates = self._list_candidates(higher, bounds.most, bounds.limit, self._choose_part_count(higher))
+                itemsets, counts = self._settle_counts(candidates, higher, bounds.most)
                 break
             except LimitError:
                 higher *= 4
-        if len(counts) > wanted.limit:
-            raise LimitError(too_many(wanted))
-        others, more = beyond_borders(self.baskets, known, wanted)
-        return Itemsets.joined((known, others)), np.concatenate((counts, more))
+        if len(counts) > bounds.limit:
+            raise LimitError(too_many(bounds))
+        further_itemsets, further_counts = mine_beyond_borders(self.baskets, itemsets, bounds)
+        return Itemsets.joined((itemsets, further_itemsets)), np.concatenate((counts, further_counts))
 
-    def _list(self, count: int, most: int, limit: int, parts: int) -> _Listing:
-        """Return a list that has all itemsets of up to so many items that `count` people hold."""
-        known = self._listing
-        if known is None or known.count > count or known.most < most:
-            known = self._listing = self._mined(count, most, limit, parts)
-        return known
+    def _list_candidates(self, threshold: int, longest: int, limit: int, part_count: int) -> _CandidateList:
+        """Return a list with all itemsets of at most `longest` items at a threshold: the stored list if it reaches."""
+        candidates = self._list
+        if candidates is None or candidates.threshold > threshold or candidates.longest < longest:
+            candidates = self._list = self._mine_parts(threshold, longest, limit, part_count)
+        return candidates
 
-    def _mined(self, count: int, most: int, limit: int, parts: int) -> _Listing:
+    def _mine_parts(self, threshold: int, longest: int, limit: int, part_count: int) -> _CandidateList:
+        """Return the candidates of all parts, with their counts or upper bounds."""
         import pyarrow.compute as pc
         from pyspark.sql import functions as sql
 
-        held = self.baskets
-        cluster, stored = held.cluster, held.blocks
-        wanted = SearchBounds(count=count, least=1, most=most, limit=limit)
-        frame = stored.frame if parts >= stored.partitions else stored.frame.coalesce(parts)
-        # What is frequent in a part alone is not looked at: how many hold each item is known.
-        items = np.flatnonzero(held.item_counts >= count).astype(np.int32)
-        mine = partial(_mine_part, view=held.view, wanted=wanted, people=len(held), allowed=items)
-        mine = partial(mine, together=self.together)
-        room = _ROOM * limit
+        baskets = self.baskets
+        cluster, stored = baskets.cluster, baskets.blocks
+        bounds = SearchBounds(count=threshold, least=1, most=longest, limit=limit)
+        frame = stored.frame if part_count >= stored.partitions else stored.frame.coalesce(part_count)
+        # The counts of items are known: items that are frequent in a part by chance are left_places out.
+        items = np.flatnonzero(baskets.item_counts >= threshold).astype(np.int32)
+        mine = partial(
+            _mine_part,
+            view=baskets.view,
+            bounds=bounds,
+            people=len(baskets),
+            allowed=items,
+            max_codes=self.max_task_codes,
+        )
+        max_rows = _PART_LIMIT_FACTOR * limit + 1
         with cluster.step("mining parts"):
-            found = frame.mapInArrow(cluster.guarded(mine), _FOUND)
-            if parts <= AT_ONCE and limit <= _ADDED_HERE:
-                # A shuffle takes longer than adding up here what a few parts found.
-                added = cluster.collected(found).group_by("items").aggregate([("over", "sum"), ("over", "count")])
-                table = added.rename_columns({"over_sum": "over", "over_count": "parts"})
+            lists = frame.mapInArrow(cluster.guard(mine), _PART_LISTS)
+            if part_count <= SMALL_SLOTS and limit <= _MAX_DRIVER_LIMIT:
+                sums = cluster.collect(lists).group_by("items").aggregate([("excess", "sum"), ("excess", "count")])
+                table = sums.rename_columns({"excess_sum": "excess", "excess_count": "parts"})
             else:
-                sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
-                added = found.groupBy("items").agg(*sums).coalesce(cluster.parallelism)
-                table = cluster.collected(added.limit(room + 2) if room + 2 < _ROWS else added)
-        # A part that did not find an itemset has its threshold less one of it, at most: their sum is `below`.
-        marks = pc.equal(pc.binary_length(table.column("items")), 0)
-        every = table.filter(marks).to_pylist()
-        below, all_parts = (int(every[0]["over"]), int(every[0]["parts"])) if every else (0, 0)
-        if below < 0 or len(table) > room + 1:
-            raise LimitError(too_many(wanted))
-        likely = table.filter(pc.and_(pc.invert(marks), pc.greater_equal(table.column("over"), count - below)))
-        counts = likely.column("over").to_numpy() + below
-        exact = likely.column("parts").to_numpy() == all_parts
-        return _Listing(count, most, as_itemsets(likely.column("items")), counts, exact)
+                columns = sql.sum("excess").alias("excess"), sql.count("excess").alias("parts")
+                grouped = lists.groupBy("items").agg(*columns).coalesce(cluster.parallelism)
+                table = cluster.collect(grouped.limit(max_rows + 1) if max_rows < _MAX_SPARK_ROWS else grouped)
+        # The row without items has the sum over parts of (threshold of the part - 1), and the number of parts.
+        is_total = pc.equal(pc.binary_length(table.column("items")), 0)
+        totals = table.filter(is_total).to_pylist()
+        below, all_parts = (int(totals[0]["excess"]), int(totals[0]["parts"])) if totals else (0, 0)
+        if below < 0 or len(table) > max_rows:
+            raise LimitError(too_many(bounds))
+        # A part without the itemset has at most (its threshold - 1) people with it: count <= excess + below, with
+        # equality if all parts list it.
+        may_be_frequent = pc.and_(pc.invert(is_total), pc.greater_equal(table.column("excess"), threshold - below))
+        kept_rows = table.filter(may_be_frequent)
+        counts = kept_rows.column("excess").to_numpy() + below
+        is_exact = kept_rows.column("parts").to_numpy() == all_parts
+        return _CandidateList(threshold, longest, decode_itemsets(kept_rows.column("items")), counts, is_exact)
 
 
-def _keys(itemsets: Itemsets) -> list[bytes]:
-    """Return itemsets as what a dictionary takes."""
-    whole = itemsets.codes.astype(np.int32, copy=False).tobytes()
-    return [whole[first:last] for first, last in pairwise((4 * itemsets.offsets).tolist())]
+def _encode_keys(itemsets: Itemsets) -> list[bytes]:
+    """Return the codes of each itemset as bytes, for dictionaries."""
+    codes = itemsets.codes.astype(np.int32, copy=False).tobytes()
+    return [codes[start:stop] for start, stop in pairwise((4 * itemsets.offsets).tolist())]
 
 
-def _supports_here(baskets: Baskets, _: Copies, itemsets: Itemsets) -> I64:
-    return LocalEngine(baskets).total(Supports(itemsets))
-
-
-def _never(one: Any, other: Any) -> Any:
+def _refuse_merge(left_places: Any, right_places: Any) -> Any:
     raise AssertionError("one task has one result")
 
 
-def _search_here(
-    baskets: Baskets, _: Copies, wanted: SearchBounds, allowed: Codes | None, prefix: Codes
-) -> FoundArrays:
-    return LocalEngine(baskets).search(wanted, allowed=allowed, prefix=prefix)
-
-
-def _rank_here(baskets: Baskets, _: Copies, k: int, least: int, longest: int, work: int) -> int:
-    return LocalEngine(baskets).count_of_rank(k, least, longest, work)
-
-
 def _mine_part(
-    batches: Iterable[Any], view: BlockView, wanted: SearchBounds, people: int, allowed: Codes, together: int
+    batches: Iterable[Any], view: BlockView, bounds: SearchBounds, people: int, allowed: Codes, max_codes: int
 ) -> Iterator[Any]:
-    """Run in an executor: mine a part at its share of the threshold, and tell how far over it each itemset is."""
+    """Run in an executor: yield the itemsets of a part at its share of the threshold, with count - share + 1.
+
+    A row without items has share - 1, or the mark of a passed limit.
+    """
     import pyarrow as pa
 
-    schema = pa.schema([("items", pa.binary()), ("over", pa.int64())])
-    for baskets, _ in view.parts(batches, together):
-        below = -(-wanted.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
+    schema = pa.schema([("items", pa.binary()), ("excess", pa.int64())])
+    for baskets, _ in view.build_parts(batches, max_codes):
+        # Shares are rounded up: an itemset below all shares has fewer than the threshold in all.
+        below = -(-bounds.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
         below = max(below, 0)
-        found = replace(wanted, count=below + 1, limit=min(_ROOM * wanted.limit, MAX_COUNT))
+        part_bounds = replace(bounds, count=below + 1, limit=min(_PART_LIMIT_FACTOR * bounds.limit, MAX_COUNT))
         try:
-            offsets, codes, counts = LocalEngine(baskets).search(found, allowed=allowed, prefix=_NOTHING)
+            offsets, codes, counts = LocalEngine(baskets).search(part_bounds, allowed=allowed, prefix=_EMPTY)
         except LimitError:
-            yield pa.RecordBatch.from_pylist([{"items": b"", "over": -_OVER}], schema)
+            yield pa.RecordBatch.from_pylist([{"items": b"", "excess": -_LIMIT_PASSED}], schema)
             return
-        yield pa.RecordBatch.from_pylist([{"items": b"", "over": below}], schema)
-        for first in range(0, len(counts), 1 << 16):
-            last = min(first + (1 << 16), len(counts))
-            items = as_column(offsets[first : last + 1], codes)
-            yield pa.RecordBatch.from_arrays([items, pa.array(counts[first:last] - below)], schema=schema)
+        yield pa.RecordBatch.from_pylist([{"items": b"", "excess": below}], schema)
+        for start in range(0, len(counts), 1 << 16):
+            stop = min(start + (1 << 16), len(counts))
+            items = encode_rows(offsets[start : stop + 1], codes)
+            yield pa.RecordBatch.from_arrays([items, pa.array(counts[start:stop] - below)], schema=schema)

@@ -1,9 +1,12 @@
 """Tables in a cluster become baskets: by a shuffle on the person, as blocks that stay in the cluster.
 
-Which items there are is asked first: they are few beside the events, come to the driver, and are numbered there in the
-order of their labels, as every reader numbers them. Then each event becomes its person and a code, events of a person
-meet in one partition, and their codes become a sorted set: one, or with `basket=` one for each basket, which then lie
-together. Only numbers that describe the whole come back. Nothing depends on how the table is partitioned.
+1. The distinct items come to the driver, few beside the events, and are numbered in the order of their labels, as in
+   every reader.
+2. Each event becomes its person and a code, and a shuffle brings the events of a person to one partition.
+3. The codes of a person become a sorted set, or with `basket=` a sorted set for each basket, next to
+   the further baskets of the person.
+
+Only totals come back to the driver. The result does not depend on the partitions of the table.
 """
 
 from __future__ import annotations
@@ -21,10 +24,8 @@ from ..baskets import (
     BLURRED,
     MOST_ITEMS,
     Call,
-    Codes,
     Column,
     Labels,
-    Table,
     Vocabulary,
     check_baskets,
     check_blurred,
@@ -38,204 +39,214 @@ from ..baskets import (
 from ..errors import InputError, LimitError, MisuseError, NobodyError
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
-from ._blocks import SCHEMA
-from ._building import built, coded, from_lists, occurring
+from ._blocks import map_to_blocks
+from ._building import LabelCodes, build_blocks, build_list_blocks, encode_events, list_labels
 from ._opening import OpenedTable, open_files
 from ._session import Cluster, clear_errors, session_for
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-# How many events a partition has, about: no fewer, where there are tasks to spare, and no more.
-_SMALL, _LARGE = 20_000, 4_000_000
-# A whole number written with a decimal point.
+_WHOLE_TYPES = ("tinyint", "smallint", "int", "bigint")
+# The number of events of a partition: at least the first, if tasks are idle otherwise, and at most the second. Smaller
+# partitions cost more starts of tasks, and larger ones more memory.
+_MIN_PARTITION_EVENTS, _MAX_PARTITION_EVENTS = 20_000, 4_000_000
+# A whole number with a decimal point.
 _POINTED = r"^-?[0-9]+\.0*$"
 log = logging.getLogger("discreet")
 
 
 @dataclass(frozen=True)
-class _Chosen:
-    """A column that was named: how it is selected, and what type its values have."""
+class _SelectedColumn:
+    """A column that the user named: its Spark expression, and the type of its values."""
 
     name: str
-    sql: Any
+    expression: Any
     type: str
 
 
-def _is_text(type_: str) -> bool:
-    """Whether a type of Spark's is text, whatever order its words are kept in."""
-    return re.fullmatch(r"string( collate \w+)?|(var)?char\(\d+\)", type_) is not None
-
-
-def _partitions(tasks: int, events: int) -> int:
-    """Return over how many partitions people are laid out: few where there are few, and none too large."""
-    return max(1, min(tasks, events // _SMALL), -(-events // _LARGE))
+def _is_text(type_name: str) -> bool:
+    """Return whether a type of Spark is text, with any collation."""
+    return re.fullmatch(r"string( collate \w+)?|(var)?char\(\d+\)", type_name) is not None
 
 
 def read_frame(source: Any, call: Call, max_items: int | None, seed: int | None) -> SparkBaskets:
-    """Read a data frame, or files that Spark reads, as :func:`discreet.read` says."""
+    """Return the baskets of a data frame, or of files that Spark reads; the options are those of `discreet.read`."""
     call.refuse("Baskets in a cluster have no order", "time", "pair", "ordered")
     call.refuse("Spark reads tables", "query", "encoding")
     with clear_errors():
         if is_spark_frame(source):
             call.refuse("The data are in Spark already", "format", "delimiter")
             cluster = Cluster(source.sparkSession)
-            opened = OpenedTable.of(cluster, source, "The table")
+            opened = OpenedTable.from_frame(cluster, source, "The table")
         else:
             cluster = Cluster(session_for())
             opened = open_files(cluster, source, call)
         cluster.progress = call.progress
         try:
-            return _Reader(cluster, opened, call).baskets(max_items, seed)
+            return _Reader(cluster, opened, call).read_baskets(max_items, seed)
         finally:
             cluster.progress = None
 
 
 @dataclass
 class _Reader:
-    """One table on its way to baskets."""
+    """Reads one table."""
 
     cluster: Cluster
     opened: OpenedTable
     call: Call
 
     @property
-    def frame(self) -> Any:
-        """The rows."""
-        return self.opened.frame
-
-    @property
     def name(self) -> str:
-        """What the table is called in messages."""
+        """The name of the table in messages."""
         return self.opened.table.name
 
-    def baskets(self, max_items: int | None, seed: int | None) -> SparkBaskets:
-        """Return the baskets."""
+    def read_baskets(self, max_items: int | None, seed: int | None) -> SparkBaskets:
+        """Return the baskets, of at most `max_items` items each, a uniform choice by `seed` or by a secret."""
         self.cluster.check()
         call = self.call
-        whose: list[_Chosen] = []
-        by = None
+        keys: dict[str, _SelectedColumn] = {}
+        segment_column = None
+        event_count = 0
         if call.person is None:
-            item = self._lists_alone()
+            item = self._select_only_list()
         else:
             if call.item is None:
                 raise MisuseError.format("{person=} needs {item=}, the column of the items.")
-            events = self._looked_through(self._table.find(call.person, "person"), self._table.find(call.item, "item"))
-            whose, item = [self._person(call.person)], self._items(call.item, "item", call.kind())
-            whose += [] if call.basket is None else [self._basket(call.basket)]
-            by = None if call.by is None else self._items(call.by, "by", None)
-        found, vocabulary, table = self._vocabulary(item, whose, call.kind())
-        capped = None
+            event_count = self._check_rows(
+                self.opened.table.find(call.person, "person"), self.opened.table.find(call.item, "item")
+            )
+            keys["person"] = self._select_person(call.person)
+            item = self._select_items(call.item, "item", call.kind())
+            if call.basket is not None:
+                keys["basket"] = self._select_basket(call.basket)
+            segment_column = None if call.by is None else self._select_items(call.by, "by", None)
+        vocabulary, item_codes = self._list_labels(item, keys, call.kind())
+        cap = None
         if max_items is not None:
             secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
-            capped = max_items, int.from_bytes(secret), vocabulary.identities
-        parts, segments, places = None, None, table
-        if by is not None:
-            parts, segments, places = self._vocabulary(by, whose, None)
-        items, several = len(vocabulary), len(whose) > 1
+            cap = max_items, int.from_bytes(secret), vocabulary.identities
+        segment_codes = None
+        segment_vocabulary = None
+        if segment_column is not None:
+            segment_vocabulary, segment_codes = self._list_labels(segment_column, keys, None)
+        items, several = len(vocabulary), "basket" in keys
         with self.cluster.step("making the baskets of people"):
-            if not whose:
-                frame = self.frame.select(item.sql.alias("item")).mapInArrow(
-                    self.cluster.guarded(partial(from_lists, found=found, table=table, items=items, cap=capped)),
-                    SCHEMA,
-                )
+            if not keys:
+                build = partial(build_list_blocks, label_codes=item_codes, items=items, cap=cap)
+                prepared = self.opened.frame.select(item.expression.alias("item"))
             else:
-                keys = dict(zip(("person", "basket"), whose, strict=False))
-                chosen = keys | {"item": item} | ({} if by is None else {"segment": by})
-                coding = partial(coded, several=several, found=found, table=table, parts=parts, places=places)
-                coded_events = self.frame.select(*(one.sql.alias(name) for name, one in chosen.items())).mapInArrow(
-                    self.cluster.guarded(coding),
-                    ", ".join([*(f"{name} {one.type}" for name, one in keys.items()), "code int, segment int"]),
+                columns = keys | {"item": item} | ({} if segment_column is None else {"segment": segment_column})
+                rows = self.opened.frame.select(*(column.expression.alias(name) for name, column in columns.items()))
+                encode = partial(encode_events, several=several, items=item_codes, segments=segment_codes)
+                schema = ", ".join([*(f"{name} {key.type}" for name, key in keys.items()), "code int, segment int"])
+                events = rows.mapInArrow(self.cluster.guard(encode), schema)
+                build = partial(
+                    build_blocks, several=several, items=items, cap=cap, has_segments=segment_codes is not None
                 )
-                build = partial(built, several=several, items=items, cap=capped, segmented=by is not None)
-                frame = (
-                    coded_events.repartition(_partitions(self.cluster.parallelism, events), "person")
-                    .sortWithinPartitions(*keys)
-                    .mapInArrow(self.cluster.guarded(build), SCHEMA)
-                )
-            frame = frame.persist()
-            stored, sums = measure_blocks(self.cluster, frame, items)
+                prepared = events.repartition(self._choose_partitions(event_count), "person")
+                prepared = prepared.sortWithinPartitions(*keys)
+            frame = map_to_blocks(self.cluster, prepared, build, items).persist()
+            stored, totals = measure_blocks(self.cluster, frame, items)
         try:
-            self._check(stored, sums, whose, by)
+            self._check_totals(stored, totals, keys, segment_column)
         except BaseException:
             frame.unpersist()
             raise
-        if missing := sums["left_out"] + sums["loose"]:
-            needed = "a person or a basket" if several else "a person"
-            log.info("%s: left out %s without %s.", self.name, number_of(missing, "row"), needed)
-        merged = sums["merged"]
+        if left_out := totals["rows_without_person"] + totals["rows_without_basket"]:
+            missing = "a person or a basket" if several else "a person"
+            log.info("%s: left out %s without %s.", self.name, number_of(left_out, "row"), missing)
+        merged = totals["merged"]
         if merged:
             log.info("%s: merged %s of an item in a basket.", self.name, number_of(merged, "repeat"))
+        segment_count = 0 if segment_vocabulary is None else len(segment_vocabulary)
         return SparkBaskets(
             cluster=self.cluster,
             blocks=stored,
             vocabulary=vocabulary,
-            view=BlockView(items=items, segments=0 if segments is None else len(segments), several=several),
-            column=None if by is None else by.name,
-            segment_vocabulary=segments,
+            view=BlockView(items=items, segments=segment_count, several=several),
+            segment_column=None if segment_column is None else segment_column.name,
+            segment_vocabulary=segment_vocabulary,
             merged=merged,
             several=several,
         )
 
-    def _check(self, stored: StoredBlocks, sums: dict[str, int], whose: list[_Chosen], by: _Chosen | None) -> None:
-        lacking = [sums["left_out"], sums["loose"]]
-        if not stored.people and not any(lacking):
+    def _choose_partitions(self, event_count: int) -> int:
+        """Return the number of partitions of people: few for little data, and none too large."""
+        worth_a_task = min(self.cluster.parallelism, event_count // _MIN_PARTITION_EVENTS)
+        return max(1, worth_a_task, -(-event_count // _MAX_PARTITION_EVENTS))
+
+    def _check_totals(
+        self,
+        stored: StoredBlocks,
+        totals: dict[str, int],
+        keys: dict[str, _SelectedColumn],
+        segment_column: _SelectedColumn | None,
+    ) -> None:
+        """Check that rows have a person and a basket, and people one segment."""
+        missing_keys = {"person": totals["rows_without_person"], "basket": totals["rows_without_basket"]}
+        if not stored.people and not any(missing_keys.values()):
             raise NobodyError(f"{self.name} has no rows.")
-        for missing, what, column in zip(lacking, ("person", "basket"), whose, strict=False):
-            if missing and self.call.nulls == "error":
+        for key, column in keys.items():
+            rows = missing_keys[key]
+            if rows and self.call.nulls == "error":
                 raise InputError.format(
                     '{name}: {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
                     name=self.name,
-                    rows=number_of(missing, "row"),
-                    have="has" if missing == 1 else "have",
-                    what=what,
+                    rows=number_of(rows, "row"),
+                    have="has" if rows == 1 else "have",
+                    what=key,
                     column=column.name,
-                    them="it" if missing == 1 else "them",
+                    them="it" if rows == 1 else "them",
                 )
-        if sums["strange"] and by is not None:
+        if totals["people_without_segment"] and segment_column is not None:
             raise InputError.format(
                 "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
                 name=self.name,
-                column=by.name,
+                column=segment_column.name,
             )
 
-    @property
-    def _table(self) -> Table:
-        return self.opened.table
-
-    def _looked_through(self, person: Column, item: Column) -> int:
-        """See in one pass that rows are what they should be, and return how many events they hold."""
+    def _check_rows(self, person: Column, item: Column) -> int:
+        """Check the rows in one pass: broken lines, and ids that a float has blurred; return the number of events."""
         from pyspark.sql import functions as sql
 
-        value, none = self._value(person), sql.lit(None).cast("string")
-        each = sql.greatest(sql.size(sql.col(item.sql)), sql.lit(1)) if item.type.startswith("array") else sql.lit(1)
-        floats = person.type.upper() in BLURRED
-        number = sql.abs(value) if floats else sql.lit(0)
-        far = (number != sql.floor(number)) | (number >= BLURRED[person.type.upper()]) if floats else sql.lit(False)
-        text = value if _is_text(person.type) else none
-        broken = none if self.opened.broken is None else sql.col(self.opened.broken)
-        asked = {
-            "events": sql.sum(each),
+        value, null = self._convert_empty(person), sql.lit(None).cast("string")
+        is_list = item.type.startswith("array")
+        # An empty list is one event: its person exists.
+        events = sql.greatest(sql.size(sql.col(item.sql)), sql.lit(1)) if is_list else sql.lit(1)
+        person_type = person.type.upper()
+        is_blurred = sql.lit(False)
+        if person_type in BLURRED:
+            number = sql.abs(value)
+            # Beyond this limit, two whole numbers are one float.
+            is_blurred = (number != sql.floor(number)) | (number >= BLURRED[person_type])
+        text = value if _is_text(person.type) else null
+        broken = null if self.opened.broken is None else sql.col(self.opened.broken)
+        counts = {
+            "events": sql.sum(events),
             "broken": sql.count(broken),
-            "blurred": sql.count(sql.when(far, 1)),
+            "blurred": sql.count(sql.when(is_blurred, 1)),
             "pointed": sql.count(sql.when(text.rlike(_POINTED), 1)),
         }
         with self.cluster.step("looking at the rows"):
-            found = self.cluster.collected(self.frame.agg(*(one.alias(name) for name, one in asked.items())))
-        told_of = {name: int(many or 0) for name, many in found.to_pylist()[0].items()}
-        if rows := told_of["broken"]:
+            columns = (count.alias(name) for name, count in counts.items())
+            table = self.cluster.collect(self.opened.frame.agg(*columns))
+        count_of = {name: int(count or 0) for name, count in table.to_pylist()[0].items()}
+        if broken_lines := count_of["broken"]:
             raise InputError(
-                f"{self.name}: {number_of(rows, 'line')} {'has' if rows == 1 else 'have'} more or fewer fields than "
-                f"the heading, or quotes that do not end: correct {'it' if rows == 1 else 'them'}."
+                f"{self.name}: {number_of(broken_lines, 'line')} {'has' if broken_lines == 1 else 'have'} more or "
+                "fewer fields than the heading, or quotes that do not end: correct "
+                f"{'it' if broken_lines == 1 else 'them'}."
             )
-        check_blurred(self.name, person.name, person.type.upper(), told_of["blurred"])
-        if told_of["pointed"]:
+        check_blurred(self.name, person.name, person_type, count_of["blurred"])
+        if count_of["pointed"]:
             self._check_written_alike(person)
-        return told_of["events"]
+        return count_of["events"]
 
-    def _person(self, name: str) -> _Chosen:
-        """Return the column of the people: as whole numbers, or as text, which are equal where the values are."""
-        column = self._table.find(name, "person")
+    def _select_person(self, name: str) -> _SelectedColumn:
+        """Return the column of people as whole numbers or as text, equal if and only if the values are equal."""
+        column = self.opened.table.find(name, "person")
         if self.opened.untyped == "json":
-            check_people(self.name, name, {"ARRAY"} if column.type.startswith("array") else self.opened.kinds(column))
+            is_list = column.type.startswith("array")
+            check_people(self.name, name, {"ARRAY"} if is_list else self.opened.list_kinds(column))
         if re.match("array|map|struct|variant|binary", column.type):
             raise InputError.format(
                 "{table}: column {column!r} ({person=}) is of type {found}; people are whole numbers or text.",
@@ -244,17 +255,17 @@ class _Reader:
                 found=column.type,
             )
         if column.type.upper() in BLURRED:
-            return _Chosen(name, self._value(column).try_cast("bigint"), "bigint")
-        return self._key(column)
+            return _SelectedColumn(name, self._convert_empty(column).try_cast("bigint"), "bigint")
+        return self._select_key(column)
 
-    def _basket(self, name: str) -> _Chosen:
-        """Return the column that tells the baskets of a person apart, as something that is equal where its values are.
+    def _select_basket(self, name: str) -> _SelectedColumn:
+        """Return the column of baskets in a form that is equal if and only if its values are equal.
 
-        Fractions may do that, and true and false: no person is taken for another by them.
+        Fractions and truth values are valid too: a blurred number merges baskets, and never people.
         """
         from pyspark.sql import functions as sql
 
-        column = self._table.find(name, "basket")
+        column = self.opened.table.find(name, "basket")
         if re.match("array|map|struct|variant", column.type):
             raise InputError.format(
                 "{table}: column {column!r} ({basket=}) is of type {found}; in a cluster baskets are told apart by "
@@ -264,35 +275,35 @@ class _Reader:
                 found=column.type,
             )
         if self.opened.untyped == "json":
-            check_baskets(self.name, name, self.opened.kinds(column))
+            check_baskets(self.name, name, self.opened.list_kinds(column))
         if column.type.upper() in BLURRED:
-            # There are two zeros, which are equal; and a column of text would tell them apart.
-            return _Chosen(name, self._value(column).cast("double") + sql.lit(0.0), "double")
+            # 0.0 and -0.0 are equal, and differ as text: adding 0.0 makes both 0.0.
+            return _SelectedColumn(name, self._convert_empty(column).cast("double") + sql.lit(0.0), "double")
         if column.type == "binary":
-            return _Chosen(name, sql.hex(sql.col(column.sql)), "string")
-        return self._key(column)
+            return _SelectedColumn(name, sql.hex(sql.col(column.sql)), "string")
+        return self._select_key(column)
 
-    def _key(self, column: Column) -> _Chosen:
-        """Return a column as whole numbers or as text, whatever the session's time zone and the order of its text."""
+    def _select_key(self, column: Column) -> _SelectedColumn:
+        """Return a column as whole numbers or as text, in any time zone and with any collation of the session."""
         from pyspark.sql import functions as sql
 
-        value = self._value(column)
+        value = self._convert_empty(column)
         if column.type == "timestamp":
-            # As text it would be the time on the clocks of the session's zone, which show an hour twice in autumn.
-            return _Chosen(column.name, sql.unix_micros(value), "bigint")
-        if column.type in _WHOLE:
-            return _Chosen(column.name, value.cast("bigint"), "bigint")
-        return _Chosen(column.name, value.cast("string"), "string")
+            # As text it would be local time, in which an hour of autumn occurs twice.
+            return _SelectedColumn(column.name, sql.unix_micros(value), "bigint")
+        if column.type in _WHOLE_TYPES:
+            return _SelectedColumn(column.name, value.cast("bigint"), "bigint")
+        return _SelectedColumn(column.name, value.cast("string"), "string")
 
     def _check_written_alike(self, person: Column) -> None:
-        """Refuse ids that are text and the same number written in two ways: 7 and 7.0."""
+        """Check that no id of a column of text is written in two ways, as 7 and 7.0."""
         from pyspark.sql import functions as sql
 
         with self.cluster.step("looking at ids"):
-            ids = self.frame.select(self._value(person).cast("string").alias("id"))
-            pointed = ids.where(sql.col("id").rlike(_POINTED))
-            plain = pointed.select(sql.split_part("id", sql.lit("."), sql.lit(1)).alias("id"))
-            if not self.cluster.collected(ids.join(plain.distinct(), "id", "leftsemi").limit(1)).num_rows:
+            ids = self.opened.frame.select(self._convert_empty(person).cast("string").alias("id"))
+            pointed_ids = ids.where(sql.col("id").rlike(_POINTED))
+            whole_parts = pointed_ids.select(sql.split_part("id", sql.lit("."), sql.lit(1)).alias("id"))
+            if not self.cluster.collect(ids.join(whole_parts.distinct(), "id", "leftsemi").limit(1)).num_rows:
                 return
         raise InputError.format(
             "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
@@ -301,28 +312,29 @@ class _Reader:
             column=person.name,
         )
 
-    def _items(self, name: str, option: str, labels: Labels) -> _Chosen:
-        """Return a column of items, or of lists of them: as whole numbers, or as text."""
-        column = self._table.find(name, option)
-        inner = column.type
-        if found := re.fullmatch(r"array<(.*)>", column.type):
-            inner = found[1]
+    def _select_items(self, name: str, option: str, labels: Labels) -> _SelectedColumn:
+        """Return a column of items, or of lists of items, as whole numbers or as text."""
+        column = self.opened.table.find(name, option)
+        list_match = re.fullmatch(r"array<(.*)>", column.type)
+        item_type = list_match[1] if list_match else column.type
         if self.opened.untyped == "json":
-            kinds = self.opened.kinds(column)
+            kinds = self.opened.list_kinds(column)
             check_items(self.name, name, kinds, alone=True)
             if labels is None:
                 check_mixture(self.name, kinds)
-        if inner not in _WHOLE and not _is_text(inner):
-            what = "lists of lists" if inner.startswith("array") else f"of type {column.type}"
+        if item_type not in _WHOLE_TYPES and not _is_text(item_type):
+            problem = "lists of lists" if item_type.startswith("array") else f"of type {column.type}"
             raise InputError(
-                f"{self.name}: column {name!r} is {what}; items are whole numbers or names: cast the column to text."
+                f"{self.name}: column {name!r} is {problem}; items are whole numbers or names: cast the column to text."
             )
-        value = self._value(column)
-        if inner in _WHOLE:
-            return _Chosen(name, value, "bigint")  # Arrow makes numbers wider, which is faster
-        return _Chosen(name, value.cast("string" if inner == column.type else "array<string>"), "string")
+        value = self._convert_empty(column)
+        if item_type in _WHOLE_TYPES:
+            # Arrow widens the numbers in executors, which is faster than a cast in Spark.
+            return _SelectedColumn(name, value, "bigint")
+        return _SelectedColumn(name, value.cast("array<string>" if list_match else "string"), "string")
 
-    def _value(self, column: Column) -> Any:
+    def _convert_empty(self, column: Column) -> Any:
+        """Return the expression of a column, with NaN and, in files of text, empty text as null."""
         from pyspark.sql import functions as sql
 
         value = sql.col(column.sql)
@@ -330,9 +342,9 @@ class _Reader:
             return sql.when(~sql.isnan(value), value)
         return sql.nullif(sql.trim(value, sql.lit(" \t")), sql.lit("")) if self.opened.untyped == "text" else value
 
-    def _lists_alone(self) -> _Chosen:
-        """Return the one column of lists, where every row is a basket."""
-        table = self._table
+    def _select_only_list(self) -> _SelectedColumn:
+        """Return the only column, of lists, each of which is the basket of one person."""
+        table = self.opened.table
         lists = [column for column in table.columns if column.type.startswith("array<")]
         if self.call.item is not None:
             lists = [column for column in lists if column.name == table.find(self.call.item, "item").name]
@@ -342,37 +354,38 @@ class _Reader:
                 table=self.name,
                 listing=table.listing,
             )
-        others = [column.name for column in table.columns if column.name != lists[0].name]
-        if others:
-            self.call.ask_whose(self.name, f"rows with columns beside the items ({', '.join(others[:5])})")
+        further_columns = [column.name for column in table.columns if column.name != lists[0].name]
+        if further_columns:
+            self.call.ask_whose(self.name, f"rows with columns beside the items ({', '.join(further_columns[:5])})")
         self.call.refuse(f"{self.name} is read with one basket per row, without people", "nulls")
-        return self._items(lists[0].name, "item", self.call.kind())
+        return self._select_items(lists[0].name, "item", self.call.kind())
 
-    def _vocabulary(self, column: _Chosen, whose: list[_Chosen], kind: Labels) -> tuple[bytes, Vocabulary, Codes]:
-        """Return the labels as they occur (in Arrow's bytes), what they are called, and the code of each."""
+    def _list_labels(
+        self, column: _SelectedColumn, keys: dict[str, _SelectedColumn], kind: Labels
+    ) -> tuple[Vocabulary, LabelCodes]:
+        """Return the vocabulary of a column, and its labels in the order of Spark, with their codes."""
         import pyarrow as pa
 
-        # What nobody has is not listed: rows without a person, or without a basket, are left out.
+        # Rows without a person or a basket are left out: their labels must not enter the vocabulary.
         with self.cluster.step("listing the items"):
-            people = self.frame
-            for one in whose:
-                people = people.where(one.sql.isNotNull())
-            labels = people.select(column.sql.alias("label"))
-            if self._table.find(column.name, "item").type.startswith("array"):
-                labels = labels.mapInArrow(self.cluster.guarded(occurring), f"label {column.type}")
-            distinct = labels.where("label is not null").distinct()
-            table = self.cluster.collected(distinct.limit(MOST_ITEMS + 1))
+            frame = self.opened.frame
+            for key in keys.values():
+                frame = frame.where(key.expression.isNotNull())
+            labels = frame.select(column.expression.alias("label"))
+            if self.opened.table.find(column.name, "item").type.startswith("array"):
+                labels = labels.mapInArrow(self.cluster.guard(list_labels), f"label {column.type}")
+            distinct_labels = labels.where("label is not null").distinct()
+            table = self.cluster.collect(distinct_labels.limit(MOST_ITEMS + 1))
         if len(table) > MOST_ITEMS:
             raise LimitError(f"{self.name}: column {column.name!r} has more than {MOST_ITEMS:,} different values.")
-        found = table.column("label").combine_chunks()
-        if isinstance(found, pa.ChunkedArray):
-            found = pa.concat_arrays([*found.chunks, pa.array([], found.type)])
-        found = found.cast(pa.int64() if pa.types.is_integer(found.type) else pa.large_string())
-        if self.opened.untyped == "text" and kind is None and parse_labels(found, plain=True)[0] is not None:
+        values = pa.concat_arrays([*table.column("label").chunks, pa.array([], table.schema.field("label").type)])
+        values = values.cast(pa.int64() if pa.types.is_integer(values.type) else pa.large_string())
+        if self.opened.untyped == "text" and kind is None and parse_labels(values, plain=True)[0] is not None:
             kind = "numbers"
-        vocabulary, codes = sort_labels(found, kind, self.name)
+        vocabulary, codes = sort_labels(values, kind, self.name)
         stream = pa.BufferOutputStream()
+        # Compressed: each task receives the labels.
         options = pa.ipc.IpcWriteOptions(compression="zstd")
-        with pa.ipc.new_stream(stream, pa.schema([("label", found.type)]), options=options) as writer:
-            writer.write_batch(pa.record_batch([found], names=["label"]))
-        return stream.getvalue().to_pybytes(), vocabulary, codes
+        with pa.ipc.new_stream(stream, pa.schema([("label", values.type)]), options=options) as writer:
+            writer.write_batch(pa.record_batch([values], names=["label"]))
+        return vocabulary, LabelCodes(stream.getvalue().to_pybytes(), codes)

@@ -1,15 +1,15 @@
-"""Reports of devices, added up in a cluster: each task sums its part with the compiled kernels, and sums are summed.
+"""Reports of devices, summed in a cluster: tasks sum parts with the compiled kernels, and the sums are added up.
 
-What is summed are whole numbers (`local.oracle_steps.adding`, `local.study.screening`), by the code that sums them on
-one machine. So the estimate is the same to the last number, however the reports are partitioned, and a task that is run
-twice changes nothing. Reports are random already: no noise is drawn here.
+All sums are whole numbers (`local.oracle_steps.adding`, `local.study.screening`), computed by the code of one machine.
+The estimate is therefore the same to the last digit for any partition of the reports, and a task that runs twice
+changes nothing. Reports are random already: no noise is drawn here.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,11 +25,12 @@ from ..local.oracle_steps import Words
 from ..local.study import Ask, Sums, count_pairs, parse_round, sum_left_out, sum_reports
 from ..temporary import make_temporary_directory
 from ._session import Cluster, check_installed, session_for
-from ._sums import AT_ONCE, Result, put_together, slot_here
+from ._sums import SMALL_SLOTS, Result, find_slot, merge_results
 
-# Numbers of an array that travel in one piece: a table of published seeds, which has up to 2^27, is cut into many.
-_PIECE = 1 << 17
-_STEPS: dict[Any, str] = {
+# The numbers of an array in one piece, 1 MiB: a table of published seeds, of up to 2**27 numbers, has many pieces, and
+# several tasks merge them. Larger: more memory for a merging task; smaller: more rows to shuffle.
+_PIECE_NUMBERS = 1 << 17
+_STEP_NAMES: dict[Any, str] = {
     added: "adding up reports",
     sum_reports: "adding up reports",
     count_pairs: "counting values that come together",
@@ -45,134 +46,137 @@ def add_up_reports(
     session: Any = None,
     progress: Callable[[float], object] | None = None,
 ) -> AddedUp:
-    """Return what the reports of a round add up to, summed in a cluster.
+    """Return the sums and the estimate of a round, from its reports in a cluster.
 
     Parameters
     ----------
     source
         A data frame of Spark with a column ``words`` (packed reports, as :meth:`StudyCollector.save_reports` writes
-        them) or ``report`` (one a row, as devices send them). Or Parquet files that Spark reads: a folder, a file or a
-        pattern.
+        them) or ``report`` (one report per row, as devices send them). Or Parquet files that Spark reads: a directory,
+        a file or a pattern.
     question
-        The round, or its JSON: as it lies beside reports that were exported, or as it travels to devices.
+        The round, or its JSON: from the file beside exported reports, or as sent to devices.
     screen
-        Whether reports that no honest device is likely to have sent are left out.
+        Whether to leave out reports that honest devices are unlikely to send.
     session
-        The session of Spark that reads files; by default the one that is active, or a new one.
+        The session of Spark that reads files; by default the active session, or a new one.
     progress
-        Told how far each step is, as a fraction.
+        Called with the finished share of each step, up to 1.
     """
     ask = question if isinstance(question, Ask) else parse_round(question)
     if is_spark_frame(source):
         cluster = Cluster(source.sparkSession, progress=progress)
-        frame, where = source, "The data frame"
+        frame, name = source, "The data frame"
     elif isinstance(source, str) or hasattr(source, "__fspath__"):
         cluster = Cluster(session or session_for(), progress=progress)
-        where = os.fspath(source)
+        name = os.fspath(source)
+        is_directory = Path(name).is_dir() or not (name.endswith(".parquet") or "*" in name)
         with cluster.step("opening files"):
-            # The round lies beside its reports, and is no Parquet file.
-            frame = cluster.session.read.parquet(f"{where.rstrip('/')}/*.parquet" if _is_folder(where) else where)
+            # The directory has the question too, which is not a Parquet file.
+            frame = cluster.session.read.parquet(f"{name.rstrip('/')}/*.parquet" if is_directory else name)
     else:
         raise MisuseError(
             f"Reports are a data frame of Spark, or Parquet files that it reads; {type(source).__name__} was given."
         )
-    reports = _Reports(cluster, frame, where, ask)
-    found = added_over(ask, reports.over, screen=screen)
-    return replace(found, refused=reports.refused)
+    reports = _ClusterReports(cluster, frame, name, ask)
+    result = added_over(ask, reports.sum_parts, screen=screen)
+    return replace(result, refused=reports.refused)
 
 
-def _is_folder(place: str) -> bool:
-    return Path(place).is_dir() or not (place.endswith(".parquet") or "*" in place)
+class _ClusterReports:
+    """The reports of a round in a cluster, for any number of passes; `refused` reports were invalid in the last."""
 
-
-class _Reports:
-    """The reports of a round in a cluster: gone through as often as it takes."""
-
-    def __init__(self, cluster: Cluster, frame: Any, where: str, ask: Ask) -> None:
+    def __init__(self, cluster: Cluster, frame: Any, name: str, ask: Ask) -> None:
         from pyspark.sql import functions as sql
 
         cluster.check()
         self._cluster, self._ask, self.refused = cluster, ask, 0
         with cluster.step("looking at the reports"):
             types = dict(frame.dtypes)
-            self._column = column_of(list(types), where)
-            if types[self._column] != "binary" and (self._column == PACKED or types[self._column] != "string"):
-                raise InputError(f"The column {self._column!r} of reports is binary, and here it is {_kind(types)}.")
-            at = frame.select(sql.spark_partition_id().alias("at"))
-            asked_for = at.agg(sql.count("at").alias("rows"), sql.count_distinct("at").alias("partitions"))
-            told = cluster.collected(asked_for).to_pylist()[0]
-        self._rows, self._partitions = int(told["rows"]), int(told["partitions"])
+            self._column = column_of(list(types), name)
+            column_type = types[self._column]
+            if column_type != "binary" and (self._column == PACKED or column_type != "string"):
+                listing = ", ".join(f"{column} of type {kind}" for column, kind in types.items())
+                raise InputError(f"The column {self._column!r} of reports is binary, and here it is {listing}.")
+            partition = frame.select(sql.spark_partition_id().alias("partition"))
+            counts = sql.count("partition").alias("rows"), sql.count_distinct("partition").alias("partitions")
+            row = cluster.collect(partition.agg(*counts)).to_pylist()[0]
+        self._row_count, self._partitions = int(row["rows"]), int(row["partitions"])
         self._frame = frame.select(self._column)
-        tasks = min(cluster.parallelism, self._rows)
+        tasks = min(cluster.parallelism, self._row_count)
         if self._partitions < tasks:
-            # Few large files would leave most of the cluster idle: a report is a few bytes, and costs as many
-            # evaluations as there are candidates.
+            # Few large files would leave most cores idle: a report is a few bytes, and costs one evaluation for each
+            # candidate.
             self._frame, self._partitions = self._frame.repartition(tasks), tasks
 
-    def over(self, part: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
-        """Go through all reports: the sums of what `part` gives."""
-        whole = *part([]), np.zeros(2, np.int64)
-        if self._rows:
-            work = partial(_summed, part=part, oracle=self._ask.oracle, column=self._column, piece=_PIECE)
-            name = part.func if isinstance(part, partial) else part
-            small, large = _cut(whole, _PIECE)
-            found = put_together(
-                self._cluster, self._frame, self._partitions, work, np.add, _STEPS[name], pieces=len(large)
+    def sum_parts(self, part: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
+        """Return the sums of `part` over all reports."""
+        # Sums of no reports have the shapes; the last array counts refused and torn reports.
+        totals = *part([]), np.zeros(2, np.int64)
+        if self._row_count:
+            work = partial(_sum_reports, part=part, oracle=self._ask.oracle, column=self._column)
+            step = _STEP_NAMES[part.func if isinstance(part, partial) else part]
+            small_arrays, large_pieces = _split_arrays(totals)
+            result_of_slot = merge_results(
+                self._cluster, self._frame, self._partitions, work, np.add, step, pieces=len(large_pieces)
             )
-            total = sum(
-                (one for slot, one in found.items() if slot < AT_ONCE), np.zeros(sum(map(len, small)), np.int64)
-            )
-            for numbers, more in zip(small, np.split(total, np.cumsum([len(one) for one in small])), strict=False):
-                numbers += more
-            for slot, numbers in enumerate(large, AT_ONCE):
-                if slot in found:
-                    numbers += found[slot]
-        *sums, (refused, torn) = whole
+            small_sums = [result for slot, result in result_of_slot.items() if slot < SMALL_SLOTS]
+            joined_sums = sum(small_sums, np.zeros(sum(map(len, small_arrays)), np.int64))
+            # `small_arrays` and `large_pieces` are views: adding to them changes the totals.
+            sums_of_arrays = np.split(joined_sums, np.cumsum([len(array) for array in small_arrays]))
+            for view, sums in zip(small_arrays, sums_of_arrays, strict=False):
+                view += sums
+            for slot, view in enumerate(large_pieces, SMALL_SLOTS):
+                if slot in result_of_slot:
+                    view += result_of_slot[slot]
+        *part_totals, (refused, torn) = totals
         check_torn(int(torn), self._ask)
         self.refused = int(refused)
-        return tuple(sums)
+        return tuple(part_totals)
 
 
-def _kind(types: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} of type {kind}" for name, kind in types.items())
-
-
-def _summed(
+def _sum_reports(
     batches: Iterable[Any],
     part: Callable[[Iterable[ReportColumns]], Sums],
     oracle: Oracle | MeanOracle,
     column: str,
-    piece: int,
 ) -> Iterator[Result]:
-    """Run in an executor: what the reports of a partition come to, in pieces; what is all zeros adds nothing."""
+    """Run in an executor: yield the sums of a partition in pieces; pieces of zeros are left out."""
     table = ReportTable(oracle, column)
     sums = part(table.columns(batches))
-    small, large = _cut((*sums, np.array([table.refused, table.torn], np.int64)), piece)
-    every = ((slot_here(), np.concatenate(small)), *enumerate(large, AT_ONCE))
-    yield from ((slot, numbers) for slot, numbers in every if numbers.any())
+    # The counts of the table are complete only after `part` has read all batches.
+    small_arrays, large_pieces = _split_arrays((*sums, np.array([table.refused, table.torn], np.int64)))
+    pieces = ((find_slot(), np.concatenate(small_arrays)), *enumerate(large_pieces, SMALL_SLOTS))
+    yield from ((slot, numbers) for slot, numbers in pieces if numbers.any())
 
 
-def _cut(sums: Sums, piece: int) -> tuple[list[Counts], list[Counts]]:
-    """Return the arrays that travel together, and large ones in pieces of so many numbers: all parts of the arrays."""
-    flat = [one.reshape(-1) for one in sums]
-    large = [one[at : at + piece] for one in flat if len(one) > piece for at in range(0, len(one), piece)]
-    return [one for one in flat if len(one) <= piece], large
+def _split_arrays(sums: Sums) -> tuple[list[Counts], list[Counts]]:
+    """Return the small arrays, which travel together, and the pieces of the large arrays: all views."""
+    small_arrays: list[Counts] = []
+    large_pieces: list[Counts] = []
+    for array in sums:
+        flat = array.reshape(-1)
+        if len(flat) <= _PIECE_NUMBERS:
+            small_arrays.append(flat)
+        else:
+            large_pieces += [flat[start : start + _PIECE_NUMBERS] for start in range(0, len(flat), _PIECE_NUMBERS)]
+    return small_arrays, large_pieces
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparkAdder:
     """Adds up the closed rounds of a collector in a cluster.
 
-    Reports pass through a folder, as Parquet files that are gone when the round is added up, or could not be.
+    Reports pass through a directory, as Parquet files that are deleted when the round is added up, or has failed.
 
     Parameters
     ----------
     folder
-        Where they pass through: a folder that the executors see under the same name. Made where there is none.
+        The directory, which the executors see under the same path. Made if it is missing.
     master, remote
-        Where Spark runs; it is started for a round, and stopped after it.
+        The address of Spark, which is started for a round and stopped after it.
     session
-        A session to use instead, which goes on.
+        A session to use instead, which stays open.
     """
 
     folder: Path
@@ -181,35 +185,29 @@ class SparkAdder:
     session: Any = None
 
     def __post_init__(self) -> None:
-        check_installed()  # and not when the first round is closed
+        check_installed()  # here, and not when the first round is closed
 
     def __call__(self, ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> AddedUp:
-        """Return what packed reports add up to."""
+        """Return the sums and the estimate of packed reports."""
         folder = self.folder.absolute()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
-        with self._lent() as session, make_temporary_directory("round-", folder) as place:
-            many = save_reports(place, ask, blocks())
-            if not many:
+        with ExitStack() as stack:
+            session = self.session
+            if session is None:
+                session = session_for(self.master, self.remote, quiet=True)
+                stack.callback(session.stop)
+            directory = stack.enter_context(make_temporary_directory("round-", folder))
+            saved_count = save_reports(directory, ask, blocks())
+            if not saved_count:
                 return added_over(ask, lambda part: part([]), screen=screen)
-            found = add_up_reports(f"{place.as_uri()}/*.parquet", ask, screen=screen, session=session)
-        seen = found.estimate.people + found.left_out + found.refused
-        if seen != many or found.refused:
+            result = add_up_reports(f"{directory.as_uri()}/*.parquet", ask, screen=screen, session=session)
+        counted_reports = result.estimate.people + result.left_out
+        if counted_reports != saved_count or result.refused:
             raise ClusterError(
-                f"Spark counted {seen - found.refused:,} of the {many:,} reports that were handed to it. Do its "
+                f"Spark counted {counted_reports:,} of the {saved_count:,} reports that were handed to it. Do its "
                 f"executors see {folder} as this machine does?"
             )
-        return found
-
-    @contextmanager
-    def _lent(self) -> Iterator[Any]:
-        if self.session is not None:
-            yield self.session
-            return
-        session = session_for(self.master, self.remote, quiet=True)
-        try:
-            yield session
-        finally:
-            session.stop()
+        return result

@@ -1,4 +1,4 @@
-"""Starting Spark, asking it for results, and saying in one sentence what is wrong where it cannot give them."""
+"""Spark sessions: start one, collect results, and turn each of its errors into one sentence."""
 
 from __future__ import annotations
 
@@ -11,177 +11,180 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from .. import __version__
 from ..baskets import public_name
 from ..errors import ClusterError, DiscreetError, InputError, LimitError, MisuseError
 
-# The oldest Java that Spark 4 runs on.
-JAVA = 17
+# The oldest Java that runs Spark 4 (Spark's documentation, "Downloading").
+MIN_JAVA = 17
 _INSTALL = "pip install 'discreet[spark]'"
-_STEP = "discreet: "
-_DESCRIPTION = "spark.job.description"
-_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BLOCKS = "4"  # blocks that Python is handed at a time
-# What Spark takes for a master.
+_STEP_PREFIX = "discreet: "
+_DESCRIPTION_PROPERTY = "spark.job.description"
+_BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BLOCKS_PER_BATCH = "4"  # a batch of Arrow then has about 16 MiB; larger batches are copied repeatedly
+# The masters that Spark accepts (its documentation, "Master URLs").
 _MASTER = re.compile(
     r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|yarn|k8s://.+|spark://[^,/]+(,[^,/]+)*"
 )
-_YARN = "HADOOP_CONF_DIR", "YARN_CONF_DIR"
-_PATIENCE = 10.0  # seconds that an address has to answer
+_YARN_VARIABLES = "HADOOP_CONF_DIR", "YARN_CONF_DIR"
+_CONNECT_SECONDS = 10.0  # Spark itself would try for ten minutes; a slow network answers within a second or two
 
-# Data frames that were kept in the cluster and that nothing knows of any more: the next step lets go of them.
-FORGOTTEN: list[Any] = []
+BatchWork: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
+
+# Persisted data frames without a Python object: the next step releases them.
+UNREFERENCED_FRAMES: list[Any] = []
 
 log = logging.getLogger("discreet")
 
 
 @dataclass(eq=False)
 class Cluster:
-    """A Spark session, classic or Connect, and what was found out about it."""
+    """A Spark session, classic or Connect, and the number of tasks that it runs at a time (0 if unknown)."""
 
     session: Any
     parallelism: int = 0
     progress: Callable[[float], object] | None = None
 
     @property
-    def connect(self) -> bool:
+    def is_connect(self) -> bool:
         """Whether the session is one of Spark Connect."""
         return type(self.session).__module__.startswith("pyspark.sql.connect")
 
     @contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        """Name a step in Spark's own pages, and turn what goes wrong in it into one sentence."""
-        tag = re.sub(r"[^\w ]", " ", _STEP + what).replace(" ", "-")
+    def step(self, name: str) -> Iterator[None]:
+        """Show the name of a step on Spark's pages, and turn an error within the step into one sentence."""
+        tag = re.sub(r"[^\w ]", " ", _STEP_PREFIX + name).replace(" ", "-")
+        # Spark Connect has no job descriptions; a tag is all that it shows.
+        context = None if self.is_connect else self.session.sparkContext
         with clear_errors():
-            before = None if self.connect else self.session.sparkContext.getLocalProperty(_DESCRIPTION)
-            while FORGOTTEN:
-                with suppress(Exception):  # its session may be gone, and it with that
-                    FORGOTTEN.pop().unpersist()
+            description_before = None if context is None else context.getLocalProperty(_DESCRIPTION_PROPERTY)
+            while UNREFERENCED_FRAMES:
+                with suppress(Exception):  # its session may be stopped, and the frame with it
+                    UNREFERENCED_FRAMES.pop().unpersist()
             self.session.addTag(tag)
-            if not self.connect:
-                self.session.sparkContext.setJobDescription(_STEP + what)
+            if context is not None:
+                context.setJobDescription(_STEP_PREFIX + name)
             try:
                 yield
             finally:
                 self.session.removeTag(tag)
-                if not self.connect:
-                    self.session.sparkContext.setJobDescription(before)
+                if context is not None:
+                    context.setJobDescription(description_before)
 
     @contextmanager
-    def few_at_a_time(self) -> Iterator[None]:
-        """Have Spark hand over blocks a few at a time: all of a partition in one batch are copied over and over.
+    def small_batches(self) -> Iterator[None]:
+        """Let Spark pass a few blocks at a time: a whole partition in one batch is copied repeatedly.
 
-        Not for a step that gives many rows, as these would come back in such batches too.
+        Not for a step with many result rows, which would come back in equally small batches.
         """
-        before = self.session.conf.get(_BATCH)
-        self.session.conf.set(_BATCH, _BLOCKS)
+        before = self.session.conf.get(_BATCH_SETTING)
+        self.session.conf.set(_BATCH_SETTING, _BLOCKS_PER_BATCH)
         try:
             yield
         finally:
-            self.session.conf.set(_BATCH, before)
+            self.session.conf.set(_BATCH_SETTING, before)
 
-    def collected(self, frame: Any) -> Any:
-        """Return a small data frame as an Arrow table, and tell how far its tasks are meanwhile."""
+    def collect(self, frame: Any) -> Any:
+        """Return a small data frame as an Arrow table, and report the progress of its tasks."""
         if self.progress is None:
             return frame.toArrow()
-        with Watch(self.session, self.progress, self.connect):
+        with _watch_tasks(self.session, self.progress, self.is_connect):
             return frame.toArrow()
 
-    def guarded(self, work: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-        """Return what executors are to run, in a form that tells nothing about the data where it fails."""
-        return _Guarded(work, _versions())
+    def guard(self, work: BatchWork) -> BatchWork:
+        """Return work for executors with errors that reveal nothing about the data."""
+        return _GuardedWork(work, _list_versions())
 
     def check(self) -> None:
-        """See that executors run this version of discreet, with kernels compiled, before anything is paid for."""
+        """Check that executors run this version of discreet, with compiled kernels, before any charge."""
         if self.parallelism:
             return
-        # Where nobody says how many partitions there shall be, Spark makes as many as it runs tasks at a time.
+        # Without an explicit number of partitions, Spark makes one for each task that it runs at a time.
         with self.step("looking at the executors"):
-            answers = self.collected(self.session.range(1 << 16).mapInArrow(self.guarded(_probe), "said string"))
-        for said in filter(None, answers.column("said").to_pylist()):
-            raise ClusterError(said)
-        self.parallelism = len(answers)
+            flaws = self.collect(self.session.range(1 << 16).mapInArrow(self.guard(_probe_executor), "flaw string"))
+        for flaw in filter(None, flaws.column("flaw").to_pylist()):
+            raise ClusterError(flaw)
+        self.parallelism = len(flaws)
 
 
-class Watch:
-    """Tells the share of the tasks that are done, of those that Spark has begun or planned to begin."""
+@contextmanager
+def _watch_tasks(session: Any, progress: Callable[[float], object], is_connect: bool) -> Iterator[None]:
+    """Report the finished share of the tasks that Spark has begun or planned, until the context ends."""
 
-    def __init__(self, session: Any, progress: Callable[[float], object], connect: bool) -> None:
-        self._session, self._progress, self._connect = session, progress, connect
-        self._over = Event()
-        self._thread = Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> None:
-        if self._connect:
-            self._session.registerProgressHandler(self._heard)
-        else:
-            self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._connect:
-            self._session.removeProgressHandler(self._heard)
-        else:
-            self._thread.join()
-
-    def _look(self) -> None:
-        tracker = self._session.sparkContext.statusTracker()
-        while not self._over.wait(0.5):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            self._told(sum(one.numCompletedTasks for one in stages if one), sum(one.numTasks for one in stages if one))
-
-    def _heard(self, stages: Any = None, **_: object) -> None:
-        known = list(stages or ())
-        self._told(sum(one.num_completed_tasks for one in known), sum(one.num_tasks for one in known))
-
-    def _told(self, done: int, tasks: int) -> None:
+    def report(finished_tasks: int, tasks: int) -> None:
         if tasks:
-            self._progress(done / tasks)
+            progress(finished_tasks / tasks)
+
+    def handle_progress(stages: Any = None, **_: object) -> None:
+        stages = list(stages or ())
+        report(sum(stage.num_completed_tasks for stage in stages), sum(stage.num_tasks for stage in stages))
+
+    def poll_stages() -> None:
+        tracker = session.sparkContext.statusTracker()
+        while not ended.wait(0.5):
+            # A stage may end between the two calls; its information is then None.
+            stages = [stage for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage]
+            report(sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages))
+
+    ended = Event()
+    thread = Thread(target=poll_stages, daemon=True)
+    if is_connect:
+        session.registerProgressHandler(handle_progress)
+    else:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if is_connect:
+            session.removeProgressHandler(handle_progress)
+        else:
+            thread.join()
 
 
-def _versions() -> dict[str, str]:
-    """Return what has to be the same on the driver and in the executors."""
+def _list_versions() -> dict[str, str]:
+    """Return the versions that the driver and the executors must have in common."""
     python = ".".join(map(str, sys.version_info[:2]))
     return {"Python": python, "discreet": __version__, "numpy": version("numpy")}
 
 
 class TableChangedError(Exception):
-    """A table has values that it had not when they were listed."""
+    """A table has values that were absent when its values were listed."""
 
 
-class _Guarded:
-    """Work that executors run. What it raises there may hold values of the data, so only its kind is told.
+class _GuardedWork:
+    """Work for executors. Its exceptions may contain values of the data, so that only their class leaves the executor.
 
-    No two are equal: Spark keeps what it has computed by its plan, and a file that was written anew has the plan of the
-    one before it.
+    No two objects are equal: Spark caches results by their plan, and a rewritten file has the plan of the file before.
     """
 
-    def __init__(self, work: Callable[[Iterable[Any]], Iterator[Any]], versions: dict[str, str]) -> None:
+    def __init__(self, work: BatchWork, versions: dict[str, str]) -> None:
         self._work = work
         self._versions = versions
-        self._own = token_hex(8)
+        self._unique_token = token_hex(8)
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Run in an executor, one thread a task: the cores are Spark's to give."""
+        """Run in an executor, with one thread a task: Spark assigns the cores."""
         os.environ.setdefault("DISCREET_THREADS", "1")
-        here = _versions()
-        others = [
-            f"{name} {here[name]} (the driver has {there})"
-            for name, there in self._versions.items()
-            if here[name] != there
+        executor_versions = _list_versions()
+        differences = [
+            f"{name} {executor_versions[name]} (the driver has {driver_version})"
+            for name, driver_version in self._versions.items()
+            if executor_versions[name] != driver_version
         ]
-        if others:
-            raise RuntimeError(f"discreet-versions:{', '.join(others)}:")
+        if differences:
+            raise RuntimeError(f"discreet-versions:{', '.join(differences)}:")
+        # `from None`: the traceback of the cause would travel to the driver and into Spark's log.
         try:
             yield from self._work(batches)
         except LimitError:
@@ -191,21 +194,21 @@ class _Guarded:
         except MemoryError:
             raise RuntimeError("discreet-memory:") from None
         except Exception as error:
-            kind = type(error)
-            raise RuntimeError(f"discreet-failed:{kind.__module__}.{kind.__name__}:") from None
+            error_class = type(error)
+            raise RuntimeError(f"discreet-failed:{error_class.__module__}.{error_class.__name__}:") from None
 
 
-def _probe(batches: Iterable[Any]) -> Iterator[Any]:
-    """Say what an executor lacks."""
+def _probe_executor(batches: Iterable[Any]) -> Iterator[Any]:
+    """Run in an executor: yield a message for a package that it lacks, or an empty message."""
     import pyarrow as pa
 
     from ..kernels import enabled
-    from ._engine import SparkEngine  # noqa: F401  # what all tasks run: what it lacks shows here
+    from ._engine import SparkEngine  # noqa: F401  # all tasks import it: a missing package shows here
 
     for _ in batches:
         pass
-    lacks = "" if enabled() else _NO_NUMBA
-    yield pa.RecordBatch.from_pylist([{"said": lacks}], pa.schema([("said", pa.string())]))
+    flaw = "" if enabled() else _NO_NUMBA
+    yield pa.RecordBatch.from_pylist([{"flaw": flaw}], pa.schema([("flaw", pa.string())]))
 
 
 _NO_NUMBA = (
@@ -215,10 +218,9 @@ _NO_NUMBA = (
 
 
 def session_for(master: str | None = None, remote: str | None = None, quiet: bool = False) -> Any:
-    """Return the session that is active, or start one: on `master`, or by Spark Connect at `remote`.
+    """Return the active session, or start one: on `master`, or by Spark Connect at `remote`.
 
-    A `quiet` one leaves the terminal to whoever started it: no bars of its own, and no log, unless ours tells what is
-    done.
+    With `quiet`, Spark writes no progress bars and no log to the terminal, unless the log level of discreet is INFO.
     """
     if master is not None and remote is not None:
         raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
@@ -226,24 +228,25 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
     from pyspark.sql import SparkSession
 
     if master is None and remote is None:
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            return active
+        active_session = SparkSession.getActiveSession()
+        if active_session is not None:
+            return active_session
     if remote is not None and not remote.startswith("sc://"):
-        shown = public_name(remote) if "://" in remote else remote
-        raise MisuseError(f"--remote is an address of Spark Connect, as in sc://host:15002; {shown!r} was given.")
+        shown_address = public_name(remote) if "://" in remote else remote
+        raise MisuseError(
+            f"--remote is an address of Spark Connect, as in sc://host:15002; {shown_address!r} was given."
+        )
     builder = SparkSession.builder.appName("discreet")
     if remote is not None:
-        # Spark itself would try for ten minutes.
         _check_reachable([remote], 15002, "Spark Connect")
         with clear_errors():
             session = builder.remote(remote).getOrCreate()
+            # The session connects with its first question: an error belongs here, and not to a later step.
             session.range(1).count()
             return session
     if os.environ.get("SPARK_REMOTE") is None or master is not None:
         _check_java()
-        # Executors run the Python that runs this, unless they were told another: on a cluster of other machines say
-        # PYSPARK_PYTHON.
+        # Executors on this machine run the same Python. A user of a cluster sets PYSPARK_PYTHON.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
         _check_master(master)
@@ -252,104 +255,93 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
     if quiet:
         builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
         os.environ.setdefault("SPARK_SUBMIT_OPTS", "-Dlog4j2.level=OFF")
-    with clear_errors(), _hushed(quiet):
+    with clear_errors(), _redirect_stderr() if quiet else nullcontext():
         return builder.getOrCreate()
 
 
 def check_installed() -> None:
-    """See that Spark's Python is here, without loading it."""
+    """Check that the package pyspark is installed, without importing it."""
     if find_spec("pyspark") is None:
         raise MisuseError(f"Spark is not installed here: {_INSTALL}.")
 
 
 @contextmanager
-def _hushed(quiet: bool) -> Iterator[None]:
-    """Keep what Java writes while it starts off the terminal: before it has read its settings, it writes regardless."""
-    if not quiet:
-        yield
-        return
-    kept = os.dup(2)
+def _redirect_stderr() -> Iterator[None]:
+    """Discard standard error while Java starts: until Java has read its settings, it writes to the terminal."""
+    terminal = os.dup(2)
     try:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
+        with Path(os.devnull).open("wb") as null_device:
+            os.dup2(null_device.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(terminal, 2)
+        os.close(terminal)
 
 
 def _check_master(master: str) -> None:
-    """See that Spark knows such a master, before it fails as if it had no Java, and that it answers."""
+    """Check the form of a master, and that it answers: Spark would fail with a message about Java."""
     if not _MASTER.fullmatch(master):
         raise MisuseError(
             "--master is where Spark runs: spark://host:7077, yarn, k8s://https://host:443 or local[4]; "
             f"{public_name(master) if '://' in master else master!r} was given."
             + (" A server of Spark Connect is given by --remote." if master.startswith("sc://") else "")
         )
-    if master == "yarn" and not any(map(os.environ.get, _YARN)):
+    if master == "yarn" and not any(map(os.environ.get, _YARN_VARIABLES)):
         raise ClusterError(
-            f"Spark finds no YARN: let {' or '.join(_YARN)} name the folder of its settings (yarn-site.xml)."
+            f"Spark finds no YARN: let {' or '.join(_YARN_VARIABLES)} name the folder of its settings (yarn-site.xml)."
         )
     if master.startswith("spark://"):
-        first, *standby = master.split(",")
-        _check_reachable([first, *(f"spark://{one}" for one in standby)], 7077, "Spark's master")
+        # Standby masters follow the first, without a scheme.
+        active, *standby = master.split(",")
+        _check_reachable([active, *(f"spark://{address}" for address in standby)], 7077, "Spark's master")
 
 
-def _check_reachable(addresses: Sequence[str], port: int, what: str) -> None:
-    """See that something listens at one of the addresses: of several masters, all but one stand by."""
-    named = []
+def _check_reachable(addresses: Sequence[str], default_port: int, server: str) -> None:
+    """Check that a server listens at one of the addresses: of several masters, one answers."""
+    tried_hosts = []
     for address in addresses:
-        place = urlsplit(address.partition(";")[0])
+        url = urlsplit(address.partition(";")[0])
         try:
-            where = place.hostname or "", place.port or port
-            with socket.create_connection(where, timeout=_PATIENCE):
+            with socket.create_connection((url.hostname or "", url.port or default_port), timeout=_CONNECT_SECONDS):
                 return
         except (OSError, ValueError):
-            named.append(place.netloc.rpartition("@")[2])  # what stands after the host may be a token
-    told = f"{what} cannot be reached: nothing answers at {' or '.join(named)}."
+            tried_hosts.append(url.netloc.rpartition("@")[2])  # the text before @ or after ; may be a token
+    question = "Is the address right" if len(tried_hosts) == 1 else "Are the addresses right"
     raise ClusterError(
-        f"{told} {'Is the address right' if len(named) == 1 else 'Are the addresses right'}, and is it up?"
+        f"{server} cannot be reached: nothing answers at {' or '.join(tried_hosts)}. {question}, and is it up?"
     )
 
 
 def _check_java() -> None:
-    """See that there is a Java that Spark runs on."""
+    """Check that a Java is installed that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
-    advice = f"install Java {JAVA} or newer (on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME."
+    advice = f"install Java {MIN_JAVA} or newer (on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME."
     if java is None or (home and not os.path.exists(java)):  # noqa: PTH110
-        where = f"JAVA_HOME is {home}, where no bin/java is" if home else "there is no java on the PATH"
-        raise ClusterError(f"Spark needs Java, and {where}: {advice}")
+        problem = f"JAVA_HOME is {home}, where no bin/java is" if home else "there is no java on the PATH"
+        raise ClusterError(f"Spark needs Java, and {problem}: {advice}")
     try:
-        asked = [java, "-version"]
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
+        command = [java, "-version"]
+        output = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         raise ClusterError(f"Spark needs Java, and {java} does not run: {advice}") from None
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
-    major = int(found[2] or 0) if found and found[1] == "1" else int(found[1]) if found else JAVA
-    if major < JAVA:
-        raise ClusterError(f"Spark needs Java {JAVA} or newer, and {java} is Java {major}: {advice}")
-
-
-@contextmanager
-def _kept_off_the_log() -> Iterator[None]:
-    """Let Spark's Python log no error of a query with all it says, values included, before it is turned into ours."""
-    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+    # Versions before 9 are written as 1.8.
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    major = int(match[1]) if match else MIN_JAVA
+    if major < MIN_JAVA:
+        raise ClusterError(f"Spark needs Java {MIN_JAVA} or newer, and {java} is Java {major}: {advice}")
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turn what Spark says, over pages, into one sentence of ours. No text of a row gets through."""
+    """Turn an error of Spark, of several pages, into one sentence of ours. No text of a row remains."""
+    # PySpark logs an error of a query with its whole text, values included.
+    loggers = [logging.getLogger(f"{api}QueryContextLogger") for api in ("SQL", "DataFrame")]
+    were_disabled = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
     try:
-        with warnings.catch_warnings(), _kept_off_the_log():
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
             yield
     except DiscreetError:
@@ -357,86 +349,73 @@ def clear_errors() -> Iterator[None]:
     except ImportError as error:
         raise MisuseError(f"Spark Connect lacks {error.name or 'a package'} here: {_INSTALL}.") from None
     except Exception as error:
-        raise _told(error) from None
+        raise _explain_error(error) from None
+    finally:
+        for logger, disabled in zip(loggers, were_disabled, strict=True):
+            logger.disabled = disabled
 
 
-def _told(error: Exception) -> Exception:
+# The message for each pattern in the text of an error; {} is the first group that matched. The first matching pattern
+# decides: patterns of our own work come before the general failures that Spark reports with them.
+_MESSAGES = {
+    # No brace in the group: Spark's text also has the line of our source that raises the error.
+    r"discreet-versions:([^:{]*):": "The executors run other versions: {}. Install the driver's there, in the Python "
+    "that PYSPARK_PYTHON names.",
+    "discreet-changed:": "The table changed while it was read: it has items now that it had not when they were listed. "
+    "Write it out, or cache it, and read that.",
+    "discreet-limit:": "A part of these baskets has more patterns than fit: ask for fewer, or for shorter ones.",
+    "discreet-memory:|OutOfMemoryError|MemoryError|exited with code 137|Killed": "An executor ran out of memory: give "
+    "executors more (spark.executor.memory for Spark itself, spark.executor.memoryOverhead for Python), or more "
+    "partitions (spark.sql.shuffle.partitions).",
+    "Python worker exited unexpectedly": "A Python process of an executor died, as one does that the system ends for "
+    "its memory: give executors more (spark.executor.memoryOverhead), or more partitions "
+    "(spark.sql.shuffle.partitions).",
+    r"discreet-failed:([\w.]*):": "A task failed in an executor ({}). Nothing that it counted was used.",
+    r"No module named '(\w+)": "The executors have no {}: install discreet there, in the Python that PYSPARK_PYTHON "
+    "names (or ship an environment with --archives).",
+    "PYTHON_VERSION_MISMATCH": "The executors run another Python than the driver: let PYSPARK_PYTHON name one of the "
+    "same version there.",
+    "JAVA_GATEWAY_EXITED|UnsupportedClassVersionError|Java gateway": "Spark's Java process did not start: it needs "
+    f"Java {MIN_JAVA} or newer, the memory it asks for, and settings that it knows. What it wrote says more; on the "
+    "command line, -v shows that.",
+    r'Cannot run program "([^"]*)"': "The executors have no program {} to run Python with: let PYSPARK_PYTHON name one "
+    "that is there.",
+    "Could not parse Master URL": "Spark knows no such master: one is given as spark://host:7077, yarn or local[4].",
+    "All masters are unresponsive|Failed to connect to master": "Spark's master cannot be reached: is its address "
+    "right, as in spark://host:7077, and is it up?",
+    "UNAVAILABLE|failed to connect to all addresses|DNS resolution failed|DEADLINE_EXCEEDED": "Spark Connect cannot be "
+    "reached: is the address right, as in sc://host:15002, and is it up?",
+    r"ClassNotFoundException: Class ([\w.$]+)|UnsupportedFileSystemException: [^\"]*?\"(\w+)\"": "Spark lacks what "
+    "reads such addresses ({}): see spark.jars.packages.",
+    r"\[COLUMN_ALREADY_EXISTS\]": "Spark reads no columns whose names differ only in case: rename one, or set "
+    "spark.sql.caseSensitive=true.",
+    r"\[PATH_NOT_FOUND\][^:]*: ?(\S+?)\.*(?:\s|$)": "Spark finds no file at {}.",
+}
+_INPUT_PATTERN = r"discreet-changed|COLUMN_ALREADY_EXISTS|PATH_NOT_FOUND"  # the user's data, and not the cluster
+
+
+def _explain_error(error: Exception) -> DiscreetError:
+    """Return an error of ours for an error of Spark, without values of the data."""
     text = f"{type(error).__name__}: {error}"
-    # Not the line of ours that raises it, which Spark's text has too.
-    if found := re.search(r"discreet-versions:([^:{]*):", text):
-        return ClusterError(
-            f"The executors run other versions: {found[1]}. Install the driver's there, in the Python that "
-            "PYSPARK_PYTHON names."
-        )
-    if "discreet-changed:" in text:
-        return InputError(
-            "The table changed while it was read: it has items now that it had not when they were listed. Write it "
-            "out, or cache it, and read that."
-        )
-    if "discreet-limit:" in text:
-        return LimitError("A part of these baskets has more patterns than fit: ask for fewer, or for shorter ones.")
-    if "discreet-memory:" in text or re.search(r"OutOfMemoryError|MemoryError|exited with code 137|Killed", text):
-        return ClusterError(
-            "An executor ran out of memory: give executors more (spark.executor.memory for Spark itself, "
-            "spark.executor.memoryOverhead for Python), or more partitions (spark.sql.shuffle.partitions)."
-        )
-    if "Python worker exited unexpectedly" in text:
-        return ClusterError(
-            "A Python process of an executor died, as one does that the system ends for its memory: give executors "
-            "more (spark.executor.memoryOverhead), or more partitions (spark.sql.shuffle.partitions)."
-        )
-    if found := re.search(r"discreet-failed:([\w.]*):", text):
-        return ClusterError(f"A task failed in an executor ({found[1]}). Nothing that it counted was used.")
-    if found := re.search(r"No module named '(\w+)", text):
-        return ClusterError(
-            f"The executors have no {found[1]}: install discreet there, in the Python that PYSPARK_PYTHON names (or "
-            "ship an environment with --archives)."
-        )
-    if "PYTHON_VERSION_MISMATCH" in text:
-        return ClusterError(
-            "The executors run another Python than the driver: let PYSPARK_PYTHON name one of the same version there."
-        )
-    if re.search(r"JAVA_GATEWAY_EXITED|UnsupportedClassVersionError|Java gateway", text):
-        return ClusterError(
-            f"Spark's Java process did not start: it needs Java {JAVA} or newer, the memory it asks for, and settings "
-            "that it knows. What it wrote says more; on the command line, -v shows that."
-        )
-    if found := re.search(r'Cannot run program "([^"]*)"', text):
-        return ClusterError(
-            f"The executors have no program {found[1]} to run Python with: let PYSPARK_PYTHON name one that is there."
-        )
-    if "Could not parse Master URL" in text:
-        return ClusterError("Spark knows no such master: one is given as spark://host:7077, yarn or local[4].")
-    if re.search(r"All masters are unresponsive|Failed to connect to master", text):
-        return ClusterError(
-            "Spark's master cannot be reached: is its address right, as in spark://host:7077, and is it up?"
-        )
-    if re.search(r"UNAVAILABLE|failed to connect to all addresses|DNS resolution failed|DEADLINE_EXCEEDED", text):
-        return ClusterError(
-            "Spark Connect cannot be reached: is the address right, as in sc://host:15002, and is it up?"
-        )
-    if found := re.search(
-        r"ClassNotFoundException: Class ([\w.$]+)|UnsupportedFileSystemException: [^\"]*?\"(\w+)\"", text
-    ):
-        return ClusterError(f"Spark lacks what reads such addresses ({found[1] or found[2]}): see spark.jars.packages.")
-    if "[COLUMN_ALREADY_EXISTS]" in text:
-        return InputError(
-            "Spark reads no columns whose names differ only in case: rename one, or set spark.sql.caseSensitive=true."
-        )
-    if found := re.search(r"\[PATH_NOT_FOUND\][^:]*: ?(\S+)", text):
-        return InputError(f"Spark finds no file at {found[1].rstrip('.')}.")
-    kind = found[1] if (found := re.match(r"\w+: \[([A-Z_]{4,})[\].]", text)) else type(error).__name__
-    # Names of classes and of conditions are not data; what stands behind them may be.
+    for pattern, message in _MESSAGES.items():
+        if match := re.search(pattern, text):
+            error_class: type[DiscreetError] = InputError if re.search(_INPUT_PATTERN, pattern) else ClusterError
+            if pattern == "discreet-limit:":
+                error_class = LimitError
+            return error_class(message.format(next(filter(None, match.groups()), "")))
+    condition = re.match(r"\w+: \[([A-Z_]{4,})[\].]", text)
+    # Names of classes and of conditions are not data; the text behind them may be.
     causes = dict.fromkeys(re.findall(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", text))
-    told_of = ", ".join([kind, *list(causes)[:3]])
-    if re.search(r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text):
-        return ClusterError(f"Spark gave up on a job ({told_of}): {_what_says_why()}.")
-    return ClusterError(f"Spark failed ({told_of}): {_what_says_why()}.")
+    names = ", ".join([condition[1] if condition else type(error).__name__, *list(causes)[:3]])
+    is_stopped = re.search(
+        r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text
+    )
+    return ClusterError(f"Spark {'gave up on a job' if is_stopped else 'failed'} ({names}): {_describe_log()}.")
 
 
-def _what_says_why() -> str:
-    """Return where Spark says more: its log, unless it was left out for the sake of the terminal."""
-    with suppress(Exception):  # Spark may be gone altogether
+def _describe_log() -> str:
+    """Return the places where Spark says more: its pages, and its log unless it was switched off."""
+    with suppress(Exception):  # the context may be gone
         context = sys.modules["pyspark"].SparkContext._active_spark_context
         if context is not None and context.getConf().get("spark.log.level") == "OFF":
             return "its pages say why, and so does its log, which -v shows"

@@ -1,7 +1,7 @@
-"""What the partitions of a data frame come to, put together in a tree: in the cluster, and at last on the driver.
+"""The results of the partitions of a data frame, merged in a tree: in the cluster, and last on the driver.
 
-A task gives results by *slot*. Those of one slot are put together where they meet, so that the driver takes in a few
-results however many tasks there are. What is large is cut into pieces, each with a slot of its own.
+A task yields results by *slot*. Results of one slot are merged where they meet, so that the driver receives few
+results from any number of tasks. A large result is split into pieces, each with a slot of its own.
 """
 
 from __future__ import annotations
@@ -16,85 +16,93 @@ from ._session import Cluster
 
 # The slot of a result, and the result.
 Result: TypeAlias = tuple[int, Any]
+Work: TypeAlias = Callable[[Iterable[Any]], Iterator[Result]]
+Merge: TypeAlias = Callable[[Any, Any], Any]
 
-# Up to so many results are put together on the driver; more are put together in the cluster first, by as many at least.
-AT_ONCE = 16
-_MOST = 256  # tasks that put results together
+# Up to this number of results are merged on the driver; more are merged in the cluster first, by at least as many
+# tasks. Larger: more work on the driver; smaller: more shuffles for small data.
+SMALL_SLOTS = 16
+_MAX_MERGE_TASKS = 256  # each task has a fixed cost of tens of milliseconds
 _RESULTS = "slot int, result binary"
 
 
-class _TooMuch:
-    """Stands for a result that went over its limit: a task that fails would be run again, and fail again."""
+class _LimitPassed:
+    """A result over its limit: a task that raises would be run again, and would raise again."""
 
     def __reduce__(self) -> str:
-        return "_TOO_MUCH"
+        # Pickled by name, so that the merging task compares by identity.
+        return "_LIMIT_PASSED"
 
 
-_TOO_MUCH = _TooMuch()
+_LIMIT_PASSED = _LimitPassed()
 
 
-def put_together(
-    cluster: Cluster,
-    frame: Any,
-    partitions: int,
-    work: Callable[[Iterable[Any]], Iterator[Result]],
-    merge: Callable[[Any, Any], Any],
-    what: str,
-    *,
-    pieces: int = 0,
+def merge_results(
+    cluster: Cluster, frame: Any, partitions: int, work: Work, merge: Merge, step: str, *, pieces: int = 0
 ) -> dict[int, Any]:
-    """Run `work` over the batches of each partition, and return the results of each slot put together.
+    """Return the merged result of each slot, of `work` over the batches of each partition.
 
-    `what` is what the step is called in the cluster: it says nothing about the data. So many `partitions` have
-    something in them. Each gives one result, in a slot below `AT_ONCE`, and up to so many large `pieces` in others.
+    Parameters
+    ----------
+    partitions
+        The number of partitions with data.
+    work
+        Yields one result in a slot below `SMALL_SLOTS`, and up to `pieces` large results in slots of their own.
+    merge
+        Combines two results; any order and grouping gives an equal result.
+    step
+        The name of the step on Spark's pages: it must not depend on the data.
     """
-    with cluster.step(what):
-        results = frame.mapInArrow(cluster.guarded(partial(_worked, work=work)), _RESULTS)
-        if partitions > AT_ONCE or (pieces and partitions > 1):
-            together = cluster.guarded(partial(_merged, merge=merge))
-            tasks = min(max(AT_ONCE, pieces), _MOST)
-            results = results.repartition(tasks, "slot").mapInArrow(together, _RESULTS)
-        found = _by_slot([cluster.collected(results)], merge)
-    if any(one is _TOO_MUCH for one in found.values()):
+    with cluster.step(step):
+        results = frame.mapInArrow(cluster.guard(partial(_run_work, work=work)), _RESULTS)
+        if partitions > SMALL_SLOTS or (pieces and partitions > 1):
+            tasks = min(max(SMALL_SLOTS, pieces), _MAX_MERGE_TASKS)
+            merging = cluster.guard(partial(_run_merge, merge=merge))
+            results = results.repartition(tasks, "slot").mapInArrow(merging, _RESULTS)
+        result_of_slot = _merge_slots([cluster.collect(results)], merge)
+    if any(result is _LIMIT_PASSED for result in result_of_slot.values()):
         raise LimitError("A part of these baskets has more patterns than may be looked at.")
-    return found
+    return result_of_slot
 
 
-def slot_here() -> int:
-    """Return a slot for what is not cut into pieces: few tasks have the same, and there are few in all."""
+def find_slot() -> int:
+    """Return the slot of this task for a small result: few tasks share a slot, and the slots are few."""
     from pyspark import TaskContext
 
-    here = TaskContext.get()
-    return 0 if here is None else here.partitionId() % AT_ONCE
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId() % SMALL_SLOTS
 
 
-def _worked(batches: Iterable[Any], work: Callable[[Iterable[Any]], Iterator[Result]]) -> Iterator[Any]:
-    """Run in an executor: the results of a partition."""
+def _run_work(batches: Iterable[Any], work: Work) -> Iterator[Any]:
+    """Run in an executor: yield the results of a partition."""
     try:
         for slot, value in work(batches):
-            yield _payload(slot, value)
+            yield _encode_result(slot, value)
     except LimitError:
-        yield _payload(0, _TOO_MUCH)
+        yield _encode_result(0, _LIMIT_PASSED)
 
 
-def _merged(batches: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Iterator[Any]:
-    """Run in an executor: put results together as they come."""
-    for slot, value in _by_slot(batches, merge).items():
-        yield _payload(slot, value)
+def _run_merge(batches: Iterable[Any], merge: Merge) -> Iterator[Any]:
+    """Run in an executor: yield the merged result of each slot."""
+    for slot, value in _merge_slots(batches, merge).items():
+        yield _encode_result(slot, value)
 
 
-def _by_slot(tables: Iterable[Any], merge: Callable[[Any, Any], Any]) -> dict[int, Any]:
-    kept: dict[int, Any] = {}
+def _merge_slots(tables: Iterable[Any], merge: Merge) -> dict[int, Any]:
+    result_of_slot: dict[int, Any] = {}
     for table in tables:
-        for slot, one in zip(table.column("slot").to_pylist(), table.column("result"), strict=True):
-            value = pickle.loads(one.as_buffer())  # noqa: S301
-            before = kept.get(slot)
-            over = value is _TOO_MUCH or before is _TOO_MUCH
-            kept[slot] = _TOO_MUCH if over else value if slot not in kept else merge(before, value)
-    return kept
+        for slot, payload in zip(table.column("slot").to_pylist(), table.column("result"), strict=True):
+            # The bytes were pickled by this package in an executor of the same cluster.
+            value = pickle.loads(payload.as_buffer())  # noqa: S301
+            if slot in result_of_slot:
+                before = result_of_slot[slot]
+                is_over = value is _LIMIT_PASSED or before is _LIMIT_PASSED
+                value = _LIMIT_PASSED if is_over else merge(before, value)
+            result_of_slot[slot] = value
+    return result_of_slot
 
 
-def _payload(slot: int, value: Any) -> Any:
+def _encode_result(slot: int, value: Any) -> Any:
     import pyarrow as pa
 
     schema = pa.schema([("slot", pa.int32()), ("result", pa.binary())])
