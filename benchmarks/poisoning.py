@@ -47,14 +47,14 @@ def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, d
     from discreet.exact import cumulative_rank
     from discreet.local.study import Wanted
     from discreet.registry import protocol
-    from discreet_lab.measure.liars import Liars, attacked, targets
+    from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
     plan = protocol(name, {"robust": defended})
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
     runs = []
     for seed in range(SEEDS):
-        liars = Liars(share=share, targets=targets(baskets), attack=attack, seed=seed)
-        runs.append(attacked(baskets, plan, wanted, liars, seed=seed, screen=defended))
+        liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)
+        runs.append(simulate_attack(baskets, plan, wanted, liars, seed=seed, screen=defended))
     ranks = [cumulative_rank(one.patterns, truth, top=TOP) for one in runs]
     return Measured(mean(one.lifted for one in runs), mean(ranks), max(one.honest_left_out for one in runs))
 

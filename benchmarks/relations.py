@@ -88,10 +88,10 @@ class Measured(NamedTuple):
 
 def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
     """Return what is compared on a data set, by name."""
-    from discreet_lab.comparators.relation_protocols import compared
+    from discreet_lab.comparators.relation_protocols import list_protocols
 
     how: Any = DATA[data]
-    known = compared(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
+    known = list_protocols(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
     return {plan: known[plan] for plan in REAL_PLANS} if data in REAL else known
 
 

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import discreet_lab
 import running
 from discreet.cli import Interrupted, ProgressBar, app
-from discreet_lab.command import Own
-from discreet_lab.data.own_data import at_points, on_data
+from discreet_lab.command import OwnData
+from discreet_lab.data.own_data import replace_data, replace_points
 from discreet_lab.papers import experiment, experiments
 from discreet_lab.run.experiment import Data
 
@@ -41,7 +41,7 @@ def test_run_on_data_of_ones_own(tmp_path, monkeypatch):
 def test_regret_shows_goals_and_the_worst_and_makes_a_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.dat").write_text(DATA)
-    small = at_points(on_data(experiment("regret"), Data(name="mine.dat")), ["top=3 epsilon=2"])
+    small = replace_points(replace_data(experiment("regret"), Data(name="mine.dat")), ["top=3 epsilon=2"])
     monkeypatch.setattr("discreet_lab.papers.experiments", lambda: {"regret": small})
     for words, rows in ((("page", "--paper", "regret"), 0), (("run", "regret", "--jobs", "1"), 1)):
         done = invoke(*words, "--quick")
@@ -196,10 +196,10 @@ def test_data_are_read_as_messages_say(tmp_path, monkeypatch):
     told = running.run("lab", "run", "004-figure-5", "--data", "own.dat")
     assert told.returncode == 1
     assert told.stderr.endswith("; --labels names reads items as names.\n")
-    assert Own(file=Path("own.dat"), labels="names").data().reading == {"labels": "names"}
+    assert OwnData(file=Path("own.dat"), labels="names").data().reading == {"labels": "names"}
     Path("own.csv").write_text("who;what\n1;tea\n;milk\n")
     said = {"person": "who", "item": "what", "nulls": "drop", "delimiter": ";"}
-    assert Own(file=Path("own.csv"), **said).data().reading == said
+    assert OwnData(file=Path("own.csv"), **said).data().reading == said
 
 
 def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):

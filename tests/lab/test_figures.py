@@ -10,9 +10,9 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.report import ticks
-from discreet_lab.measure.spread import middle
+from discreet_lab.measure.spread import compute_mean
 from discreet_lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg
-from discreet_lab.pages.figures import draw, panel_of
+from discreet_lab.pages.figures import build_panel, draw_metric
 from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
 from discreet_lab.run.runner import Results
 from discreet_lab.run.store import Row
@@ -72,16 +72,16 @@ def lines(tree):
 
 def test_thirteen_panels_of_seven_lines_are_small_and_the_same_every_time(tmp_path):
     results = made(sets=13, lines=7)
-    path = draw(results, MISSED, tmp_path / "new" / "a.svg")
+    path = draw_metric(results, MISSED, tmp_path / "new" / "a.svg")
     assert path.stat().st_size < 40_000
-    assert path.read_bytes() == draw(results, MISSED, tmp_path / "again" / "a.svg").read_bytes()
+    assert path.read_bytes() == draw_metric(results, MISSED, tmp_path / "again" / "a.svg").read_bytes()
 
 
 def test_a_drawing_says_what_it_shows():
     results = made(sets=2)
     text = draw_svg(
         FigureChart(
-            name="n", title="A <title>", groups=(Group(panels=(panel_of(results, "set 0", MISSED),), heading="H"),)
+            name="n", title="A <title>", groups=(Group(panels=(build_panel(results, "set 0", MISSED),), heading="H"),)
         )
     )
     tree = ElementTree.fromstring(text)
@@ -122,10 +122,10 @@ def test_one_point_is_a_mark_with_a_whisker():
 
 def test_points_of_an_axis_without_numbers_are_not_joined():
     results = made(values=("small", "large"))
-    one = panel_of(results, "set 0", MISSED)
+    one = build_panel(results, "set 0", MISSED)
     assert (one.joined, one.logarithmic) == (False, False)
     assert one.marks == ((0.0, "small"), (1.0, "large"))
-    many = panel_of(made(lines=10, values=("small", "large")), "set 0", MISSED)
+    many = build_panel(made(lines=10, values=("small", "large")), "set 0", MISSED)
     for shown in (one, many):
         places = [float(line[1:].split()[0]) for line in lines(drawn(shown)) if line.endswith("h0")]
         # Side by side, and those of the first point left of those of the second.
@@ -135,7 +135,7 @@ def test_points_of_an_axis_without_numbers_are_not_joined():
 
 def test_a_panel_has_its_own_points_from_small_to_large():
     results = made(values=("4", "0.5", "1"), number=lambda panel, line, value, seed: {"4": "nan"}.get(value, 0.25))
-    one = panel_of(results, "set 0", MISSED, lines=["`line-1`"], title="other")
+    one = build_panel(results, "set 0", MISSED, lines=["`line-1`"], title="other")
     assert one.title == "other"
     assert one.marks == ((0.5, "0.5"), (1.0, "1"))
     assert one.curves == (Curve(label="line-1", style=0, points=((0.5, 0.25, 0.0), (1.0, 0.25, 0.0))),)
@@ -147,7 +147,7 @@ def test_many_lines_differ_by_dashes_and_long_titles_take_two_rows():
         FigureChart(
             name="n",
             title="t",
-            groups=(Group(panels=(panel_of(results, "set 0", MISSED, title="a rather long name " * 3),)),),
+            groups=(Group(panels=(build_panel(results, "set 0", MISSED, title="a rather long name " * 3),)),),
         )
     )
     assert text.count("stroke-dasharray") == 1
@@ -195,15 +195,15 @@ def test_large_and_small_numbers_are_written_with_powers():
 
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(MisuseError) as caught:
-        draw(made(), MISSED, tmp_path / "one.gif")
+        draw_metric(made(), MISSED, tmp_path / "one.gif")
     assert str(caught.value) == "Figures are written as .svg, not as one.gif."
 
 
 def test_nothing_to_draw_is_an_empty_panel(tmp_path):
     results = replace(made(), rows=())
-    assert "Lines: ." in draw(results, MISSED, tmp_path / "one.svg").read_text()
+    assert "Lines: ." in draw_metric(results, MISSED, tmp_path / "one.svg").read_text()
 
 
 def test_the_middle_of_what_is_there():
-    assert middle([float("nan"), 2.0]) == (2.0, 0.0)
-    assert middle([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
+    assert compute_mean([float("nan"), 2.0]) == (2.0, 0.0)
+    assert compute_mean([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import InputError, MisuseError, NobodyError
-from discreet_lab.data.own_data import at_points, check_data, on_data, with_line
-from discreet_lab.measure.measures import measured
+from discreet_lab.data.own_data import add_line, check_data, replace_data, replace_points
+from discreet_lab.measure.measures import measure_cell
 from discreet_lab.papers import experiment, experiments
 from discreet_lab.run.experiment import Data
 
@@ -43,12 +43,12 @@ def test_an_experiment_runs_on_other_data_or_says_why_not(name, mine):
     hows = {line.settings.get("how") for line in one.lines} & set(about)
     if name in FORMULAS:
         said = f"{name} computes a formula and reads no data: run it without data of your own."
-        assert refused(MisuseError, on_data, one, mine) == said
+        assert refused(MisuseError, replace_data, one, mine) == said
     elif hows:
-        said = refused(MisuseError, on_data, one, mine)
+        said = refused(MisuseError, replace_data, one, mine)
         assert said.startswith(f"{name} is about {about[hows.pop()]}, and these data have none: give ")
     else:
-        changed = on_data(one, mine)
+        changed = replace_data(one, mine)
         cells = list(changed.cells(quick=True))
         assert {cell.data.name for cell in cells} == {mine.name}
         assert all(cell.panel.startswith("mine.dat") for cell in cells)
@@ -58,7 +58,7 @@ def test_an_experiment_runs_on_other_data_or_says_why_not(name, mine):
 
 
 def test_points_that_stand_with_the_sets_are_all_taken(mine):
-    changed = on_data(experiment("ours-items"), mine)
+    changed = replace_data(experiment("ours-items"), mine)
     assert [cell.value for cell in changed.cells(quick=False)][:6] == [
         "0.005",
         "0.01",
@@ -67,11 +67,11 @@ def test_points_that_stand_with_the_sets_are_all_taken(mine):
         "0.04",
         "0.005",
     ]
-    assert measured(next(changed.cells(quick=True)), 0)["wanted"] == 10
+    assert measure_cell(next(changed.cells(quick=True)), 0)["wanted"] == 10
 
 
 def test_what_is_asked_about_one_set_alone_is_in_the_label(mine):
-    changed = on_data(experiment("002-section-4"), mine)
+    changed = replace_data(experiment("002-section-4"), mine)
     assert {(cell.panel, cell.asked["fraction"]) for cell in changed.cells(quick=True)} == {
         ("mine.dat (fraction = 0.02)", 0.02)
     }
@@ -79,21 +79,21 @@ def test_what_is_asked_about_one_set_alone_is_in_the_label(mine):
 
 def test_relations_need_pairs_or_an_order(paired):
     columns = {"person": "who", "pair": ("before", "after")}
-    assert on_data(experiment("003-e1"), Data(name=paired, reading=columns)).data[0].name == paired
+    assert replace_data(experiment("003-e1"), Data(name=paired, reading=columns)).data[0].name == paired
     timed = {"person": "who", "item": "after", "time": "when"}
-    assert on_data(experiment("003-e3"), Data(name=paired, reading=timed)).data[0].name == paired
-    assert refused(MisuseError, on_data, experiment("003-e1"), Data(name=paired, reading=timed)) == (
+    assert replace_data(experiment("003-e3"), Data(name=paired, reading=timed)).data[0].name == paired
+    assert refused(MisuseError, replace_data, experiment("003-e1"), Data(name=paired, reading=timed)) == (
         "003-e1 is about pairs, and these data have none: give pair=, two columns of items."
     )
-    assert refused(MisuseError, on_data, experiment("003-e3"), Data(name=paired, reading=columns)) == (
+    assert refused(MisuseError, replace_data, experiment("003-e3"), Data(name=paired, reading=columns)) == (
         "003-e3 is about the order of items, and these data have none: give time=, a column of times, or ordered=True."
     )
 
 
 def test_devices_with_several_baskets_are_not_compared_with_all_of_them(paired):
     columns = {"person": "before", "basket": "who", "item": "after"}
-    assert on_data(experiment("002-section-4"), Data(name=paired, reading=columns)).data[0].name == paired
-    assert refused(MisuseError, on_data, experiment("001-figure-5"), Data(name=paired, reading=columns)) == (
+    assert replace_data(experiment("002-section-4"), Data(name=paired, reading=columns)).data[0].name == paired
+    assert refused(MisuseError, replace_data, experiment("001-figure-5"), Data(name=paired, reading=columns)) == (
         "001-figure-5 compares what devices find with the truth, and these people have several baskets each, of which "
         "a device answers for one: read them without basket=."
     )
@@ -119,20 +119,20 @@ def test_data_are_read_once_before_anything_runs(tmp_path):
     ],
 )
 def test_points_of_ones_own_are_of_the_kind_of_the_papers(name, typed, points, mine):
-    for one in (experiment(name), on_data(experiment(name), mine)):
-        changed = at_points(one, typed)
+    for one in (experiment(name), replace_data(experiment(name), mine)):
+        changed = replace_points(one, typed)
         assert changed.axis.values == points
         assert {cell.value for cell in changed.cells(quick=False)} == set(map(str, points))
 
 
 def test_points_that_are_none():
-    assert refused(MisuseError, at_points, experiment("004-figure-6-top"), ["7", "0.5"]) == (
+    assert refused(MisuseError, replace_points, experiment("004-figure-6-top"), ["7", "0.5"]) == (
         "The values of 004-figure-6-top are those of K, such as 10,25; 7,0.5 was given."
     )
-    assert refused(MisuseError, at_points, experiment("002-figure-3"), ["many"]) == (
+    assert refused(MisuseError, replace_points, experiment("002-figure-3"), ["many"]) == (
         "The values of 002-figure-3 are those of threshold, such as 0.005,0.01; many was given."
     )
-    assert refused(MisuseError, at_points, experiment("003-table-3"), ["1"]) == (
+    assert refused(MisuseError, replace_points, experiment("003-table-3"), ["1"]) == (
         "003-table-3 has no axis: run it without values of your own."
     )
 
@@ -147,20 +147,20 @@ def test_points_that_are_none():
     ],
 )
 def test_a_line_is_asked_what_all_are_and_its_label_says_the_relation(name, other, label, asked):
-    changed = with_line(experiment(name), other)
+    changed = add_line(experiment(name), other)
     assert (changed.lines[-1].label, changed.lines[-1].asked) == (label, asked)
-    again = with_line(changed, other)
+    again = add_line(changed, other)
     assert again.lines[-1].label == f"{label}, added"
 
 
 def test_an_added_line_can_be_run(mine):
-    changed = with_line(on_data(experiment("004-figure-7"), mine), "auto")
+    changed = add_line(replace_data(experiment("004-figure-7"), mine), "auto")
     cell = next(cell for cell in changed.cells(quick=True) if cell.line.name == "auto")
-    assert 0 <= measured(cell, 0)["false_negative_rate"] <= 1
+    assert 0 <= measure_cell(cell, 0)["false_negative_rate"] <= 1
 
 
 def test_added_protocols_look_for_the_relations_that_the_others_do():
-    changed = with_line(experiment("003-e1"), "pairs")
+    changed = add_line(experiment("003-e1"), "pairs")
     assert changed.lines[-1].settings == {"how": "given"}
 
 
@@ -207,11 +207,11 @@ def test_added_protocols_look_for_the_relations_that_the_others_do():
     ],
 )
 def test_lines_that_could_be_run_nowhere_are_refused(name, other, said):
-    assert refused(MisuseError, with_line, experiment(name), other) == said
+    assert refused(MisuseError, add_line, experiment(name), other) == said
     with pytest.raises(MisuseError, match=r"^pairs cannot be added to 003-e12: pairs has no setting 'theta': it has "):
-        with_line(experiment("003-e12"), "pairs")
+        add_line(experiment("003-e12"), "pairs")
     with pytest.raises(MisuseError, match=r"^There is no mechanism 'nonsense'; there are auto, "):
-        with_line(experiment("004-figure-5"), "nonsense")
+        add_line(experiment("004-figure-5"), "nonsense")
 
 
 def test_a_line_that_is_compared_under_another_relation_says_so():

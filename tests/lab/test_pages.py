@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from discreet_lab.measure.order import HIGH, LOW, best, ordered, printed, sentence
-from discreet_lab.pages.claims import Claim, claims, judged
+from discreet_lab.measure.order import HIGH, LOW, describe_best, describe_printed, find_best, sort_values
+from discreet_lab.pages.claims import Claim, read_claims, restrict_verdicts
 from discreet_lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
 from discreet_lab.pages.figures import write_chart
 from discreet_lab.pages.page import write_index, write_page
-from discreet_lab.pages.tables import compared, table, text
+from discreet_lab.pages.tables import escape_markdown, render_comparison, render_table
 from discreet_lab.pages.web import write_html
 from discreet_lab.papers import experiment, experiments, titles
 from discreet_lab.run.experiment import Axis, Data, Experiment, Goal, Line, Metric
@@ -72,7 +72,7 @@ CLAIMS = [
 
 
 def test_the_lines_stand_side_by_side_and_the_best_is_bold():
-    assert list(compared(results(OVER, NUMBERS), MISSED)) == [
+    assert list(render_comparison(results(OVER, NUMBERS), MISSED)) == [
         "|  | ε | old | `new` |",
         "|---|---|---|---|",
         "| tea | 0.5 | 0.50 | 0.50 ± 0.00 |",  # level in the digits that are shown
@@ -84,12 +84,16 @@ def test_the_lines_stand_side_by_side_and_the_best_is_bold():
 
 def test_what_the_paper_prints_stands_beside_it():
     printed = {("tea", "old", "1", "false_negative_rate"): 0.25}
-    (found,) = [line for line in compared(results(replace(OVER, printed=printed), NUMBERS), MISSED) if "|  | 1" in line]
+    (found,) = [
+        line
+        for line in render_comparison(results(replace(OVER, printed=printed), NUMBERS), MISSED)
+        if "|  | 1" in line
+    ]
     assert found == "|  | 1 | 0.30 ± 0.14 (paper: 0.25) | **0.10** |"
 
 
 def test_tables_of_a_terminal_have_a_row_a_line():
-    assert list(table(results(OVER, NUMBERS), MISSED)) == [
+    assert list(render_table(results(OVER, NUMBERS), MISSED)) == [
         "|  | missed | ε = 0.5 | ε = 1 |",
         "|---|---|---|---|",
         "| tea | old | 0.50 | 0.30 ± 0.14 |",
@@ -103,7 +107,7 @@ def test_tables_of_a_terminal_have_a_row_a_line():
 def test_one_point_or_many_lines_in_one_panel_make_lines_rows():
     single = replace(OVER, axis=None)
     numbers = {(panel, line, ""): several for (panel, line, value), several in NUMBERS.items() if value == "1"}
-    assert list(compared(results(single, numbers), MISSED)) == [
+    assert list(render_comparison(results(single, numbers), MISSED)) == [
         "| missed | tea | milk |",
         "|---|---|---|",
         "| old | 0.30 ± 0.14 | **0.10** |",
@@ -113,30 +117,32 @@ def test_one_point_or_many_lines_in_one_panel_make_lines_rows():
     lines = tuple(Line(label=f"{place}", name="laplace") for place in range(3))
     many = replace(OVER, data=OVER.data[:1], lines=lines)
     numbers = {("tea", line.label, value): [0.5] for line in lines for value in ("1", "0.5")}
-    assert next(compared(results(many, numbers), MISSED)) == "| missed | ε = 0.5 | ε = 1 |"
+    assert next(render_comparison(results(many, numbers), MISSED)) == "| missed | ε = 0.5 | ε = 1 |"
 
 
 def test_a_line_without_numbers_has_no_column():
     numbers = {place: several for place, several in NUMBERS.items() if place[1] == "old"}
-    assert next(compared(results(OVER, numbers), MISSED)) == "|  | ε | old |"
+    assert next(render_comparison(results(OVER, numbers), MISSED)) == "|  | ε | old |"
 
 
 def test_which_line_is_best_and_how_often():
     found = results(OVER, NUMBERS)
-    assert best(found, MISSED, "tea", "1") == {"`new`"}
-    assert best(found, MISSED, "tea", "0.5") == frozenset()
-    assert sentence(found, MISSED) == (
+    assert find_best(found, MISSED, "tea", "1") == {"`new`"}
+    assert find_best(found, MISSED, "tea", "0.5") == frozenset()
+    assert describe_best(found, MISSED) == (
         "Best in the mean (less is better), of 3 points: old at 1; `new` at 1; all level at 1."
         " Mean rank: old 1.5; `new` 1.5."
     )
     higher = Metric(name="f_score", label="F")
     turned = results(replace(OVER, metrics=(higher,)), NUMBERS)
-    assert best(turned, higher, "tea", "1") == {"old"}
-    assert sentence(turned, higher).startswith("Best in the mean (more is better), of 3 points: old at 1; `new` at 1")
+    assert find_best(turned, higher, "tea", "1") == {"old"}
+    assert describe_best(turned, higher).startswith(
+        "Best in the mean (more is better), of 3 points: old at 1; `new` at 1"
+    )
 
 
 def test_what_the_paper_prints_is_compared_line_by_line(tmp_path):
-    assert printed(results(OVER, NUMBERS), MISSED) == ""
+    assert describe_printed(results(OVER, NUMBERS), MISSED) == ""
     about = {
         ("tea", "old", "1"): 0.4,
         ("tea", "`new`", "1"): 0.1,
@@ -149,27 +155,29 @@ def test_what_the_paper_prints_is_compared_line_by_line(tmp_path):
         "Beside 4 printed numbers: off by 0.1 in the mean, 0.2 at most."
         " In the order of the paper: 1 of 2 pairs of lines."
     )
-    assert printed(found, MISSED) == said
+    assert describe_printed(found, MISSED) == said
     assert said in write_page("004", [found], [], tmp_path, quick=False).read_text()
     alone = {place: number for place, number in told.items() if place[:2] == ("tea", "old")}
-    assert printed(results(replace(OVER, printed=alone), NUMBERS), MISSED) == (
+    assert describe_printed(results(replace(OVER, printed=alone), NUMBERS), MISSED) == (
         "Beside 1 printed number: off by 0.1 in the mean, 0.1 at most."
     )
     level = told | {("tea", "`new`", "1", MISSED.name): 0.4}
-    assert "In the order of the paper: 0 of 1 pairs" in printed(results(replace(OVER, printed=level), NUMBERS), MISSED)
+    assert "In the order of the paper: 0 of 1 pairs" in describe_printed(
+        results(replace(OVER, printed=level), NUMBERS), MISSED
+    )
 
 
 def test_where_neither_more_nor_less_is_better_nothing_is_best():
     found = results(replace(OVER, metrics=(SHARE,)), NUMBERS)
-    assert sentence(found, SHARE) == ""
-    assert best(found, SHARE, "tea", "1") == frozenset()
+    assert describe_best(found, SHARE) == ""
+    assert find_best(found, SHARE, "tea", "1") == frozenset()
     alone = {place: several for place, several in NUMBERS.items() if place[1] == "old"}
-    assert sentence(results(OVER, alone), MISSED) == ""
+    assert describe_best(results(OVER, alone), MISSED) == ""
 
 
 def test_a_single_point_has_no_mean_rank():
     numbers = {("milk", "old", "1"): [0.1], ("milk", "`new`", "1"): [0.2]}
-    assert sentence(results(OVER, numbers), MISSED) == "Best in the mean (less is better), of 1 point: old at 1."
+    assert describe_best(results(OVER, numbers), MISSED) == "Best in the mean (less is better), of 1 point: old at 1."
 
 
 def test_numbers_that_say_which_is_better_are_measured_somewhere():
@@ -179,12 +187,12 @@ def test_numbers_that_say_which_is_better_are_measured_somewhere():
 
 
 def test_points_that_are_no_numbers_keep_their_order():
-    assert ordered(("10", "9", "0.5")) == ("0.5", "9", "10")
-    assert ordered(("small", "large")) == ("small", "large")
+    assert sort_values(("10", "9", "0.5")) == ("0.5", "9", "10")
+    assert sort_values(("small", "large")) == ("small", "large")
 
 
 def test_markup_in_words_is_written_out():
-    assert text("a|b < $c$ `x<y`") == r"a\|b &lt; \$c\$ `x<y`"
+    assert escape_markdown("a|b < $c$ `x<y`") == r"a\|b &lt; \$c\$ `x<y`"
 
 
 def test_a_page_begins_with_what_could_not_be_reproduced(tmp_path):
@@ -281,7 +289,7 @@ def test_the_index_counts_the_claims_of_every_paper(tmp_path):
 
 
 def test_every_paper_has_a_title():
-    assert set(titles()) == {one.paper for one in experiments().values()} >= {one.paper for one in claims()}
+    assert set(titles()) == {one.paper for one in experiments().values()} >= {one.paper for one in read_claims()}
 
 
 @pytest.fixture
@@ -337,8 +345,11 @@ def test_no_verdict_is_shown_for_what_was_not_run(tmp_path):
     shown = Claim(paper="004", where="Figure 2", says="It grows.", verdict="holds", why="It did.", seed="0-9",
                   command="discreet lab run one two")  # fmt: skip
     tested = replace(shown, verdict="does not hold", command="pytest tests/lab", where="Lemma 1")
-    assert [one.verdict for one in judged([shown, tested], ["one", "two", "three"])] == ["holds", "does not hold"]
-    left = judged([shown, tested], ["one"])
+    assert [one.verdict for one in restrict_verdicts([shown, tested], ["one", "two", "three"])] == [
+        "holds",
+        "does not hold",
+    ]
+    left = restrict_verdicts([shown, tested], ["one"])
     assert [one.verdict for one in left] == ["not run here", "does not hold"]
     page = write_page("004", [results(OVER, NUMBERS)], left, tmp_path, quick=False).read_text()
     assert "**2 claims**: 1 does not hold, 1 not run here." in page

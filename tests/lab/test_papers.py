@@ -20,13 +20,13 @@ from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_
 from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
 from discreet.privacy.sampling import SimulationSource, discrete_laplace
 from discreet.registry import mechanisms, protocol, protocols
-from discreet_lab.comparators.relation_protocols import compared
+from discreet_lab.comparators.relation_protocols import list_protocols
 from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
 from discreet_lab.data.datasets import names
 from discreet_lab.measure import exact_values as known, formulas, measures
-from discreet_lab.measure.exact_values import _law, at_least
-from discreet_lab.measure.measures import Run, comparators, measured
-from discreet_lab.pages.claims import claims
+from discreet_lab.measure.exact_values import _compute_law, exceed_probability
+from discreet_lab.measure.measures import Run, comparators, measure_cell
+from discreet_lab.pages.claims import read_claims
 from discreet_lab.papers import experiment, experiments, of_paper
 from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
 
@@ -132,7 +132,7 @@ def test_the_quick_setting_stays_small():
     assert sum(len(cell.seeds) for one in all_at_once for cell in one.cells(quick=True)) < 11_000
 
 
-@pytest.mark.parametrize("plans", [FIGURE_3, FIGURE_4, compared("after"), compared("given", cascade=8)])
+@pytest.mark.parametrize("plans", [FIGURE_3, FIGURE_4, list_protocols("after"), list_protocols("given", cascade=8)])
 def test_a_protocol_comes_back_from_its_line(plans):
     for label, plan in plans.items():
         line = as_line(label, plan)
@@ -158,7 +158,7 @@ def test_what_000_prints_is_what_its_theorems_give(name, differ):
     one, wrong = experiment(name), 0
     for cell in one.cells(quick=False):
         printed = one.printed[cell.panel, cell.line.label, cell.value, "epsilon"]
-        found = round(measured(cell, 0)["epsilon"], 2)
+        found = round(measure_cell(cell, 0)["epsilon"], 2)
         assert found >= printed
         wrong += found != printed
     assert wrong == differ
@@ -234,7 +234,7 @@ def small(line, **asked):
 @pytest.mark.parametrize("name", ["det-gd", "ran-gd", "diffpart"])
 def test_comparators_are_lines_like_others(name):
     (cell,) = small(Line(label=name, name=name), fraction=0.2, epsilon="1").cells(quick=True)
-    one, other = measured(cell, 3), measured(cell, 3)
+    one, other = measure_cell(cell, 3), measure_cell(cell, 3)
     assert one == other
     assert 0 <= one["false_negative_rate"] <= 1
     assert ("published" in one) == (name == "diffpart")
@@ -243,14 +243,14 @@ def test_comparators_are_lines_like_others(name):
 def test_comparators_want_a_threshold():
     (cell,) = small(Line(label="top", name="det-gd"), top=5).cells(quick=True)
     with pytest.raises(MisuseError) as caught:
-        measured(cell, 0)
+        measure_cell(cell, 0)
     assert str(caught.value) == "det-gd finds patterns over a threshold: ask with fraction or min_count."
 
 
 def test_a_protocol_is_no_release():
     (cell,) = small(Line(label="a", name="ldpminer-published", settings={"padding": 2}), top=5).cells(quick=True)
     with pytest.raises(MisuseError) as caught:
-        measured(cell, 0)
+        measure_cell(cell, 0)
     assert str(caught.value) == "ldpminer-published is a protocol: measure it by simulation, not by release."
 
 
@@ -260,7 +260,7 @@ def test_some_lengths_can_be_scored_alone():
     for line in lines:
         one = small(line, fraction=0.3, epsilon="50")
         (cell,) = Experiment(**{**vars(one), "axis": None}).cells(quick=True)
-        numbers.append(measured(cell, 0))
+        numbers.append(measure_cell(cell, 0))
     true = discreet.mine(run("", data=one.data[0]).baskets, min_support="0.3").to_dict()
     assert numbers[0]["wanted"] == sum(len(itemset) == 2 for itemset in true)
     assert numbers[1]["wanted"] == len(true)
@@ -317,15 +317,15 @@ def test_the_law_of_the_longest_length_is_that_of_the_search():
 
 def test_the_law_without_noise_is_the_right_length():
     largest = dict(zip(range(1, 9), (90, 80, 60, 50, 20, 9, 3, 1), strict=True))
-    assert _law(largest, 50, 50.0, 8)[4] == pytest.approx(1)
+    assert _compute_law(largest, 50, 50.0, 8)[4] == pytest.approx(1)
 
 
 def test_tails_of_the_noise():
     drawn = discrete_laplace(SimulationSource(1), Fraction(3), 40_000)
     for bound in (-4, 0, 1, 5):
         # Five deviations of a share of 40,000 draws: a false alarm in less than 1e-5 of seeds.
-        assert abs((drawn >= bound).mean() - at_least(bound, 1 / 3)) < 5 * 0.5 / 200
-    assert at_least(1, 1 / 3) + at_least(0, 1 / 3) == pytest.approx(1)
+        assert abs((drawn >= bound).mean() - exceed_probability(bound, 1 / 3)) < 5 * 0.5 / 200
+    assert exceed_probability(1, 1 / 3) + exceed_probability(0, 1 / 3) == pytest.approx(1)
 
 
 def test_formulas_give_what_the_papers_print():
@@ -336,10 +336,10 @@ def test_formulas_give_what_the_papers_print():
     assert formulas.least_epsilon(50, 310, "0.2", "0.5", longest=50)["epsilon"] < 50 * log(2) / 126
 
 
-@pytest.mark.parametrize("number", range(len(claims())))
+@pytest.mark.parametrize("number", range(len(read_claims())))
 def test_what_a_claim_cites_is_there(number):
     """Each command names experiments, its paper's first, tests or a module that there are, or is code that compiles."""
-    claim = claims()[number]
+    claim = read_claims()[number]
     words = shlex.split(claim.command)
     if words[0] == "pytest":
         for word in words[1 : words.index("-k") if "-k" in words else None]:
@@ -359,7 +359,7 @@ def test_what_a_claim_cites_is_there(number):
 
 def test_seeds_are_those_of_the_experiment():
     """What an experiment showed names the first seeds that it runs, three or more; what is random names some."""
-    for claim in claims():
+    for claim in read_claims():
         assert re.fullmatch(r"none|\d+|0-\d+", claim.seed), claim
         if claim.command.startswith("discreet") and claim.seed != "none":
             assert 3 <= int(claim.seed[2:]) + 1 <= experiment(claim.command.split()[3]).repeats, claim
@@ -375,13 +375,13 @@ def _cited(where):
 @pytest.mark.parametrize("paper", sorted(STANDS_FOR))
 def test_every_figure_and_table_is_in_a_claim(paper):
     assert _cited("Section 7.2, Figures 3b and 3c, Table III") == {"Figure 3", "Table III"}
-    cited = set().union(*(_cited(claim.where) for claim in claims() if claim.paper == paper))
+    cited = set().union(*(_cited(claim.where) for claim in read_claims() if claim.paper == paper))
     assert set(STANDS_FOR[paper]) - cited == set()
 
 
 @pytest.mark.parametrize("paper", ["000", "001", "002", "003", "004"])
 def test_every_experiment_of_a_paper_is_cited_by_a_claim(paper):
-    commands = [claim.command.split() for claim in claims()]
+    commands = [claim.command.split() for claim in read_claims()]
     cited = {name for words in commands if words[:3] == ["discreet", "lab", "run"] for name in words[3:]}
     assert {one.name for one in of_paper(paper)} - cited == set()
 

@@ -54,7 +54,7 @@ def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
 
 def test_a_run_tells_its_pace(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "check_asked", lambda cell: None)
-    monkeypatch.setattr(runner, "measured", lambda cell, seed: {"number": 0.0})
+    monkeypatch.setattr(runner, "measure_cell", lambda cell, seed: {"number": 0.0})
     told = []
     run([TWO], tmp_path, jobs=1, progress=told.append)
     assert told == sorted(told)

@@ -15,23 +15,23 @@ from discreet.errors import MisuseError
 from discreet.exact import ListedPatterns, LocalEngine, WantedPatterns, judged
 from discreet.planning import ratio_of, regret_of, trial
 from discreet.registry import mechanisms
-from discreet_lab.data.own_data import at_points, on_data, with_line
+from discreet_lab.data.own_data import add_line, replace_data, replace_points
 from discreet_lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
 from discreet_lab.measure import regret as measure
-from discreet_lab.measure.measures import Run, measured
+from discreet_lab.measure.measures import Run, measure_cell
 from discreet_lab.measure.regrets import coverages, rows
 from discreet_lab.pages.page import write_page
 from discreet_lab.papers import experiment, experiments, of_paper
 from discreet_lab.papers.paper_regret import FITTED, MECHANISMS, REGRET
 from discreet_lab.run.experiment import Data, Line
 from discreet_lab.run.failures import Failure
-from discreet_lab.run.questions import ReleaseQuestion, every_question, some_questions
+from discreet_lab.run.questions import ReleaseQuestion, list_questions, select_questions
 from discreet_lab.run.runner import Results, run
 from discreet_lab.run.store import Row
 
 
 def test_a_question_is_read_back():
-    for text in (*every_question(), "top=30 epsilon=1/3", "over=7 lengths=2 epsilon=4 delta=1e-9"):
+    for text in (*list_questions(), "top=30 epsilon=1/3", "over=7 lengths=2 epsilon=4 delta=1e-9"):
         assert str(ReleaseQuestion.parse(text)) == text
 
 
@@ -58,13 +58,13 @@ def test_every_two_levels_meet_in_an_eighth_of_the_grid(turn):
             )
         }
 
-    assert len(some_questions(turn)) == 40
-    assert pairs(some_questions(turn)) == pairs(every_question())
+    assert len(select_questions(turn)) == 40
+    assert pairs(select_questions(turn)) == pairs(list_questions())
 
 
 def test_eight_turns_are_the_whole_grid():
-    assert {one for turn in range(8) for one in some_questions(turn)} == set(every_question())
-    assert len(set(every_question())) == 7 * 4 * 4 * 2 + 3 * 4 * 4 * 2
+    assert {one for turn in range(8) for one in select_questions(turn)} == set(list_questions())
+    assert len(set(list_questions())) == 7 * 4 * 4 * 2 + 3 * 4 * 4 * 2
 
 
 def test_every_mechanism_that_finds_patterns_is_a_line():
@@ -80,7 +80,7 @@ def test_what_is_set_aside_is_asked_by_one_experiment_alone_and_only_by_its_name
     assert all(one.by_name for one in of_paper("regret"))
     assert not {data.name for data in FITTED} & set(DIGESTS)
     with pytest.raises(MisuseError) as caught:
-        on_data(REGRET, Data(name="aside-till"))
+        replace_data(REGRET, Data(name="aside-till"))
     assert str(caught.value) == ("aside-till is set aside until constants are frozen: only regret-aside runs it, once.")
 
 
@@ -167,9 +167,9 @@ def wanted(tmp_path):
     def of(baskets, question):
         path = tmp_path / "mine.dat"
         path.write_text("\n".join(" ".join(map(str, sorted(held))) for held in baskets) + "\n")
-        measure.mined.cache_clear()
+        measure.mine_top.cache_clear()
         measure.loaded.cache_clear()
-        found = measure.wanted_patterns((str(path), None, ()), ReleaseQuestion.parse(question))
+        found = measure.select_wanted((str(path), None, ()), ReleaseQuestion.parse(question))
         if found is None:
             return None
         codes = read(path).vocabulary
@@ -209,7 +209,7 @@ def test_an_engine_that_is_kept_changes_nothing():
 def test_mechanisms_that_do_not_answer_are_told_from_those_that_fail():
     def numbers(name, question):
         asked = {"question": question}
-        return measure.regret(
+        return measure.measure_regret(
             Run(line=Line(label=name, name=name), asked=asked, data=Data(name="made-up-groceries", people=300), seed=1)
         )
 
@@ -244,8 +244,8 @@ def test_ratios_have_geometric_means():
 
 def results(numbers, **about):
     """Return results of the experiment, with numbers by question, line and metric: one of each seed."""
-    one = on_data(REGRET, Data(name="made-up-groceries", people=300, label="tea"))
-    one = at_points(one, [question for question, _, _ in numbers])
+    one = replace_data(REGRET, Data(name="made-up-groceries", people=300, label="tea"))
+    one = replace_points(one, [question for question, _, _ in numbers])
     lines = {f"`{line}`" for _, line, _ in numbers}
     one = replace(one, lines=tuple(line for line in one.lines if line.label in lines or line.name == "auto"))
     found = [
@@ -342,15 +342,17 @@ def test_the_page_has_goals_groups_and_the_worst(tmp_path):
 
 
 def test_chance_is_that_of_a_binomial():
-    from discreet_lab.pages.regret import _by_chance
+    from discreet_lab.pages.regret import _compute_chance
 
     easy, hard = rows(results(NUMBERS))
     few = sum(exp(log(c) + k * log(0.07) + (20 - k) * log(0.93)) for k, c in ((0, 1), (1, 20), (2, 190), (3, 1140)))
-    assert _by_chance(easy) == pytest.approx(1 - few)
-    assert _by_chance(hard) == pytest.approx(1)
+    assert _compute_chance(easy) == pytest.approx(1 - few)
+    assert _compute_chance(hard) == pytest.approx(1)
 
 
-TINY = at_points(on_data(REGRET, Data(name="made-up-groceries", people=300)), ["top=3 epsilon=2", "over=5 epsilon=2"])
+TINY = replace_points(
+    replace_data(REGRET, Data(name="made-up-groceries", people=300)), ["top=3 epsilon=2", "over=5 epsilon=2"]
+)
 
 
 def test_it_runs_from_python_and_is_taken_up_where_it_stopped(tmp_path, monkeypatch):
@@ -362,19 +364,21 @@ def test_it_runs_from_python_and_is_taken_up_where_it_stopped(tmp_path, monkeypa
     assert first.missed.ours <= 1
     assert second.intervals > 0
     again = []
-    monkeypatch.setattr(runner, "measured", lambda cell, seed: again.append((cell, seed)) or measured(cell, seed))
+    monkeypatch.setattr(
+        runner, "measure_cell", lambda cell, seed: again.append((cell, seed)) or measure_cell(cell, seed)
+    )
     (same,) = run([TINY], tmp_path, quick=True, jobs=1)
     assert (again, rows(same)) == ([], [first, second])
 
 
 def test_a_mechanism_can_be_added():
-    assert with_line(TINY, "bases").lines[-1].label == "bases"
+    assert add_line(TINY, "bases").lines[-1].label == "bases"
     with pytest.raises(MisuseError) as caught:
-        with_line(TINY, "count")
+        add_line(TINY, "count")
     assert str(caught.value) == "count cannot be added to regret: it answers itemsets, and top or threshold is asked."
 
 
 def test_a_data_set_of_the_experiment_is_asked_its_own_questions():
-    one = on_data(REGRET, Data(name="kosarak_100k", label="kosarak_100k"))
+    one = replace_data(REGRET, Data(name="kosarak_100k", label="kosarak_100k"))
     assert [data.shown for data in one.data] == ["kosarak (first 100,000)"]
-    assert one.data[0].values == some_questions(3)
+    assert one.data[0].values == select_questions(3)

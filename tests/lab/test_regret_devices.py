@@ -13,18 +13,18 @@ from discreet.errors import MisuseError
 from discreet.exact import ListedPatterns, WantedPatterns
 from discreet.local.study import simulate
 from discreet.registry import protocols
-from discreet_lab.data.own_data import at_points, on_data, with_line
+from discreet_lab.data.own_data import add_line, replace_data, replace_points
 from discreet_lab.data.set_aside import FOR_DEVICES
-from discreet_lab.measure.measures import Run, comparators, loaded, measured
-from discreet_lab.measure.order import best
-from discreet_lab.measure.regret_devices import cumulative_rank, judged_devices, regret_devices, true_top
+from discreet_lab.measure.measures import Run, comparators, load_baskets, measure_cell
+from discreet_lab.measure.order import find_best
+from discreet_lab.measure.regret_devices import build_reference, compute_cumulative_rank, judge_devices, measure_regret
 from discreet_lab.measure.regrets import rows
 from discreet_lab.pages.page import write_page
-from discreet_lab.pages.tables import table
+from discreet_lab.pages.tables import render_table
 from discreet_lab.papers import experiment, of_paper
 from discreet_lab.papers.paper_regret_devices import FITTED, PROTOCOLS, REGRET_DEVICES
 from discreet_lab.run.experiment import Data, Line
-from discreet_lab.run.questions import SimulationQuestion, every_simulation, some_simulations
+from discreet_lab.run.questions import SimulationQuestion, list_simulations, select_simulations
 from discreet_lab.run.runner import Results, run
 from discreet_lab.run.store import Row
 
@@ -33,7 +33,7 @@ CHEATS = "the true top, asked once"
 
 
 def test_a_question_is_read_back():
-    for text in (*every_simulation(), "top=30 epsilon=1/3"):
+    for text in (*list_simulations(), "top=30 epsilon=1/3"):
         assert str(SimulationQuestion.parse(text)) == text
 
 
@@ -49,24 +49,24 @@ def test_what_is_no_question_says_how_one_is_written(text):
 
 @pytest.mark.parametrize("turn", range(4))
 def test_lengths_meet_everything_and_two_turns_have_every_top_with_every_epsilon(turn):
-    asked = [SimulationQuestion.parse(one) for one in some_simulations(turn)]
+    asked = [SimulationQuestion.parse(one) for one in select_simulations(turn)]
     assert len({*asked}) == 10
     assert {(one.top, one.least) for one in asked} == {*product((8, 16, 32, 64, 128), (1, 2))}
     assert {(one.epsilon, one.least) for one in asked} == {*product(("0.5", "1", "2", "4"), (1, 2))}
-    both = asked + [SimulationQuestion.parse(one) for one in some_simulations(turn + 1)]
+    both = asked + [SimulationQuestion.parse(one) for one in select_simulations(turn + 1)]
     assert {(one.top, one.epsilon) for one in both} == {*product((8, 16, 32, 64, 128), ("0.5", "1", "2", "4"))}
 
 
 def test_four_turns_are_the_whole_grid():
-    assert {one for turn in range(4) for one in some_simulations(turn)} == set(every_simulation())
-    assert len(set(every_simulation())) == 40
+    assert {one for turn in range(4) for one in select_simulations(turn)} == set(list_simulations())
+    assert len(set(list_simulations())) == 40
 
 
 def test_all_of_it_is_run_only_by_its_name_and_nothing_set_aside_is_fitted_on():
     assert all(one.by_name for one in of_paper("regret-devices"))
     assert not {data.name for data in FITTED} & set(FOR_DEVICES)
     with pytest.raises(MisuseError) as caught:
-        on_data(REGRET_DEVICES, Data(name="aside-devices-shop"))
+        replace_data(REGRET_DEVICES, Data(name="aside-devices-shop"))
     assert str(caught.value) == (
         "aside-devices-shop is set aside until constants are frozen: only regret-devices-aside runs it, once."
     )
@@ -97,8 +97,8 @@ def test_who_cheats_is_shown_in_the_local_tables_of_ours_and_is_the_best_nowhere
         for line, number in numbers.items()
     )
     found = Results(experiment=one, rows=told)
-    assert "0.90" in "\n".join(table(found, ours.metrics[0]))
-    assert best(found, ours.metrics[0], GROCERIES.shown, "") == frozenset()
+    assert "0.90" in "\n".join(render_table(found, ours.metrics[0]))
+    assert find_best(found, ours.metrics[0], GROCERIES.shown, "") == frozenset()
 
 
 def listed(*patterns):
@@ -119,17 +119,17 @@ TOP = WantedPatterns(many=4, last=20, counts={(0,): 100, (1,): 50, (0, 1): 50}, 
 
 def test_the_cumulative_rank_holds_ties_against_nobody():
     # Worth 4, then 2.5 each of the two that tie, then 1 for any one of those that tie for the last place.
-    assert cumulative_rank(listed(((0,), 90, 100)), TOP) == pytest.approx(4 / 10)
-    assert cumulative_rank(listed(((1,), 90, 50)), TOP) == pytest.approx(2.5 / 10)
-    assert cumulative_rank(listed(((0, 1), 90, 50)), TOP) == pytest.approx(2.5 / 10)
-    assert cumulative_rank(listed(((7,), 90, 20), ((8,), 80, 20)), TOP) == pytest.approx(1 / 10)
+    assert compute_cumulative_rank(listed(((0,), 90, 100)), TOP) == pytest.approx(4 / 10)
+    assert compute_cumulative_rank(listed(((1,), 90, 50)), TOP) == pytest.approx(2.5 / 10)
+    assert compute_cumulative_rank(listed(((0, 1), 90, 50)), TOP) == pytest.approx(2.5 / 10)
+    assert compute_cumulative_rank(listed(((7,), 90, 20), ((8,), 80, 20)), TOP) == pytest.approx(1 / 10)
     whole = listed(((0,), 1, 100), ((1,), 1, 50), ((0, 1), 1, 50), ((9,), 1, 20))
-    assert cumulative_rank(whole, TOP) == pytest.approx(1)
-    assert cumulative_rank(listed(((9,), 90, 19)), TOP) == 0
+    assert compute_cumulative_rank(whole, TOP) == pytest.approx(1)
+    assert compute_cumulative_rank(listed(((9,), 90, 19)), TOP) == 0
 
 
 def test_errors_are_told_of_every_wanted_pattern_that_was_found():
-    numbers = judged_devices(listed(((0,), 90, 100), ((0, 1), 50, 50), ((7,), 30, 20), ((8,), 30, 5)), TOP)
+    numbers = judge_devices(listed(((0,), 90, 100), ((0, 1), 50, 50), ((7,), 30, 20), ((8,), 30, 5)), TOP)
     errors = {name: number for name, number in numbers.items() if name.startswith("error of ")}
     # Less than one person counts as one; what ties for the last place and what is wrong are nobody's hits.
     assert errors == {"error of 0": pytest.approx(0.1), "error of 2": pytest.approx(1 / 50)}
@@ -140,8 +140,8 @@ def test_errors_are_told_of_every_wanted_pattern_that_was_found():
 def test_the_reference_asks_everybody_about_the_true_top_and_nothing_else():
     question = SimulationQuestion(top=8, least=2, epsilon="8")
     key = ("made-up-groceries", 4_000, ())
-    plan = true_top(key, question)
-    baskets = loaded(*key)
+    plan = build_reference(key, question)
+    baskets = load_baskets(*key)
     outcome = simulate(baskets, plan, top=8, least=2, epsilon=8, seed=1, speed="aggregated", score=True)
     assert len(plan.itemsets) == 16
     assert all(len(one) > 1 for one in plan.itemsets)
@@ -156,7 +156,7 @@ def test_the_reference_asks_everybody_about_the_true_top_and_nothing_else():
 def test_every_line_runs_and_the_same_seed_gives_the_same():
     def numbers(name, question="top=8 epsilon=4"):
         asked = {"question": question}
-        return regret_devices(Run(line=Line(label=name, name=name), asked=asked, data=GROCERIES, seed=1))
+        return measure_regret(Run(line=Line(label=name, name=name), asked=asked, data=GROCERIES, seed=1))
 
     for line in REGRET_DEVICES.lines:
         some = numbers(line.name)
@@ -169,7 +169,7 @@ def test_every_line_runs_and_the_same_seed_gives_the_same():
 
 def results(numbers, **about):
     """Return results of the experiment, with the numbers of both runs by line."""
-    one = at_points(on_data(REGRET_DEVICES, replace(GROCERIES, label="tea")), [*numbers])
+    one = replace_points(replace_data(REGRET_DEVICES, replace(GROCERIES, label="tea")), [*numbers])
     found = [
         Row(
             key=f"{question} {line} {seed}",
@@ -244,13 +244,13 @@ def test_the_page_has_the_reference_in_its_tables(tmp_path):
 
 
 def test_it_runs_from_python_and_a_protocol_can_be_added(tmp_path):
-    tiny = at_points(on_data(REGRET_DEVICES, GROCERIES), ["top=8 epsilon=4"])
+    tiny = replace_points(replace_data(REGRET_DEVICES, GROCERIES), ["top=8 epsilon=4"])
     (found,) = run([tiny], tmp_path, quick=True, jobs=1)
     assert (found.failed, found.missing) == ((), 0)
     (row,) = rows(found)
     assert 0 <= row.missed.ours <= 1
-    added = with_line(tiny, "svim")
+    added = add_line(tiny, "svim")
     assert added.lines[-1].label == "svim"
-    assert measured([*added.cells(quick=True)][-1], 0)["answered"] == 1
+    assert measure_cell([*added.cells(quick=True)][-1], 0)["answered"] == 1
     with pytest.raises(MisuseError, match="it finds relations"):
-        with_line(tiny, "pairs")
+        add_line(tiny, "pairs")

@@ -9,14 +9,14 @@ import pytest
 
 import discreet
 from discreet.local.study import Wanted, simulate
-from discreet_lab.comparators.relation_protocols import CHAINS, compared
+from discreet_lab.comparators.relation_protocols import CHAINS, list_protocols
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 
 
 @pytest.mark.parametrize("how", ["given", "after", "together"])
 def test_three_in_ten_answer_for_items(how):
-    protocols = compared(how)
+    protocols = list_protocols(how)
     assert ("CALM" in protocols) == (how == "together")
     for protocol in protocols.values():
         protocol.check(Wanted(items=100, top=32, epsilon=Fraction(4)))
@@ -26,8 +26,8 @@ def test_three_in_ten_answer_for_items(how):
 
 
 def test_chains_are_compared_where_they_are_wanted():
-    assert CHAINS not in compared()
-    plan = compared("given", items=5, support=20, cascade=3)[CHAINS]
+    assert CHAINS not in list_protocols()
+    plan = list_protocols("given", items=5, support=20, cascade=3)[CHAINS]
     assert (plan.how, plan.items, plan.support, plan.cascade) == ("given", 5, 20, 3)
 
 
@@ -36,7 +36,7 @@ def test_chains_are_compared_where_they_are_wanted():
 )
 def test_figure_1(name, wanted):
     """Guessed candidates have none of the relations wanted, so SVSM finds none; all others find all six."""
-    plan = compared(items=6, support=12)[name]
+    plan = list_protocols(items=6, support=12)[name]
     outcome = simulate(discreet.read(FIGURE * 4000), plan, top=6, epsilon=4, seed=1, speed="aggregated")
     found = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
     assert found & set(permutations((4, 5, 6), 2)) == (set(permutations((4, 5, 6), 2)) if wanted else set())

@@ -9,14 +9,14 @@ import pytest
 
 from discreet.errors import InputError, MisuseError
 from discreet_lab.data import datasets
-from discreet_lab.data.own_data import on_data, with_line
+from discreet_lab.data.own_data import add_line, replace_data
 from discreet_lab.pages.page import write_page
 from discreet_lab.papers import experiment, experiments, of_paper, titles
 from discreet_lab.run import runner
-from discreet_lab.run.asked_names import check_asked
 from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
-from discreet_lab.run.failures import Failure, reasons_once
+from discreet_lab.run.failures import Failure, list_reasons
 from discreet_lab.run.fingerprint import fingerprint
+from discreet_lab.run.option_names import check_options
 from discreet_lab.run.runner import Results, kept, keys_of, run
 from discreet_lab.run.store import Row, Store
 
@@ -46,7 +46,7 @@ def counted(monkeypatch):
         seen.append((cell.line.label, cell.value, seed))
         return {"false_negative_rate": seed / 10}
 
-    monkeypatch.setattr(runner, "measured", measured)
+    monkeypatch.setattr(runner, "measure_cell", measured)
     return seen
 
 
@@ -76,8 +76,10 @@ def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypat
     run([SMALL], tmp_path, quick=True, jobs=1)
     counted.clear()
 
-    def changed(*modules, apart):
-        return fingerprint(*modules, apart=apart) + ("changed" if any("laplace" in one for one in modules) else "")
+    def changed(*modules, excluded):
+        return fingerprint(*modules, excluded=excluded) + (
+            "changed" if any("laplace" in one for one in modules) else ""
+        )
 
     monkeypatch.setattr(runner, "fingerprint", changed)
     run([SMALL], tmp_path, quick=True, jobs=1)
@@ -93,7 +95,7 @@ def mine(tmp_path):
 
 def test_data_and_lines_of_ones_own_leave_what_is_kept(counted, mine, tmp_path):
     folder = tmp_path / "kept"
-    usual, own, more = SMALL, on_data(SMALL, mine), with_line(SMALL, "privbasis")
+    usual, own, more = SMALL, replace_data(SMALL, mine), add_line(SMALL, "privbasis")
     for one in (usual, own, more):
         run([one], folder, quick=True, jobs=1)
     many = 2 * 3 * 3
@@ -111,7 +113,7 @@ def test_data_and_lines_of_ones_own_leave_what_is_kept(counted, mine, tmp_path):
 
 def test_what_other_code_left_goes_when_it_is_run_again_and_not_before(counted, tmp_path, monkeypatch):
     run([SMALL], tmp_path, jobs=1)
-    monkeypatch.setattr(runner, "fingerprint", lambda *modules, apart: "changed")
+    monkeypatch.setattr(runner, "fingerprint", lambda *modules, excluded: "changed")
     run([SMALL], tmp_path, quick=True, jobs=1)
     rows = Store(tmp_path).read("small")
     assert len(rows) == 2 * 5 * 4
@@ -143,7 +145,7 @@ def test_an_interrupt_loses_nothing_that_was_done(tmp_path, monkeypatch):
         seen.append(seed)
         return {"false_negative_rate": 0.0}
 
-    monkeypatch.setattr(runner, "measured", measured)
+    monkeypatch.setattr(runner, "measure_cell", measured)
     with pytest.raises(KeyboardInterrupt):
         run([SMALL], tmp_path, quick=True, jobs=1)
     # Six runs are two whole cells; the seventh was in the middle of one.
@@ -185,7 +187,7 @@ def test_wrong_names_in_asked_are_refused_before_anything_runs(change, said, cou
 def test_every_experiment_asks_what_its_measure_knows():
     for one in experiments().values():
         for cell in one.cells(quick=False):
-            check_asked(cell)
+            check_options(cell)
 
 
 def test_one_reason_is_said_once(tmp_path, monkeypatch):
@@ -197,15 +199,15 @@ def test_one_reason_is_said_once(tmp_path, monkeypatch):
     results = run([small, replace(small, name="other")], tmp_path / "kept", quick=True, jobs=1)
     failures = [failure for one in results for failure in one.failed]
     assert len(failures) == 2 * 2 * 2 * 3
-    (reason,) = reasons_once(failures)
+    (reason,) = list_reasons(failures)
     assert reason.startswith("24 points of small, other: The files of 2 data sets are not here. Looked in:\n")
     assert reason.count("retail:") == reason.count("chess:") == reason.count("DISCREET_DATA") == 1
-    (alone,) = reasons_once(results[0].failed[:1])
+    (alone,) = list_reasons(results[0].failed[:1])
     assert "The file retail.dat.xz of the data set 'retail' is not here." in alone
     alike = [Failure(experiment=f"e{place}", cell=f"cell {place}", reason="no") for place in range(12)]
     names = ", ".join(f"e{place}" for place in range(8))
-    assert reasons_once(alike) == [f"12 points of {names} and 4 more experiments, first cell 0: no"]
-    assert reasons_once(alike[:1]) == ["cell 0: no"]
+    assert list_reasons(alike) == [f"12 points of {names} and 4 more experiments, first cell 0: no"]
+    assert list_reasons(alike[:1]) == ["cell 0: no"]
 
 
 def test_processes_give_what_one_gives(tmp_path, monkeypatch):

@@ -8,11 +8,11 @@ import pytest
 
 from discreet.errors import InputError, MisuseError
 from discreet_lab.data.datasets import DATA_SETS, load, names, origin, path
-from discreet_lab.data.set_aside import DIGESTS, DRAWN, digest, half, made
+from discreet_lab.data.set_aside import DIGESTS, DRAWN, compute_digest, draw_half, generators
 
 
 def test_all_of_them_are_known_by_name_and_say_what_they_are():
-    assert [*DIGESTS] == [*DRAWN, *made()]
+    assert [*DIGESTS] == [*DRAWN, *generators()]
     assert set(DIGESTS) < set(names())
     assert all(name.startswith("aside-") for name in DIGESTS)
     assert {about.of for about in DRAWN.values()} < set(DATA_SETS)
@@ -29,22 +29,22 @@ def test_they_are_what_they_were_when_they_were_set_aside(name):
             if os.environ.get("CI"):
                 raise
             pytest.skip(str(error))
-    assert digest(load(name)) == DIGESTS[name]
+    assert compute_digest(load(name)) == DIGESTS[name]
 
 
 def test_another_seed_or_size_is_another_set():
-    assert digest(load("aside-bulk-alike", seed=1)) != DIGESTS["aside-bulk-alike"]
+    assert compute_digest(load("aside-bulk-alike", seed=1)) != DIGESTS["aside-bulk-alike"]
     assert load("aside-bulk-alike", people=1_500).people == 1_500
 
 
 def test_a_half_is_drawn_without_replacement():
     baskets = load("made-up-groceries", people=1_001)
-    some = half(baskets, 3)
+    some = draw_half(baskets, 3)
     assert (some.people, some.items) == (500, baskets.items)
     counts = baskets.item_counts - some.item_counts
     assert (counts >= 0).all()
-    assert some == half(baskets, 3)
-    assert some != half(baskets, 4)
+    assert some == draw_half(baskets, 3)
+    assert some != draw_half(baskets, 4)
 
 
 def test_one_that_is_drawn_has_no_file():

@@ -30,8 +30,8 @@ _NULLS: given.Nulls = "error"
 
 
 @dataclass(frozen=True)
-class Own:
-    """Data of one's own, and how they are read."""
+class OwnData:
+    """The options for a researcher's own data: the file, and how to read it."""
 
     file: Annotated[
         Path | None,
@@ -56,8 +56,8 @@ class Own:
     memory: given.Memory = _MEMORY
     nulls: given.NullsOption = _NULLS
 
-    def data(self) -> Data | None:
-        """Return the data, which can be read; nothing where there are none."""
+    def build_data(self) -> Data | None:
+        """Return the data, checked to be readable; None without a file."""
         from .data.own_data import check_data
         from .run.experiment import Data
 
@@ -75,16 +75,18 @@ class Own:
             "memory": None if self.memory == _MEMORY else self.memory,
             "nulls": None if self.nulls == _NULLS else self.nulls,
         }
-        # Results are kept by what was said: what was not said is left out.
+        # Stored results depend on the options: options with their default are left out.
         reading: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         if self.file is None:
             if reading:
-                said = ", ".join(OPTIONS[name] for name in reading)
-                raise MisuseError(f"Without a file there is nothing to read: add --data FILE, or leave {said} out.")
+                option_text = ", ".join(OPTIONS[name] for name in reading)
+                raise MisuseError(
+                    f"Without a file there is nothing to read: add --data FILE, or leave {option_text} out."
+                )
             return None
-        found = Data(name=str(self.file), label=self.file.name, reading=reading)
-        check_data(found)
-        return found
+        data = Data(name=str(self.file), label=self.file.name, reading=reading)
+        check_data(data)
+        return data
 
 
 @app.command("list")
@@ -97,9 +99,9 @@ def show(paper: Paper = None) -> None:
     table = Table(box=None, pad_edge=False)
     for head in ("name", "shows", "what", "cells", "quick"):
         table.add_column(head, justify="right" if head in ("cells", "quick") else "left", no_wrap=head == "name")
-    for one in of_paper(paper) if paper else experiments().values():
-        many = [sum(len(cell.seeds) for cell in one.cells(quick)) for quick in (False, True)]
-        table.add_row(one.name, one.shows, one.title, f"{many[0]:,}", f"{many[1]:,}")
+    for experiment in of_paper(paper) if paper else experiments().values():
+        run_counts = [sum(len(cell.seeds) for cell in experiment.cells(quick)) for quick in (False, True)]
+        table.add_row(experiment.name, experiment.shows, experiment.title, f"{run_counts[0]:,}", f"{run_counts[1]:,}")
     console().print(table)
 
 
@@ -115,7 +117,7 @@ def show(paper: Paper = None) -> None:
 )
 @grouped
 def run(
-    own: Own,
+    own: OwnData,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False, help="From `discreet lab list`.")
     ] = None,
@@ -148,30 +150,34 @@ def run(
     """
     from rich.markdown import Markdown
 
-    from .pages.regret import MEASURES, summary, worst
-    from .pages.tables import table
-    from .run.failures import reasons_once
-    from .run.runner import run as carry_out
+    from .pages.regret import MEASURES, render_summary, render_worst
+    from .pages.tables import render_table
+    from .run.failures import list_reasons
+    from .run.runner import run as run_experiments
 
     if repeats is not None and repeats < 1:
         raise MisuseError(f"The number of repeats is {repeats}; it must be 1 or more.")
-    chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
+    selected = _change_experiments(
+        _select_experiments(names, paper, every), not names, own.build_data(), values, others or ()
+    )
     if repeats is not None:
-        chosen = [replace(one, repeats=repeats) for one in chosen]
-    with _kept_if_interrupted(), ProgressBar("running") as bar:
-        results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
-    out = console()
-    for one in results:
-        if one.failed and not one.rows:
-            continue  # the reason is said below: a table without numbers says nothing more
-        out.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
-        if one.experiment.measure in MEASURES:
-            out.print(Markdown("\n".join((*summary(one), *worst(one)))))
+        selected = [replace(result, repeats=repeats) for result in selected]
+    with _explain_interrupt(), ProgressBar("running") as bar:
+        results = run_experiments(selected, folder, quick=quick, jobs=jobs, progress=bar)
+    terminal = console()
+    for result in results:
+        if result.failed and not result.rows:
+            continue  # the reason follows below; a table without numbers is useless
+        terminal.print(
+            f"\n[bold]{result.experiment.shows}[/bold] {result.experiment.title}  ({result.experiment.name})"
+        )
+        if result.experiment.measure in MEASURES:
+            terminal.print(Markdown("\n".join((*render_summary(result), *render_worst(result)))))
             continue
-        for metric in one.experiment.metrics:
-            out.print(Markdown("\n".join(table(one, metric))))
-    failures = [failure for one in results for failure in one.failed]
-    for reason in reasons_once(failures):
+        for metric in result.experiment.metrics:
+            terminal.print(Markdown("\n".join(render_table(result, metric))))
+    failures = [failure for result in results for failure in result.failed]
+    for reason in list_reasons(failures):
         say(f"not run: {reason}", err=True)
     if failures:
         raise typer.Exit(1)
@@ -199,82 +205,88 @@ def page(
     What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
     What is run only by its name, as regret is, is shown as far as it is kept.
     """
-    from .pages.claims import claims, judged
-    from .pages.page import check_places, write_index, write_page
+    from .pages.claims import read_claims, restrict_verdicts
+    from .pages.page import check_paths, write_index, write_page
     from .pages.web import write_html
     from .papers import experiments, of_paper
-    from .run.runner import kept as what_is_kept, run as carry_out
+    from .run.runner import kept as read_results, run as run_experiments
 
-    chosen = of_paper(paper) if paper else [one for one in experiments().values() if not one.by_name]
-    papers = list(dict.fromkeys(one.paper for one in chosen))
-    check_places(papers, output, index=not paper, html=html)
-    now = [] if kept else [one for one in chosen if not one.by_name]
-    ran = []
-    if now:
-        with _kept_if_interrupted(), ProgressBar("running") as bar:
-            ran = carry_out(now, folder, quick=quick, progress=bar)
-    results = [*ran, *what_is_kept([one for one in chosen if kept or one.by_name], folder, quick=quick)]
-    whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
-    every = judged(claims(), whole)
-    with make_temporary_directory("lab-") as passing:
-        place = passing if html else output
+    selected = of_paper(paper) if paper else [result for result in experiments().values() if not result.by_name]
+    papers = list(dict.fromkeys(result.paper for result in selected))
+    check_paths(papers, output, index=not paper, html=html)
+    to_run = [] if kept else [result for result in selected if not result.by_name]
+    new_results = []
+    if to_run:
+        with _explain_interrupt(), ProgressBar("running") as bar:
+            new_results = run_experiments(to_run, folder, quick=quick, progress=bar)
+    results = [
+        *new_results,
+        *read_results([result for result in selected if kept or result.by_name], folder, quick=quick),
+    ]
+    complete = [
+        result.experiment.name for result in results if result.rows and not (quick or result.missing or result.failed)
+    ]
+    all_claims = restrict_verdicts(read_claims(), complete)
+    with make_temporary_directory("lab-") as temporary_directory:
+        directory = temporary_directory if html else output
         for number in papers:
-            found = [one for one in results if one.experiment.paper == number]
-            said = [claim for claim in every if claim.paper == number]
-            written = write_page(number, found, said, place, quick=quick)
-            say(str(write_html(written, output / f"{number}.html") if html else written))
+            paper_results = [result for result in results if result.experiment.paper == number]
+            paper_claims = [claim for claim in all_claims if claim.paper == number]
+            path = write_page(number, paper_results, paper_claims, directory, quick=quick)
+            say(str(write_html(path, output / f"{number}.html") if html else path))
         if not paper:
-            written = write_index(papers, every, place)
-            say(str(write_html(written, output / "index.html") if html else written))
+            path = write_index(papers, all_claims, directory)
+            say(str(write_html(path, output / "index.html") if html else path))
 
 
-def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Experiment]:
-    """Return the experiments that were asked for, in one of three ways."""
+def _select_experiments(names: list[str] | None, paper: str | None, every: bool) -> list[Experiment]:
+    """Return the requested experiments: by name, of one paper, or all."""
     from .papers import experiment, experiments, of_paper
 
     if bool(names) + bool(paper) + every != 1:
         raise MisuseError("Say what to run: names from `discreet lab list`, --paper 000, or --all.")
     if names:
         return [experiment(name) for name in dict.fromkeys(names)]
-    several = of_paper(paper) if paper else list(experiments().values())
-    found = [one for one in several if not one.by_name]
-    if not found:
-        said = ", ".join(one.name for one in several)
+    experiments_of_paper = of_paper(paper) if paper else list(experiments().values())
+    selected = [experiment for experiment in experiments_of_paper if not experiment.by_name]
+    if not selected:
+        name_text = ", ".join(experiment.name for experiment in experiments_of_paper)
         raise MisuseError(
-            f"These take long, or are run once, so they are run by their names: {said}. Type one of them."
+            f"These take long, or are run once, so they are run by their names: {name_text}. Type one of them."
         )
-    return found
+    return selected
 
 
-def _changed(
-    chosen: list[Experiment], several: bool, data: Data | None, values: str | None, others: Iterable[str]
+def _change_experiments(
+    experiments: list[Experiment], several: bool, data: Data | None, values: str | None, further_lines: Iterable[str]
 ) -> list[Experiment]:
-    """Return experiments on other data, over other points, with more lines; of `several` those that can be run so."""
-    from .data.own_data import at_points, on_data, with_line
+    """Return experiments with other data, points and lines; with `several`, drop experiments that cannot change so."""
+    from .data.own_data import add_line, replace_data, replace_points
 
-    changed, refused = [], []
-    for one in chosen:
+    changed, errors = [], []
+    for experiment in experiments:
         try:
             if data is not None:
-                one = on_data(one, data)
+                experiment = replace_data(experiment, data)
             if values is not None:
-                one = at_points(one, values.split(","))
-            for other in dict.fromkeys(others):
-                one = with_line(one, other)
-            changed.append(one)
+                experiment = replace_points(experiment, values.split(","))
+            for line_name in dict.fromkeys(further_lines):
+                experiment = add_line(experiment, line_name)
+            changed.append(experiment)
         except MisuseError as error:
             if not several:
                 raise
-            refused.append(error)
+            errors.append(error)
     if not changed:
-        raise refused[0]
-    for why in refused:
-        say(f"left out: {why.message.typed}", err=True)
+        raise errors[0]
+    for reason in errors:
+        say(f"left out: {reason.message.typed}", err=True)
     return changed
 
 
 @contextmanager
-def _kept_if_interrupted() -> Iterator[None]:
+def _explain_interrupt() -> Iterator[None]:
+    """Turn a keyboard interrupt into a message about the stored results."""
     try:
         yield
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from discreet.privacy.sampling import SimulationSource
 from discreet_lab.comparators import diffpart
 from discreet_lab.comparators.comparator import ComparatorTask
 from discreet_lab.comparators.diffpart import DiffPart, Taxonomy
-from discreet_lab.measure.exact_values import at_least
+from discreet_lab.measure.exact_values import exceed_probability
 
 TINY = DiffPart(fan_out=2, splitting="1/2", publishing="1/4")
 ITEMS, MOST = 3, 3  # published counts from MOST on are taken for one
@@ -39,13 +39,13 @@ def test_groups_against_counting(items, fan_out):
         height, _ = node
         if height == 0:
             return [node[1]], 0
-        parts = [below((height - 1, child)) for child in taxonomy.children(node)]
+        parts = [below((height - 1, child)) for child in taxonomy.list_children(node)]
         assert 1 <= len(parts) <= fan_out
         return [item for part, _ in parts for item in part], 1 + sum(many for _, many in parts)
 
     held, groups = below(taxonomy.root)
     assert held == list(range(items))
-    assert groups == taxonomy.internal(taxonomy.root)
+    assert groups == taxonomy.count_groups(taxonomy.root)
 
 
 def product(laws):
@@ -60,10 +60,12 @@ def product(laws):
 def counted(basket, true, epsilon, enough):
     """Return the law of publishing one basket: not at all, so many times, or MOST times and more."""
     rate = float(epsilon)
-    law = {frozenset(): 1 - at_least(enough - true, rate)}
+    law = {frozenset(): 1 - exceed_probability(enough - true, rate)}
     for times in range(enough, MOST):
-        law[frozenset({(basket, times)})] = at_least(times - true, rate) - at_least(times + 1 - true, rate)
-    law[frozenset({(basket, MOST)})] = at_least(max(MOST, enough) - true, rate)
+        law[frozenset({(basket, times)})] = exceed_probability(times - true, rate) - exceed_probability(
+            times + 1 - true, rate
+        )
+    law[frozenset({(basket, MOST)})] = exceed_probability(max(MOST, enough) - true, rate)
     return law
 
 
@@ -88,7 +90,7 @@ def published(rows, epsilon):
 
     def kept(many, law, charge, need):
         """Return the law of a partition that is dropped unless its noisy count passes."""
-        passed = at_least(need - many, float(charge))
+        passed = exceed_probability(need - many, float(charge))
         mixed = {result: chance * passed for result, chance in law.items()}
         mixed[frozenset()] = mixed.get(frozenset(), 0.0) + 1 - passed
         return mixed

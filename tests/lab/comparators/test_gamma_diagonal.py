@@ -16,7 +16,7 @@ from discreet.privacy.sampling import SimulationSource, Source
 from discreet_lab.comparators import det_gd, perturbing, ran_gd
 from discreet_lab.comparators.comparator import ComparatorTask
 from discreet_lab.comparators.det_gd import DetGD
-from discreet_lab.comparators.perturbing import PerturbedTable, below
+from discreet_lab.comparators.perturbing import PerturbedTable, draw_below
 from discreet_lab.comparators.ran_gd import RanGD
 
 
@@ -33,9 +33,9 @@ def law(how, cells, record, monkeypatch, bounds, first=None):
         return next(grid).astype(np.int64)
 
     for module in (det_gd, ran_gd, perturbing):
-        monkeypatch.setattr(module, "below", every)
+        monkeypatch.setattr(module, "draw_below", every)
     many = prod(map(len, choices))
-    reports = how.reports(np.full(many, record), cells, SimulationSource(0))
+    reports = how.draw_reports(np.full(many, record), cells, SimulationSource(0))
     assert asked == list(bounds)
     return [Fraction(int(count), many) for count in np.bincount(reports, minlength=cells)]
 
@@ -66,13 +66,13 @@ def test_a_report_of_ran_gd_has_the_law_of_det_gd_unless_what_was_drawn_is_known
     for step in range(5):
         known = [law(how, cells, record, monkeypatch, bounds, range(step, step + 1)) for record in (0, 1)]
         worst = max(worst, *(one / other for one, other in zip(*known, strict=True)))
-    assert worst == how.known(cells) > how.gamma
+    assert worst == how.largest_ratio(cells) > how.gamma
 
 
 def test_what_is_lost_where_the_draw_is_known():
-    assert round(float(RanGD().known(2_000)), 1) == 28.6
-    assert RanGD(spread=0).known(2_000) == 19
-    assert RanGD().known(1) == 1
+    assert round(float(RanGD().largest_ratio(2_000)), 1) == 28.6
+    assert RanGD(spread=0).largest_ratio(2_000) == 19
+    assert RanGD().largest_ratio(1) == 1
 
 
 class Words(Source):
@@ -91,10 +91,10 @@ class Words(Source):
 
 
 def test_numbers_below_a_bound_are_drawn_by_rejection():
-    drawn = below(Words(range(8), [4, 6, 0], [7], [2]), 5, 8)
+    drawn = draw_below(Words(range(8), [4, 6, 0], [7], [2]), 5, 8)
     assert drawn.tolist() == [0, 1, 2, 3, 4, 4, 2, 0]
-    assert below(SimulationSource(0), 1, 3).tolist() == [0, 0, 0]
-    assert below(SimulationSource(0), 5, 0).tolist() == []
+    assert draw_below(SimulationSource(0), 1, 3).tolist() == [0, 0, 0]
+    assert draw_below(SimulationSource(0), 5, 0).tolist() == []
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 2, 3), (4,)])
@@ -107,7 +107,7 @@ def test_estimates_of_expected_reports_are_the_true_counts(shape):
     expected = (5 * true + 2 * people) // whole
     axes = range(len(shape))
     for gone in chain.from_iterable(combinations(axes, many) for many in range(len(shape))):
-        found = how.estimates(expected.sum(axis=gone), cells)
+        found = how.estimate_counts(expected.sum(axis=gone), cells)
         assert found == pytest.approx(true.sum(axis=gone), abs=1e-6)
 
 
@@ -119,8 +119,8 @@ def test_estimates_of_drawn_reports_are_near(kind):
     records = np.repeat(np.arange(36), np.arange(36) * 10)
     means = []
     for seed in range(200):
-        seen = np.bincount(how.reports(records, 36, SimulationSource(seed)), minlength=36)
-        means.append(how.estimates(seen, 36))
+        seen = np.bincount(how.draw_reports(records, 36, SimulationSource(seed)), minlength=36)
+        means.append(how.estimate_counts(seen, 36))
     spread = np.std(means, axis=0) / np.sqrt(len(means))
     assert np.all(np.abs(np.mean(means, axis=0) - np.arange(36) * 10) < 5 * spread)
 
@@ -137,8 +137,8 @@ def test_a_pattern_is_found_only_if_its_parts_are():
     how = DetGD()
     # Many reports of (1, 1) beside many fewer of a = 1 than expected: the pair passes, one of its items does not.
     seen = np.array([[60, 0], [70, 70]])
-    assert how.estimates(seen, 4)[0, 0] > 55 > how.estimates(seen.sum(axis=1), 4)[0] - 20
-    found = how.mined(seen, table, ComparatorTask(count=65))
+    assert how.estimate_counts(seen, 4)[0, 0] > 55 > how.estimates(seen.sum(axis=1), 4)[0] - 20
+    found = how.mine_reports(seen, table, ComparatorTask(count=65))
     assert frozenset({"a=1"}) not in found
     assert not any("a=1" in itemset for itemset in found)
 
@@ -153,7 +153,7 @@ def test_nobody_and_one_record():
 
 def test_attributes_whose_labels_lie_apart_are_told_apart():
     baskets = discreet.read([{"a-b=1", "a=1"}, {"a-b=2", "a=2"}, {"a-b=1", "a=3"}])
-    table = PerturbedTable.of(baskets)
+    table = PerturbedTable.from_baskets(baskets)
     assert table.shape == (2, 3)
     places = np.stack(np.unravel_index(table.records, table.shape), axis=1).tolist()
     labels = [{table.values[axis][place] for axis, place in enumerate(row)} for row in places]
@@ -175,7 +175,7 @@ def test_attributes_whose_labels_lie_apart_are_told_apart():
 )
 def test_what_is_no_table(rows, message):
     with pytest.raises(InputError) as caught:
-        PerturbedTable.of(discreet.read(rows))
+        PerturbedTable.from_baskets(discreet.read(rows))
     assert str(caught.value) == message
 
 
@@ -189,7 +189,9 @@ def test_what_is_no_table(rows, message):
             "With gamma = 19 and spread = 1/2 a table of 4 different records is too small: set spread or gamma lower.",
         ),
         (
-            lambda: PerturbedTable.of(discreet.read([{f"{letter}={n}"} for letter in "abcdefg" for n in range(9)])),
+            lambda: PerturbedTable.from_baskets(
+                discreet.read([{f"{letter}={n}"} for letter in "abcdefg" for n in range(9)])
+            ),
             "The table has 4,782,969 different records, more than 1,000,000: leave attributes out.",
         ),
     ],

@@ -18,7 +18,7 @@ from discreet.local.study import Ask, CandidateList, Estimate, HowMany, LiarBoun
 from discreet.local.study._liars import liar_margins
 from discreet.registry import protocol
 from discreet.results import load, promises
-from discreet_lab.measure.liars import Liars, attacked, targets
+from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
 EVERYONE = Who(0, 1 << 32)
 PEOPLE, SHARE, HELD = 20_000, Fraction(1, 10), 0.4
@@ -163,10 +163,10 @@ def test_a_whole_conversation_with_crafted_reports(name):
     """Five in a hundred craft their reports, and nobody screens: as listed, counts are off, and intervals are not."""
     baskets, plan = crowd(), protocol(name)
     wanted = Wanted(items=baskets.items, top=12, epsilon=Fraction(2))
-    liars = Liars(share=0.05, targets=targets(baskets, first=30), attack="crafted", seed=1)
+    liars = Liars(share=0.05, targets=select_targets(baskets, first=30), attack="crafted", seed=1)
     # Liars draw their rounds as everybody does, so that some rounds have a few more of them than others.
     found = {
-        share: attacked(baskets, plan, wanted, liars, seed=1, screen=False, malicious=share).patterns
+        share: simulate_attack(baskets, plan, wanted, liars, seed=1, screen=False, malicious=share).patterns
         for share in (Fraction(0), Fraction(6, 100))
     }
     honest, widened = found.values()

@@ -16,7 +16,7 @@ from discreet.local.oracle_steps import adaptive, error, honest_share, oracles
 from discreet.local.oracle_steps._choice import SIZE_LIARS, TARGETS
 from discreet.local.study import Wanted, size_bins
 from discreet.registry import protocol
-from discreet_lab.measure.liars import ATTACKS, Liars, attacked, crafted, targets
+from discreet_lab.measure.liars import ATTACKS, Liars, craft_reports, select_targets, simulate_attack
 
 TOP = 32
 ITEMS = 300
@@ -39,8 +39,8 @@ def truth(baskets):
 
 def run(baskets, name, attack, share, *, screen, seed=1, **settings):
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(1))
-    liars = Liars(share=share, targets=targets(baskets), attack=attack, seed=seed)
-    return attacked(baskets, protocol(name, settings), wanted, liars, seed=seed, screen=screen)
+    liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)
+    return simulate_attack(baskets, protocol(name, settings), wanted, liars, seed=seed, screen=screen)
 
 
 def test_crafted_reports_lift_targets_unless_they_are_screened(baskets, truth):
@@ -128,6 +128,6 @@ def test_sizes_are_told_apart_as_finely_as_liars_allow():
 
 def test_every_attack_is_told_apart(baskets):
     with pytest.raises(MisuseError, match="No crafted reports are known for hr"):
-        crafted(oracles()["hr"].make(Fraction(1), 5), [1], 3, np.random.default_rng(1))
+        craft_reports(oracles()["hr"].make(Fraction(1), 5), [1], 3, np.random.default_rng(1))
     assert ATTACKS == ("crafted", "one target", "sizes")
-    assert len({item for pair in targets(baskets) for item in pair}) == 20
+    assert len({item for pair in select_targets(baskets) for item in pair}) == 20

@@ -17,7 +17,7 @@ from discreet.local.oracle_steps._hashing import windows_met
 from discreet.local.study import Ask, CandidateList, Which, Who, count_pairs, screen_reports, sum_reports, tail_margin
 from discreet.local.study._collect import collect
 from discreet.local.study._screening import FALSE_ALARM, WATCHED, Alarm, Screen, count_named_pairs
-from discreet_lab.measure.liars import crafted
+from discreet_lab.measure.liars import craft_reports
 from naive.enumerating import law
 
 ENUMERATED = ["grr", "subset", "privset", "geometry", "oue", "sue", "hr", "pckv-ue"]
@@ -191,7 +191,7 @@ def test_values_are_looked_at_as_far_as_a_table_has_room():
     oracle = oracles()["olh"].make(Fraction(1), 300, pad=1).numbered(2048)
     targets = list(range(100, 110))
     honest = oracle.reports(people([[3], [4], []], 38_000), 7)
-    lies = crafted(oracle, targets, 4000, np.random.default_rng(3), 42_000)
+    lies = craft_reports(oracle, targets, 4000, np.random.default_rng(3), 42_000)
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, honest)
     oracle.adder.add(aggregate, lies)
@@ -214,7 +214,7 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
     oracle = oracles()[name].make(Fraction(1), size, pad=4)
     rows = [[value for value in row if value < 60] for row in HONEST[kind]]
     honest = oracle.reports(people(rows, 28_800), 7)
-    lies = crafted(oracle, targets, 1200, np.random.default_rng(3))
+    lies = craft_reports(oracle, targets, 1200, np.random.default_rng(3))
     seen = screen_reports(oracle, lambda: [honest, lies])
     alarm = seen.alarms[0]
     assert (alarm.sign, set(alarm.values) <= set(targets), len(alarm.values) > 2) == ("together", True, True)
@@ -242,7 +242,7 @@ def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports(name, p
     oracle = oracles()[name].make(Fraction(1), 400, pad=pad).numbered(1024)
     targets = list(range(100, 110))
     honest = oracle.reports(people([[3], [4], []], 60_000), 7)
-    best = crafted(oracle, targets, 1, np.random.default_rng(3))
+    best = craft_reports(oracle, targets, 1, np.random.default_rng(3))
     lies = {name: np.repeat(column, 600) for name, column in best.items()}
     seen = screen_reports(oracle, lambda: [honest, lies])
     assert [(one.sign, one.values, one.reports) for one in seen.alarms] == [
@@ -266,7 +266,7 @@ def test_liars_who_keep_below_what_is_screened_lift_their_targets_less_than_with
     lifted = []
     for one in (plain, oracle):
         honest = one.reports(people([[3], [4], []], 98_000), 7)
-        lies = crafted(one, targets, 2000, np.random.default_rng(3), 100_000)
+        lies = craft_reports(one, targets, 2000, np.random.default_rng(3), 100_000)
         aggregate = one.adder.start()
         one.adder.add(aggregate, honest)
         one.adder.add(aggregate, lies)

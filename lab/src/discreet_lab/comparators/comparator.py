@@ -1,4 +1,4 @@
-"""What a comparator is: it is handed known baskets and a source, and says which patterns it found."""
+"""The interface of a comparator: known baskets and a source of randomness in, patterns out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.privacy.sampling import Source
 
 @dataclass(frozen=True, kw_only=True)
 class ComparatorTask:
-    """What is looked for: patterns of so many items that so many people hold, at this epsilon."""
+    """The requested patterns: at least `count` people, `least` to `longest` items, at an epsilon."""
 
     count: int
     least: int = 1
@@ -22,13 +22,13 @@ class ComparatorTask:
     epsilon: Fraction | None = None
 
     def fits(self, size: int) -> bool:
-        """Say whether a pattern of so many items is wanted."""
+        """Return whether a pattern of `size` items is requested."""
         return self.least <= size and (self.longest is None or size <= self.longest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparatorResult:
-    """The patterns with their estimated counts, and numbers that were seen on the way."""
+    """The patterns with estimated counts, and further numbers of the run."""
 
     counts: Mapping[frozenset[Item], float]
     facts: Mapping[str, float] = field(default_factory=dict)
@@ -44,4 +44,4 @@ class Comparator(ABC):
 
     @abstractmethod
     def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
-        """Find patterns, with randomness from the source alone."""
+        """Return the patterns that the method finds, with randomness from the source only."""

@@ -1,4 +1,4 @@
-"""DET-GD of FRAPP (Agrawal and Haritsa 2005): records behind one gamma-diagonal matrix. Proof: `det-gd.md`."""
+"""DET-GD of FRAPP (Agrawal and Haritsa 2005): records perturbed by one gamma-diagonal matrix. Proof: `det-gd.md`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy.sampling import Source
 
-from .perturbing import GammaDiagonal, below
+from .perturbing import GammaDiagonal, draw_below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class DetGD(GammaDiagonal):
     )
     proof: ClassVar[str] = "det-gd.md"
 
-    def keeping(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
-        """Keep a record with probability gamma over gamma + cells - 1."""
-        own, other = self.gamma.numerator, self.gamma.denominator
-        return below(source, own + (cells - 1) * other, people) < own
+    def draw_kept(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
+        """Draw whether each record is kept, with probability gamma / (gamma + cells - 1)."""
+        numerator, denominator = self.gamma.numerator, self.gamma.denominator
+        return draw_below(source, numerator + (cells - 1) * denominator, people) < numerator

@@ -1,8 +1,8 @@
-"""DiffPart (Chen, Mohammed, Fung, Desai, Xiong 2011): baskets published by splitting them top-down, then mined.
+"""DiffPart (Chen, Mohammed, Fung, Desai, Xiong 2011): baskets published by top-down splits, then mined.
 
-A taxonomy that knows nothing of what items mean groups them by their numbers. All baskets begin in one partition, and
-each step replaces one group by those of its children that a basket has items of. Partitions whose noisy count is low
-are given up; what is left at the bottom is published as many times as its noisy count says. Proof: `diffpart.md`.
+A taxonomy groups items by their numbers, without regard to meaning. All baskets begin in one partition, and each step
+replaces one group by those of its children that a basket has items of. A partition with a low noisy count is dropped; a
+basket at the bottom is published as often as its noisy count says. Proof: `diffpart.md`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from .comparator import Comparator, ComparatorResult, ComparatorTask
 I64 = NDArray[np.int64]
 Node = tuple[int, int]  # the height of a group over the items, and its number from the left
 
-# Charges are rounded down to multiples of this, so that they stay short however many there are.
+# Charges are rounded down to multiples of 1 / _GRID, so that sums of many charges stay short fractions.
 _GRID = 2**48
-# The square root of two, which is the deviation of Laplace noise of scale 1; a public number of no consequence.
+# The square root of two: the standard deviation of Laplace noise of scale 1. Public, and its error does not matter.
 _ROOT = Fraction(141_421_356, 10**8)
-_WIDEST = 14
+_MAX_FAN_OUT = 14  # a split counts 2**14 subsets of children
 
 
 @dataclass(frozen=True, kw_only=True)
 class Taxonomy:
-    """Items by their numbers in groups of `fan_out`, these in groups of as many, up to one root."""
+    """Items in groups of `fan_out` consecutive numbers, and groups in groups, up to one root."""
 
     items: int
     fan_out: int
@@ -48,15 +48,15 @@ class Taxonomy:
             height += 1
         return height, 0
 
-    def children(self, node: Node) -> range:
-        """Return the numbers of the groups, or of the items, that a group is made of."""
+    def list_children(self, node: Node) -> range:
+        """Return the numbers of the child groups, or of the items, of a group."""
         height, number = node
-        wide = self.fan_out ** (height - 1)
-        first = number * self.fan_out
-        return range(first, min(first + self.fan_out, -(-self.items // wide)))
+        child_size = self.fan_out ** (height - 1)
+        first_child = number * self.fan_out
+        return range(first_child, min(first_child + self.fan_out, -(-self.items // child_size)))
 
-    def internal(self, node: Node) -> int:
-        """Return how many groups there are from this one down, itself included."""
+    def count_groups(self, node: Node) -> int:
+        """Return the number of groups from this one down, itself included."""
         height, number = node
         low = number * self.fan_out**height
         high = min(low + self.fan_out**height, self.items)
@@ -65,17 +65,17 @@ class Taxonomy:
 
 @dataclass(frozen=True, eq=False)
 class ItemPartition:
-    """People whose baskets look alike so far: they have items of all these groups, these items, and no others."""
+    """People whose baskets have items of all these groups, all these items, and no items elsewhere."""
 
     people: I64
     groups: tuple[Node, ...]
-    held: tuple[int, ...]
-    left: Fraction
+    items: tuple[int, ...]
+    remaining_epsilon: Fraction
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
-    """Baskets with how often each is published, and how many splits that took."""
+class PublishedBaskets:
+    """Baskets, the number of copies of each, and the number of splits."""
 
     baskets: tuple[tuple[int, ...], ...]
     times: tuple[int, ...]
@@ -89,12 +89,12 @@ class DiffPart(Comparator):
     Parameters
     ----------
     fan_out
-        How many children a group has.
+        The number of children of a group.
     splitting
-        A partition is split further if its noisy count reaches so many deviations of the noise, times the height of
-        its highest group (the article's C1).
+        The threshold of a further split, in standard deviations of the noise, times the height of the highest group
+        (the article's C1).
     publishing
-        A basket is published if its noisy count reaches so many deviations (the article's C2).
+        The threshold of a published basket, in standard deviations of the noise (the article's C2).
     """
 
     fan_out: int = 10
@@ -110,23 +110,23 @@ class DiffPart(Comparator):
     proof: ClassVar[str] = "diffpart.md"
 
     def __post_init__(self) -> None:
-        if not 2 <= self.fan_out <= _WIDEST:
-            raise MisuseError(f"fan_out lies between 2 and {_WIDEST}; {self.fan_out} was given.")
+        if not 2 <= self.fan_out <= _MAX_FAN_OUT:
+            raise MisuseError(f"fan_out lies between 2 and {_MAX_FAN_OUT}; {self.fan_out} was given.")
         for name in ("splitting", "publishing"):
             value = exact(getattr(self, name), name)
             if value < 0:
                 raise MisuseError(f"{name} is 0 or more; {getattr(self, name)} was given.")
             object.__setattr__(self, name, value)
-        # Of the children nobody is in, fewer than two may pass on average, or they multiply beyond all bounds.
+        # On average fewer than two of the empty children may pass, or the number of partitions grows without bound.
         if (2**self.fan_out - 1) * exp(-float(_ROOT * self.splitting)) >= 4:
-            least = log((2**self.fan_out - 1) / 4) / float(_ROOT)
+            smallest = log((2**self.fan_out - 1) / 4) / float(_ROOT)
             raise MisuseError(
-                f"With fan_out = {self.fan_out} noise alone would go on splitting: set splitting over {least:.2f};"
+                f"With fan_out = {self.fan_out} noise alone would go on splitting: set splitting over {smallest:.2f};"
                 f" {self.splitting} was given."
             )
 
     def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
-        """Publish baskets, and mine them."""
+        """Publish baskets, and return their frequent patterns."""
         if wanted.epsilon is None or wanted.epsilon < Fraction(1, 1000):
             raise MisuseError("diffpart needs an epsilon of 0.001 or more.")
         published = self.publish(baskets, wanted.epsilon, source)
@@ -145,73 +145,79 @@ class DiffPart(Comparator):
         mined = mine(copies, min_count=wanted.count, lengths=(wanted.least, wanted.longest))
         return ComparatorResult(counts=dict(mined.to_dict()), facts=facts)
 
-    def publish(self, baskets: Baskets, epsilon: Fraction, source: Source) -> Published:
-        """Split everyone's baskets along the taxonomy, and return what is published of them."""
+    def publish(self, baskets: Baskets, epsilon: Fraction, source: Source) -> PublishedBaskets:
+        """Split the baskets of all people along the taxonomy, and return the published baskets."""
         taxonomy = Taxonomy(items=baskets.items, fan_out=self.fan_out)
-        half = epsilon / 2
-        found: list[tuple[tuple[int, ...], int]] = []
-        everyone = np.flatnonzero(baskets.sizes)
-        waiting = [ItemPartition(everyone, (taxonomy.root,), (), half)] if baskets.items else []
+        half_epsilon = epsilon / 2
+        published: list[tuple[tuple[int, ...], int]] = []
+        people = np.flatnonzero(baskets.sizes)
+        partitions = [ItemPartition(people, (taxonomy.root,), (), half_epsilon)] if baskets.items else []
         splits = 0
-        while waiting:
-            one = waiting.pop()
+        while partitions:
+            parent = partitions.pop()
             splits += 1
-            for part, noisy, enough in self._split(one, baskets, taxonomy, half, source):
-                if noisy < enough:
+            for part, noisy_count, threshold in self._split(parent, baskets, taxonomy, half_epsilon, source):
+                if noisy_count < threshold:
                     continue
                 if part.groups:
-                    waiting.append(part)
+                    partitions.append(part)
                     continue
-                rest = half + part.left
-                # The children of the last group of all were counted with everything that was left; others are here.
-                times = noisy
-                if sum(map(taxonomy.internal, one.groups)) > 1:
-                    times = len(part.people) + int(discrete_laplace(source, 1 / rest, 1)[0])
-                if times >= max(1, ceil(_ROOT * self.publishing / rest)):
-                    found.append((tuple(sorted(part.held)), times))
-        found.sort()
-        return Published(tuple(held for held, _ in found), tuple(times for _, times in found), splits)
+                epsilon_left = half_epsilon + part.remaining_epsilon
+                # Children of the very last group were counted with the whole remaining budget; count any other here.
+                copies = noisy_count
+                if sum(map(taxonomy.count_groups, parent.groups)) > 1:
+                    copies = len(part.people) + int(discrete_laplace(source, 1 / epsilon_left, 1)[0])
+                if copies >= max(1, ceil(_ROOT * self.publishing / epsilon_left)):
+                    published.append((tuple(sorted(part.items)), copies))
+        published.sort()
+        return PublishedBaskets(
+            tuple(basket for basket, _ in published), tuple(copies for _, copies in published), splits
+        )
 
     def _split(
-        self, one: ItemPartition, baskets: Baskets, taxonomy: Taxonomy, half: Fraction, source: Source
+        self, parent: ItemPartition, baskets: Baskets, taxonomy: Taxonomy, half_epsilon: Fraction, source: Source
     ) -> list[tuple[ItemPartition, int, int]]:
-        """Return the children of a partition that have people or a noisy count that passes: child, count, threshold."""
-        height = max(group[0] for group in one.groups)
-        highest = [group for group in one.groups if group[0] == height]
+        """Return the children of a partition with a noisy count that passes: child, noisy count, threshold."""
+        height = max(group[0] for group in parent.groups)
+        highest = [group for group in parent.groups if group[0] == height]
         group = highest[source.below(len(highest))]
-        groups = sum(map(taxonomy.internal, one.groups))
-        last = groups == 1
-        charge = half + one.left if last else Fraction(int(one.left / (groups - 1) * _GRID), _GRID)
-        factor = self.publishing if last else self.splitting * height
-        enough = max(1, ceil(_ROOT * factor / charge))
-        children = taxonomy.children(group)
-        kinds = _kinds(baskets, one.people, children, taxonomy.fan_out ** (height - 1))
+        groups = sum(map(taxonomy.count_groups, parent.groups))
+        is_last = groups == 1
+        charge = (
+            half_epsilon + parent.remaining_epsilon
+            if is_last
+            else Fraction(int(parent.remaining_epsilon / (groups - 1) * _GRID), _GRID)
+        )
+        factor = self.publishing if is_last else self.splitting * height
+        threshold = max(1, ceil(_ROOT * factor / charge))
+        children = taxonomy.list_children(group)
+        kinds = _find_kinds(baskets, parent.people, children, taxonomy.fan_out ** (height - 1))
         counts = np.bincount(kinds, minlength=1 << len(children))[1:]
-        noisy = counts + discrete_laplace(source, 1 / charge, len(counts))
-        rest = tuple(other for other in one.groups if other != group)
+        noisy_counts = counts + discrete_laplace(source, 1 / charge, len(counts))
+        other_groups = tuple(other_group for other_group in parent.groups if other_group != group)
         order = np.argsort(kinds, kind="stable")
         bounds = np.searchsorted(kinds[order], np.arange((1 << len(children)) + 1))
         parts = []
-        for kind in (np.flatnonzero(noisy >= enough) + 1).tolist():
-            chosen = [child for place, child in enumerate(children) if kind >> place & 1]
+        for kind in (np.flatnonzero(noisy_counts >= threshold) + 1).tolist():
+            chosen_children = [child for place, child in enumerate(children) if kind >> place & 1]
             part = ItemPartition(
-                one.people[order[bounds[kind] : bounds[kind + 1]]],
-                rest if height == 1 else (*rest, *((height - 1, child) for child in chosen)),
-                (*one.held, *chosen) if height == 1 else one.held,
-                one.left if last else one.left - charge,
+                parent.people[order[bounds[kind] : bounds[kind + 1]]],
+                other_groups if height == 1 else (*other_groups, *((height - 1, child) for child in chosen_children)),
+                (*parent.items, *chosen_children) if height == 1 else parent.items,
+                parent.remaining_epsilon if is_last else parent.remaining_epsilon - charge,
             )
-            parts.append((part, int(noisy[kind - 1]), enough))
+            parts.append((part, int(noisy_counts[kind - 1]), threshold))
         return parts
 
 
-def _kinds(baskets: Baskets, people: I64, children: range, wide: int) -> I64:
-    """Return for everyone which of the children they have items of, as the bits of a number."""
+def _find_kinds(baskets: Baskets, people: I64, children: range, child_size: int) -> I64:
+    """Return for each person the set of children with items in the basket, as the bits of a number."""
     sizes = baskets.sizes[people]
     ends = starts(sizes)
     places = np.arange(ends[-1]) - np.repeat(ends[:-1] - baskets.offsets[people], sizes)
-    child = baskets.codes[places].astype(np.int64) // wide - children.start
-    within = (child >= 0) & (child < len(children))
-    who = np.repeat(np.arange(len(people)), sizes)[within]
-    has = np.zeros((len(children), len(people)), np.bool_)
-    has[child[within], who] = True
-    return np.asarray((has.T @ (1 << np.arange(len(children)))) if len(people) else np.zeros(0), np.int64)
+    child = baskets.codes[places].astype(np.int64) // child_size - children.start
+    is_inside = (child >= 0) & (child < len(children))
+    person = np.repeat(np.arange(len(people)), sizes)[is_inside]
+    has_child = np.zeros((len(children), len(people)), np.bool_)
+    has_child[child[is_inside], person] = True
+    return np.asarray((has_child.T @ (1 << np.arange(len(children)))) if len(people) else np.zeros(0), np.int64)

@@ -1,7 +1,7 @@
-"""What `det-gd` and `ran-gd` share: records of a categorical table, perturbed one by one, and mined from the reports.
+"""The common part of `det-gd` and `ran-gd`: perturbed records of a categorical table, and mining from the reports.
 
-A record is one cell of the table of all combinations of values, as in FRAPP (Agrawal and Haritsa 2005). Everyone
-reports a cell; what a report says about the others is a known matrix, and supports are found by turning it round.
+A record is a cell of the table of all combinations of values, as in FRAPP (Agrawal and Haritsa 2005). Each person
+reports a cell; the probabilities of reports are a known matrix, and supports are estimated by its inverse.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from .comparator import Comparator, ComparatorResult, ComparatorTask
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 
-# Each estimate of a table is an array of its size, and there are as many as subsets of the attributes.
-MOST_CELLS = 1_000_000
+# Bounds the memory: each subset of the attributes has an array of estimates, of up to this number of cells.
+MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedTable:
-    """Everyone's record as the number of a cell; `values` has the labels of each attribute, in the order of axes."""
+    """The record of each person as the number of a cell; `values` has the labels of each attribute, by axis."""
 
     records: I64
     values: tuple[tuple[Item, ...], ...]
 
     @classmethod
-    def of(cls, baskets: Baskets) -> PerturbedTable:
-        """Read a table from baskets whose items are called "attribute=value": everyone holds one of each attribute."""
+    def from_baskets(cls, baskets: Baskets) -> PerturbedTable:
+        """Return the table of baskets with items named "attribute=value", one of each attribute per person."""
         attributes: dict[str, list[int]] = {}
         for code, label in enumerate(baskets.vocabulary):
             name, equals, _ = str(label).partition("=")
@@ -50,40 +50,42 @@ class PerturbedTable:
                 )
             attributes.setdefault(name, []).append(code)
         sizes = tuple(map(len, attributes.values()))
-        if prod(sizes) > MOST_CELLS:
+        if prod(sizes) > MAX_CELLS:
             raise MisuseError(
-                f"The table has {prod(sizes):,} different records, more than {MOST_CELLS:,}: leave attributes out."
+                f"The table has {prod(sizes):,} different records, more than {MAX_CELLS:,}: leave attributes out."
             )
         axis, place = np.zeros(baskets.items, np.int64), np.zeros(baskets.items, np.int64)
         for number, codes in enumerate(attributes.values()):
             axis[codes], place[codes] = number, np.arange(len(codes))
-        # The labels are sorted, so those of an attribute may lie apart: rows are brought into the order of axes.
+        # Labels are sorted, and those of one attribute need not be adjacent: bring each row into the order of axes.
         if baskets.sizes.size and not bool((baskets.sizes == len(sizes)).all()):
             raise InputError(f"Everyone must hold exactly one value of each of the {len(sizes)} attributes.")
-        held = baskets.codes.reshape(len(baskets), len(sizes))
-        held = np.take_along_axis(held, np.argsort(axis[held], axis=1, kind="stable"), axis=1)
-        if not bool((axis[held] == np.arange(len(sizes))).all()):
+        record_codes = baskets.codes.reshape(len(baskets), len(sizes))
+        record_codes = np.take_along_axis(record_codes, np.argsort(axis[record_codes], axis=1, kind="stable"), axis=1)
+        if not bool((axis[record_codes] == np.arange(len(sizes))).all()):
             raise InputError(f"Everyone must hold exactly one value of each of the {len(sizes)} attributes.")
-        records = np.ravel_multi_index(tuple(place[held].T), sizes) if sizes else np.zeros(len(baskets), np.int64)
+        records = (
+            np.ravel_multi_index(tuple(place[record_codes].T), sizes) if sizes else np.zeros(len(baskets), np.int64)
+        )
         labels = tuple(baskets.vocabulary)
         return cls(
-            np.asarray(records, np.int64), tuple(tuple(labels[code] for code in one) for one in attributes.values())
+            np.asarray(records, np.int64), tuple(tuple(labels[code] for code in codes) for codes in attributes.values())
         )
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """The number of values of each attribute."""
         return tuple(map(len, self.values))
 
     @property
     def cells(self) -> int:
-        """How many different records there could be."""
+        """The number of possible records."""
         return prod(self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GammaDiagonal(Comparator):
-    """A record is kept gamma times as likely as it becomes any one of the others.
+    """A matrix that keeps a record with gamma times the probability of each other record.
 
     Parameters
     ----------
@@ -104,47 +106,51 @@ class GammaDiagonal(Comparator):
         object.__setattr__(self, "gamma", gamma)
 
     @abstractmethod
-    def keeping(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
-        """Decide for everyone whether they report their own record."""
+    def draw_kept(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
+        """Draw whether each person reports the own record."""
 
     def check(self, cells: int) -> None:
-        """Refuse a table that the settings do not fit."""
+        """Raise for a table that the settings do not fit."""
 
     def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
-        """Let everyone report a record, and mine the reports level by level."""
-        table = PerturbedTable.of(baskets)
+        """Draw a report of each person, and mine the reports by length."""
+        table = PerturbedTable.from_baskets(baskets)
         self.check(table.cells)
-        reports = self.reports(table.records, table.cells, source)
-        seen = np.bincount(reports, minlength=table.cells).reshape(table.shape)
-        return ComparatorResult(counts=self.mined(seen, table, wanted))
+        reports = self.draw_reports(table.records, table.cells, source)
+        report_counts = np.bincount(reports, minlength=table.cells).reshape(table.shape)
+        return ComparatorResult(counts=self.mine_reports(report_counts, table, wanted))
 
-    def reports(self, records: I64, cells: int, source: Source) -> I64:
-        """Return everyone's report: their own record, or any of the others alike."""
+    def draw_reports(self, records: I64, cells: int, source: Source) -> I64:
+        """Return the report of each person: the own record, or a uniform other record."""
         if cells == 1:
             return records
-        kept = self.keeping(cells, len(records), source)
-        other = below(source, cells - 1, len(records))
-        return np.where(kept, records, other + (other >= records))
+        is_kept = self.draw_kept(cells, len(records), source)
+        other_record = draw_below(source, cells - 1, len(records))
+        return np.where(is_kept, records, other_record + (other_record >= records))
 
-    def mined(self, seen: I64, table: PerturbedTable, wanted: ComparatorTask) -> dict[frozenset[Item], float]:
-        """Return the itemsets whose estimate passes, and those of all their subsets."""
-        found: dict[frozenset[Item], float] = {}
+    def mine_reports(
+        self, report_counts: I64, table: PerturbedTable, wanted: ComparatorTask
+    ) -> dict[frozenset[Item], float]:
+        """Return the itemsets whose estimate reaches the threshold, with all their subsets."""
+        counts: dict[frozenset[Item], float] = {}
         frequent: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         axes = range(len(table.shape))
         for size in range(1, len(table.shape) + 1):
-            for kept in combinations(axes, size):
-                values = self.estimates(seen.sum(axis=tuple(axis for axis in axes if axis not in kept)), table.cells)
-                passed = values >= wanted.count
+            for kept_axes in combinations(axes, size):
+                values = self.estimate_counts(
+                    report_counts.sum(axis=tuple(axis for axis in axes if axis not in kept_axes)), table.cells
+                )
+                is_frequent = values >= wanted.count
                 for place in range(size) if size > 1 else ():
-                    passed &= np.expand_dims(frequent[kept[:place] + kept[place + 1 :]], place)
-                frequent[kept] = passed
+                    is_frequent &= np.expand_dims(frequent[kept_axes[:place] + kept_axes[place + 1 :]], place)
+                frequent[kept_axes] = is_frequent
                 if wanted.fits(size):
-                    for where in np.argwhere(passed).tolist():
-                        labels = (table.values[axis][value] for axis, value in zip(kept, where, strict=True))
-                        found[frozenset(labels)] = float(values[tuple(where)])
-        return found
+                    for where in np.argwhere(is_frequent).tolist():
+                        labels = (table.values[axis][value] for axis, value in zip(kept_axes, where, strict=True))
+                        counts[frozenset(labels)] = float(values[tuple(where)])
+        return counts
 
-    def estimates(self, seen: NDArray[np.int64], cells: int) -> F64:
+    def estimate_counts(self, seen: NDArray[np.int64], cells: int) -> F64:
         """Turn numbers of reports in the cells of some attributes into numbers of people, without bias.
 
         Of N people, s of whom are in a cell that stands for `share` of the whole table, s (gamma - 1) x + N share x are
@@ -152,18 +158,18 @@ class GammaDiagonal(Comparator):
         """
         own, other = self.gamma.numerator, self.gamma.denominator
         expected = other * int(seen.sum()) * (cells // seen.size)
-        # Whole numbers up to here, so that a count that equals the threshold does not fall below it.
+        # Whole numbers up to the division: a count equal to the threshold must not fall below it.
         return np.asarray(((own + (cells - 1) * other) * seen - expected) / (own - other), np.float64)
 
 
-def below(source: Source, bound: int, many: int) -> I64:
-    """Return `many` whole numbers from 0 to before `bound`, each as likely as the others; `bound` is at most 2^63."""
-    drawn = np.zeros(many, np.int64)
+def draw_below(source: Source, bound: int, count: int) -> I64:
+    """Return `count` uniform whole numbers from 0 to below `bound`, which is at most 2^63."""
+    numbers = np.zeros(count, np.int64)
     shift = np.uint64(64 - max(1, (bound - 1).bit_length()))
-    missing = np.arange(many)
+    missing = np.arange(count)
     while len(missing):
-        # The highest bits make a number below the next power of two; those that are not below the bound are drawn anew.
-        fresh = (source.words(len(missing)) >> shift).astype(np.int64)
-        drawn[missing] = fresh
-        missing = missing[fresh >= bound]
-    return drawn
+        # Rejection: the highest bits are a uniform number below the next power of two, redrawn from the bound on.
+        draws = (source.words(len(missing)) >> shift).astype(np.int64)
+        numbers[missing] = draws
+        missing = missing[draws >= bound]
+    return numbers

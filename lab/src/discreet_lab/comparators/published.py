@@ -1,7 +1,7 @@
-"""LDPMiner as it was published, for comparison: not private in its padding, and every person is asked twice.
+"""LDPMiner as published, for comparison: its padding comes from the raw data, and each person answers twice.
 
-It is kept here, apart from the protocols that can be asked for by name, because its padding is taken from the raw
-data (A16). What it promises is computed as for any protocol; it does not cover the padding.
+It is not among the protocols with a public name because of its padding (A16). Its guarantee is computed as for any
+protocol, and does not cover the padding.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from discreet.local.study import Ask, CandidateEstimates, CandidateList, Estimat
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedLDPMiner(Protocol):
-    """Find the most frequent items by two reports of everybody, each with half of epsilon.
+    """Find the most frequent items by two reports of each person, each with half of epsilon.
 
     Parameters
     ----------
     padding
-        What nine in ten people hold at most: a number that the paper takes for given, and that only the raw data have.
+        The 90th percentile of the number of items of a person: given in the paper, and known from the raw data only.
     candidates
-        How many candidates are kept for every item wanted.
+        The number of candidates per wanted item.
     first_oracle, oracle
-        How candidates are found, and how they are estimated.
+        The oracle that finds candidates, and the oracle that estimates them.
     """
 
     padding: int
@@ -43,7 +43,7 @@ class PublishedLDPMiner(Protocol):
     public: ClassVar[tuple[str, ...]] = ("the items", "the padding, though it was taken from the raw data")
 
     def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+        """Check the settings."""
         if self.padding < 1 or self.candidates < 1:
             raise MisuseError("padding and candidates are 1 or more.")
         if wanted.least > 1:
@@ -52,24 +52,36 @@ class PublishedLDPMiner(Protocol):
             make(oracle, wanted.epsilon / 2, 2)
 
     def talk(self, wanted: Wanted) -> Talk:
-        """Lead the conversation."""
-        everyone, half = Who(0, WORD), wanted.epsilon / 2
+        """Yield the two questions, and return the items."""
+        all_people, half_epsilon = Who(0, WORD), wanted.epsilon / 2
         question = Which(CandidateList(items=wanted.items))
-        first: Estimate = yield Ask.of("which items", everyone, question, self.first_oracle, half, pad=self.padding)
-        seen = CandidateEstimates(
-            candidates=question.of, values=first.values, variance=first.variance, pad=self.padding, correction=1.0
+        first_estimate: Estimate = yield Ask.of(
+            "which items", all_people, question, self.first_oracle, half_epsilon, pad=self.padding
         )
-        kept = CandidateList(
-            itemsets=tuple((place,) for place in sorted(seen.select_best(self.candidates * wanted.top)))
+        first_evidence = CandidateEstimates(
+            candidates=question.of,
+            values=first_estimate.values,
+            variance=first_estimate.variance,
+            pad=self.padding,
+            correction=1.0,
         )
-        answer: Estimate = yield Ask.of("which candidates", everyone, Which(kept), self.oracle, half, pad=len(kept))
-        found = CandidateEstimates(
-            candidates=kept, values=answer.values, variance=answer.variance, pad=len(kept), correction=1.0
+        candidates = CandidateList(
+            itemsets=tuple((place,) for place in sorted(first_evidence.select_best(self.candidates * wanted.top)))
         )
-        places = found.select_best(len(kept))
+        second_estimate: Estimate = yield Ask.of(
+            "which candidates", all_people, Which(candidates), self.oracle, half_epsilon, pad=len(candidates)
+        )
+        evidence = CandidateEstimates(
+            candidates=candidates,
+            values=second_estimate.values,
+            variance=second_estimate.variance,
+            pad=len(candidates),
+            correction=1.0,
+        )
+        places = evidence.select_best(len(candidates))
         return Learnt(
-            itemsets=tuple(kept[place] for place in places),
-            values=found.values[places],
-            variance=found.variance[places],
+            itemsets=tuple(candidates[place] for place in places),
+            values=evidence.values[places],
+            variance=evidence.variance[places],
             notes=("The padding was taken from the raw data: what it gives away is not counted.",),
         )

@@ -1,4 +1,4 @@
-"""RAN-GD of FRAPP (Agrawal and Haritsa 2005): everyone draws their own gamma-diagonal matrix. Proof: `ran-gd.md`."""
+"""RAN-GD of FRAPP (Agrawal and Haritsa 2005): a gamma-diagonal matrix drawn for each person. Proof: `ran-gd.md`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from discreet.errors import MisuseError
 from discreet.privacy import exact
 from discreet.privacy.sampling import Source
 
-from .perturbing import GammaDiagonal, below
+from .perturbing import GammaDiagonal, draw_below
 
-# The diagonal moves in so many steps to each side.
+# The diagonal moves by a multiple of spread / _STEPS: finer than any estimate shows.
 _STEPS = 2**10
 
 
@@ -26,7 +26,7 @@ class RanGD(GammaDiagonal):
     Parameters
     ----------
     spread
-        How far the chance of keeping a record may lie from its mean, as a share of it.
+        The largest deviation of the probability of keeping a record from its mean, as a share of the mean.
     """
 
     spread: Fraction = Fraction(1, 2)
@@ -43,35 +43,35 @@ class RanGD(GammaDiagonal):
         object.__setattr__(self, "spread", spread)
 
     def check(self, cells: int) -> None:
-        """Refuse a table so small that a record would be kept with a probability over 1."""
-        if self.most_kept(cells) > 1:
+        """Raise for a table so small that a record would be kept with a probability over 1."""
+        if self.largest_keep_probability(cells) > 1:
             raise MisuseError(
                 f"With gamma = {self.gamma} and spread = {self.spread} a table of {cells:,} different records is too"
                 " small: set spread or gamma lower."
             )
 
-    def most_kept(self, cells: int) -> Fraction:
-        """Return the largest probability with which anyone keeps their record."""
+    def largest_keep_probability(self, cells: int) -> Fraction:
+        """Return the largest probability of keeping a record."""
         return (1 + self.spread) * self.gamma / (self.gamma + cells - 1)
 
-    def known(self, cells: int) -> Fraction:
-        """Return the largest ratio of two probabilities of a report, where it is known what its person drew.
+    def largest_ratio(self, cells: int) -> Fraction:
+        """Return the largest ratio of two probabilities of a report, if the matrix of the person is known.
 
-        With the highest chance of keeping, that is own over other; with the lowest, other may be over own.
+        With the highest probability of keeping, that is own / other; with the lowest, other / own may be larger.
         """
         lowest = (1 - self.spread) * self.gamma / (self.gamma + cells - 1)
         if cells == 1:
             return Fraction(1)
         ratios = []
-        for own in (self.most_kept(cells), lowest):
-            other = (1 - own) / (cells - 1)
-            ratios += [own / other, other / own]
+        for own_probability in (self.largest_keep_probability(cells), lowest):
+            other_probability = (1 - own_probability) / (cells - 1)
+            ratios += [own_probability / other_probability, other_probability / own_probability]
         return max(ratios)
 
-    def keeping(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
-        """Keep a record with a probability that is drawn evenly around that of det-gd, once for every person."""
-        own, other = self.gamma.numerator, self.gamma.denominator
-        moved = below(source, 2 * _STEPS + 1, people) - _STEPS
+    def draw_kept(self, cells: int, people: int, source: Source) -> NDArray[np.bool_]:
+        """Draw whether each record is kept, with a probability drawn uniformly around that of det-gd."""
+        numerator, denominator = self.gamma.numerator, self.gamma.denominator
+        steps = draw_below(source, 2 * _STEPS + 1, people) - _STEPS
         unit = self.spread.denominator * _STEPS
-        total = (own + (cells - 1) * other) * unit
-        return below(source, total, people) < own * (unit + self.spread.numerator * moved)
+        total = (numerator + (cells - 1) * denominator) * unit
+        return draw_below(source, total, people) < numerator * (unit + self.spread.numerator * steps)

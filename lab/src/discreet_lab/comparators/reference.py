@@ -1,7 +1,7 @@
-"""What could be known: everyone answers one round about patterns that include the true top, ranked as estimated.
+"""The reference: all people answer one round about patterns that include the true top, ranked by estimate.
 
-Nobody can run this, as it is told what to ask about; it is kept here, apart from the protocols that can be asked for by
-name. It is not a bound: a protocol that believes estimates by what all of them suggest can be better at the same noise.
+The question is taken from the raw data, so that no study can run it; it is not among the protocols with a public name.
+It is no bound: a protocol that combines estimates can be better at equal noise.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from discreet.local.protocols import Adept
 from discreet.local.study import CandidateList, Learnt, Partition, Talk, Wanted
 
 CANDIDATES = 2
-"""How many of the true top are asked about for every pattern wanted."""
+"""The number of candidates from the true top per wanted pattern. Larger: more noise for each; smaller: less
+chance for a pattern near the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Protocol):
-    """Estimate patterns that were given, by one round of everybody, as `adept` asks where nobody lies.
+    """Estimate given patterns by one round of all people, with the settings of `adept` without liars.
 
     Parameters
     ----------
     itemsets
-        The patterns: numbers of items. They are of the true top, and taken from the raw data.
+        The patterns, by item codes: the true top, from the raw data.
     near
-        How frequent the last one wanted is, taken from the raw data too.
+        The support of the last wanted pattern, from the raw data.
     """
 
     itemsets: tuple[tuple[int, ...], ...]
@@ -43,26 +44,28 @@ class Reference(Protocol):
     public: ClassVar[tuple[str, ...]] = ("the items", "what is asked about, though it was taken from the raw data")
 
     def __post_init__(self) -> None:
-        """Take the patterns as they are: nobody types them."""
+        """Accept the patterns unchecked: users do not type them."""
 
     def check(self, wanted: Wanted) -> None:
-        """Refuse settings that do not add up."""
+        """Check the settings."""
         if not self.itemsets:
             raise MisuseError(f"{self.name} is told what to ask about, and nothing was told.")
         Adept().check(wanted)
 
     def talk(self, wanted: Wanted) -> Talk:
-        """Lead the conversation."""
-        of, near = CandidateList(itemsets=self.itemsets), (self.near, self.near)
-        asking = Adept(robust=False)
-        told = yield from asking.ask_round(of, Partition(), Fraction(1), wanted, near, "of the true top")
-        values = told.evidence.values
-        variance = told.evidence.noise + (told.evidence.relative + told.doubt**2) * np.clip(values, 0.0, 1.0) ** 2
+        """Yield the question, and return the patterns."""
+        candidates, support_range = CandidateList(itemsets=self.itemsets), (self.near, self.near)
+        adept = Adept(robust=False)
+        answer = yield from adept.ask_round(
+            candidates, Partition(), Fraction(1), wanted, support_range, "of the true top"
+        )
+        values = answer.evidence.values
+        variance = answer.evidence.noise + (answer.evidence.relative + answer.doubt**2) * np.clip(values, 0.0, 1.0) ** 2
         order = np.argsort(-values, kind="stable")
         return Learnt(
-            itemsets=tuple(of[place] for place in order.tolist()),
+            itemsets=tuple(candidates[place] for place in order.tolist()),
             values=values[order],
             variance=variance[order],
-            facts=told.facts("of the true top"),
+            facts=answer.facts("of the true top"),
             notes=("It was told the true top: what that gives away is not counted.",),
         )

@@ -1,7 +1,7 @@
-"""What Dong et al. 2024 compare on relations, as protocols with settings: one setting for all of them.
+"""The protocols for relations in the comparison of Dong et al. 2024, with one setting for all of them.
 
-Three in ten people answer for the items, seven in ten for relations. Which keys, tables and candidates the others use
-is not in the article; what is taken here says the docstring of each protocol.
+Three in ten people answer for the items, seven in ten for relations. The article leaves out keys, tables and candidates
+of the further protocols; the docstring of each protocol says the choice here.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from discreet.local.protocols import CALM, PCKV, PairsProtocol, RelationMiner, R
 
 CHAINS = "`relations`, with chains"
 
-# SVIM as published, with relations for its items. Its first step keeps two candidates for each of k_s, which is nearly
-# all pairs of k items: those people answer for the candidates instead.
+# SVIM as published, with relations for its items. Its first step would keep two candidates for each of k_s, nearly all
+# pairs of k items: its people answer for the candidates instead.
 _SVIM: Mapping[str, Any] = {
     "finder": "svim",
     "size_oracle": "olh",
@@ -27,21 +27,23 @@ _SVIM: Mapping[str, Any] = {
 }
 
 
-def compared(how: How = "together", *, items: int = 64, support: int = 1600, cascade: int = 0) -> dict[str, Protocol]:
-    """Return the protocols of table 3 and figures 3 and 4 by name, and what this package adds.
+def list_protocols(
+    how: How = "together", *, items: int = 64, support: int = 1600, cascade: int = 0
+) -> dict[str, Protocol]:
+    """Return the protocols of table 3 and figures 3 and 4 by name, and the protocols of this package.
 
-    Both forms of LDP-RM are there without rounds, and with the items of the other form: what comes of the matrix, and
-    what of the items it is about, is told apart.
+    Both forms of LDP-RM are also run without rounds, and with the items of the other form: this separates the effect of
+    the matrix from the effect of its items.
 
     Parameters
     ----------
     how
-        What makes a relation. A table of items says nothing about order, so CALM is there for ``"together"`` alone.
+        The kind of relation. A table of items has no order, so that CALM is only in ``"together"``.
     items, support
         The article's k and k_s.
     cascade
-        How many relations become items, where relations ((a, b), c) are wanted too: adds `relations` with chains, which
-        alone finds any. The others find the pairs among what is wanted.
+        The number of relations that become items, for relations ((a, b), c): adds `relations` with chains, the only
+        protocol that finds them. The further protocols find the pairs among the wanted relations.
     """
     common: Mapping[str, Any] = {"how": how, "items": items, "support": support}
     tables: dict[str, Protocol] = {"CALM": CALM(items=items, support=support)} if how == "together" else {}

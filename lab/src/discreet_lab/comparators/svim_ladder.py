@@ -1,4 +1,4 @@
-"""What Wang, Li, Jha 2018 compare in figures 3 and 4, as protocols with settings: from LDPMiner up to SVIM and SVSM."""
+"""The protocols of figures 3 and 4 of Wang, Li, Jha 2018 with settings: from LDPMiner to SVIM and SVSM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURE_3: Mapping[str, Protocol] = {
     "(OLH, 1), (Adap, L)(c)": SVIM(first_oracle="olh"),
     "`svim-better`": SVIMBetter(),
 }
-"""The ladder of figure 3, from its foot, and what this package adds at its head."""
+"""The protocols of figure 3, from LDPMiner to SVIM, and the protocol of this package."""
 
 FIGURE_4: Mapping[str, Protocol] = {
     # Its first phase finds the items, its second estimates them, and then the itemsets in the same way.
@@ -34,12 +34,14 @@ FIGURE_4: Mapping[str, Protocol] = {
     "SVSM": SVSM(),
     "`svsm-better`": SVSMBetter(),
 }
-"""The itemset miners of figure 4, and what this package adds."""
+"""The itemset miners of figure 4, and the protocol of this package."""
 
 
 def as_line(label: str, plan: Protocol) -> Line:
-    """Return a protocol as a line of an experiment: its name, and the settings that are not the usual ones."""
-    every = {one.name: (getattr(plan, one.name), one.default) for one in fields(plan)}  # type: ignore[arg-type]
+    """Return a protocol as a line of an experiment: its name, and the settings that differ from the defaults."""
+    values = {field.name: (getattr(plan, field.name), field.default) for field in fields(plan)}  # type: ignore[arg-type]
     return Line(
-        label=label, name=plan.name, settings={name: one for name, (one, usual) in every.items() if one != usual}
+        label=label,
+        name=plan.name,
+        settings={name: value for name, (value, default) in values.items() if value != default},
     )

@@ -1,9 +1,9 @@
-"""Data sets by name: those of the papers where a copy is at hand, and those the project makes itself.
+"""Data sets by name: sets of the papers, if a copy is at hand, and generated sets.
 
-No data of others is part of the project. A file is looked for in the directory that ``DISCREET_DATA``
-names, which must be there, then in ``shared/data`` beside the checkout or the current directory; if it is in
-neither, the error says what to get and where to put it. What is only part of a larger set has a name that says
-so, and must not be reported under the name of the whole.
+No data of others is part of the project. A file is searched in the directory that ``DISCREET_DATA`` names, which must
+exist, then in ``shared/data`` beside the checkout or the current directory; the error for a missing file says what to
+get and where to put it. The name of a part of a larger set says that it is a part, and results must not be reported
+under the name of the whole set.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from discreet.baskets import Baskets
 from discreet.errors import InputError, MisuseError
 
-from .set_aside import DRAWN, first_seed, half, made as made_aside
+from .set_aside import DRAWN, draw_half, find_first_seed, generators as aside_generators
 
 _UCI = "UCI, CC BY 4.0"
 _KDD = "KDD Cup 2000 research terms; cite Kohavi et al. 2000"
@@ -27,22 +27,22 @@ _FIMI = "the FIMI repository"
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """A data set in a file: what it is, how to read it, and how to know it.
+    """A data set in a file.
 
     Parameters
     ----------
     file
-        Its name, compressed. The same name without ``.xz`` is looked for too.
+        The name of the compressed file. The name without ``.xz`` is searched too.
     people, items
-        How many there are.
+        The number of people and of items.
     sha256
-        Of the uncompressed text.
+        The SHA-256 of the uncompressed text.
     source, licence
-        Where it comes from and on what terms. None of it is ours.
+        The source and its terms. None of it is ours.
     part_of
-        Of which larger set it is a part, and which part; empty if it is whole.
+        The larger set and the part; empty for a whole set.
     options
-        What :func:`discreet.read` needs to know beside the path.
+        The options of :func:`discreet.read`.
     """
 
     file: str
@@ -196,18 +196,18 @@ DATA_SETS: Mapping[str, DataSet] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Inferred:
-    """What a paper's data set probably is, made of one at hand: nobody says so, but its numbers agree.
+    """A probable reconstruction of a data set of a paper, from a set at hand: its numbers agree.
 
     Parameters
     ----------
     of
-        The data set it is made of.
+        The data set at hand.
     people
-        How many people are drawn from it, unless more or fewer are asked for.
+        The number of people to draw, if no number is requested.
     without
-        How many of its most frequent items are left out of every basket.
+        The number of most frequent items that are left out of every basket.
     why
-        What speaks for it.
+        The evidence.
     """
 
     of: str
@@ -224,10 +224,11 @@ INFERRED: Mapping[str, Inferred] = {
         of="OnlineRetail_words", people=300_000, without=8, why=f"{_RETAIL}; Retail* is without its top 8 items"
     ),
 }
-"""Data sets of papers that were told by their numbers, by a name that says so."""
+"""Data sets of papers, inferred from their printed numbers of people and items."""
 
 
-def _made() -> dict[str, Callable[..., Baskets]]:
+def _list_generators() -> dict[str, Callable[..., Baskets]]:
+    """Return the functions that generate data sets, by name."""
     from discreet.baskets import (
         QUEST_PRESETS,
         applets,
@@ -249,23 +250,23 @@ def _made() -> dict[str, Callable[..., Baskets]]:
         "made-up-applets": applets,
         "made-up-cascades": cascades,
         "made-up-viewings": viewings,
-        **made_aside(),
+        **aside_generators(),
     }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows: those in files, those drawn from them, and those it makes.
+    """Return the names of :func:`load`: sets in files, sets drawn from these, and generated sets.
 
     Examples
     --------
     >>> "kosarak_100k" in names(), "quest-T40I10D100K" in names()
     (True, True)
     """
-    return (*DATA_SETS, *INFERRED, *DRAWN, *_made())
+    return (*DATA_SETS, *INFERRED, *DRAWN, *_list_generators())
 
 
 def origin(name: str) -> str:
-    """Return what the baskets of a data set depend on: the text of its file, or the code that makes it.
+    """Return the origin of a data set as text: the hash of its file, or of the code that generates it.
 
     Examples
     --------
@@ -275,31 +276,31 @@ def origin(name: str) -> str:
     from ..run.fingerprint import fingerprint
 
     if name in INFERRED:
-        about = INFERRED[name]
-        return f"{origin(about.of)} {about.people} {about.without}"
+        inferred = INFERRED[name]
+        return f"{origin(inferred.of)} {inferred.people} {inferred.without}"
     if name in DRAWN:
-        return f"{origin(DRAWN[name].of)} {DRAWN[name].people} {first_seed(name)}"
-    made = _made().get(name)
-    if made is None:
-        return _known(name).sha256
-    settings = made.keywords if isinstance(made, partial) else {}
-    function = made.func if isinstance(made, partial) else made
-    first = f" {first_seed(name)}" if name in made_aside() else ""
-    return f"{fingerprint(function.__module__)} {sorted(settings.items())}{first}"
+        return f"{origin(DRAWN[name].of)} {DRAWN[name].people} {find_first_seed(name)}"
+    generator = _list_generators().get(name)
+    if generator is None:
+        return _find_set(name).sha256
+    settings = generator.keywords if isinstance(generator, partial) else {}
+    function = generator.func if isinstance(generator, partial) else generator
+    seed_text = f" {find_first_seed(name)}" if name in aside_generators() else ""
+    return f"{fingerprint(function.__module__)} {sorted(settings.items())}{seed_text}"
 
 
 def path(name: str) -> Path:
-    """Return where the file of a data set is; an `InputError` says what is missing and how to get it."""
-    found = _file(name)
-    if found is None:
+    """Return the path of the file of a data set; an `InputError` says how to get a missing file."""
+    file_path = _find_file(name)
+    if file_path is None:
         raise InputError(missing_files([name]))
-    return found
+    return file_path
 
 
 def is_here(name: str) -> bool:
-    """Return whether the file of a data set is on this machine; one that is made or drawn has none of its own."""
+    """Return whether the file of a data set is on this machine; a generated or drawn set has no file of its own."""
     try:
-        return _file(name) is not None
+        return _find_file(name) is not None
     except MisuseError:
         return True
     except InputError:
@@ -307,121 +308,126 @@ def is_here(name: str) -> bool:
 
 
 def missing_files(names: Sequence[str]) -> str:
-    """Return what is said of data sets whose files are not here: where they were looked for, and how to get them."""
-    looked = "\n".join(f"  {place}" for place in _places())
+    """Return a message about missing files of data sets: the searched directories, and the sources."""
+    directory_text = "\n".join(f"  {place}" for place in _list_directories())
     ending = "put {} into a directory, compressed with xz or not, and set DISCREET_DATA to its path."
     if len(names) == 1:
-        data_set = _known(names[0])
-        whole = f" It is part of {data_set.part_of}." if data_set.part_of else ""
+        data_set = _find_set(names[0])
+        part_text = f" It is part of {data_set.part_of}." if data_set.part_of else ""
         return (
-            f"The file {data_set.file} of the data set {names[0]!r} is not here. Looked in:\n{looked}\n"
-            f"It comes from: {data_set.source} (terms: {data_set.licence}).{whole}\n"
+            f"The file {data_set.file} of the data set {names[0]!r} is not here. Looked in:\n{directory_text}\n"
+            f"It comes from: {data_set.source} (terms: {data_set.licence}).{part_text}\n"
             f"Get it there, {ending.format('it')}"
         )
-    known = [(name, _known(name)) for name in names]
-    origins = "\n".join(f"  {name}: {one.file}, from {one.source} (terms: {one.licence})" for name, one in known)
+    sets = [(name, _find_set(name)) for name in names]
+    source_text = "\n".join(
+        f"  {name}: {data_set.file}, from {data_set.source} (terms: {data_set.licence})" for name, data_set in sets
+    )
     return (
-        f"The files of {len(names)} data sets are not here. Looked in:\n{looked}\nThey come from:\n{origins}\n"
-        f"Get them there, {ending.format('them')}"
+        f"The files of {len(names)} data sets are not here. Looked in:\n{directory_text}\n"
+        f"They come from:\n{source_text}\nGet them there, {ending.format('them')}"
     )
 
 
-def _file(name: str) -> Path | None:
-    data_set = _known(name)
-    for place in _places():
+def _find_file(name: str) -> Path | None:
+    """Return the path of the file of a data set; None if it is missing."""
+    data_set = _find_set(name)
+    for directory in _list_directories():
         for file in (data_set.file, data_set.file.removesuffix(".xz")):
-            if (place / file).is_file():
-                return place / file
+            if (directory / file).is_file():
+                return directory / file
     return None
 
 
 def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
-    """Load a data set, or make it.
+    """Return a data set, from its file or generated.
 
     Parameters
     ----------
     name
-        One of :func:`names`.
+        A name of :func:`names`.
     people
-        How many people are wanted. A data set of a file is resampled to that many, with replacement; one
-        that is made is made that large. Without it: as many as there are, or as its paper has.
+        The number of people. A data set in a file is resampled to this number, with replacement; a generated set
+        is generated with it. By default the number of its file or of its paper.
     seed
-        For resampling or making.
+        The seed of resampling or generating.
 
     Examples
     --------
     >>> load("made-up-groceries", people=100)
     Baskets(100 people, 188 items, 6.39 per basket)
     """
-    made = _made()
-    if name in (*DRAWN, *made_aside()):
-        seed += first_seed(name)
-    if name in made:
-        return made[name](seed=seed) if people is None else made[name](people=people, seed=seed)
+    generators = _list_generators()
+    if name in (*DRAWN, *aside_generators()):
+        seed += find_first_seed(name)
+    if name in generators:
+        return generators[name](seed=seed) if people is None else generators[name](people=people, seed=seed)
     if name in INFERRED:
-        about = INFERRED[name]
-        drawn = load(about.of, people=about.people if people is None else people, seed=seed)
-        return _without(drawn, about.without)
+        inferred = INFERRED[name]
+        resampled = load(inferred.of, people=inferred.people if people is None else people, seed=seed)
+        return _drop_frequent(resampled, inferred.without)
     from discreet.baskets import read, resample
 
     if name in DRAWN:
-        many = DRAWN[name].people if people is None else people
-        whole = load(DRAWN[name].of)
-        return half(whole, seed) if many is None else resample(whole, many, seed)
-    place = path(name)
-    baskets = read(place, **_known(name).options)
+        people_count = DRAWN[name].people if people is None else people
+        source_baskets = load(DRAWN[name].of)
+        return draw_half(source_baskets, seed) if people_count is None else resample(source_baskets, people_count, seed)
+    file_path = path(name)
+    baskets = read(file_path, **_find_set(name).options)
     return baskets if people is None else resample(baskets, people, seed)
 
 
 def verify(name: str) -> None:
-    """Raise an `InputError` unless the file of a data set has the text that it should have."""
+    """Raise an `InputError` unless the file of a data set has the right text."""
     import hashlib
 
     from discreet.baskets import COMPRESSIONS, opened
 
-    place = path(name)
-    with opened(place, COMPRESSIONS.get(place.suffix)) as (_, contents):
-        found = hashlib.file_digest(contents, "sha256").hexdigest()
-    expected = _known(name).sha256
-    if found != expected:
+    file_path = path(name)
+    with opened(file_path, COMPRESSIONS.get(file_path.suffix)) as (_, contents):
+        digest = hashlib.file_digest(contents, "sha256").hexdigest()
+    expected = _find_set(name).sha256
+    if digest != expected:
         raise InputError(
-            f"{place} is not the data set {name!r}: its text has the SHA-256 {found}, not {expected}."
+            f"{file_path} is not the data set {name!r}: its text has the SHA-256 {digest}, not {expected}."
             " Get the file again."
         )
 
 
-def _known(name: str) -> DataSet:
+def _find_set(name: str) -> DataSet:
+    """Return the description of a data set in a file; raise for an unknown name, and for a set without a file."""
     if name in DATA_SETS:
         return DATA_SETS[name]
     if name in INFERRED or name in DRAWN:
         raise MisuseError(f"The data set {name!r} has no file: it is drawn from another. Use load({name!r}).")
-    if name in _made():
+    if name in _list_generators():
         raise MisuseError(f"The data set {name!r} has no file: it is made. Use load({name!r}).")
     raise MisuseError(f"There is no data set {name!r}. There are: {', '.join(names())}.")
 
 
-def _without(baskets: Baskets, many: int) -> Baskets:
-    """Return the baskets without the most frequent items, which leave the list of items too."""
-    if not many:
+def _drop_frequent(baskets: Baskets, count: int) -> Baskets:
+    """Return the baskets without the `count` most frequent items, which leave the vocabulary too."""
+    if not count:
         return baskets
     import numpy as np
 
     from discreet.baskets import Vocabulary, starts
 
-    kept = np.sort(np.argsort(-baskets.item_counts, kind="stable")[many:])
+    kept_codes = np.sort(np.argsort(-baskets.item_counts, kind="stable")[count:])
     codes = np.full(baskets.items, -1, np.int32)
-    codes[kept] = np.arange(len(kept))
-    held = codes[baskets.codes]
-    people = np.repeat(np.arange(len(baskets)), baskets.sizes)[held >= 0]
+    codes[kept_codes] = np.arange(len(kept_codes))
+    new_codes = codes[baskets.codes]
+    people = np.repeat(np.arange(len(baskets)), baskets.sizes)[new_codes >= 0]
     offsets = starts(np.bincount(people, minlength=len(baskets)))
-    return Baskets(offsets, held[held >= 0], Vocabulary(baskets.vocabulary.take(kept)))
+    return Baskets(offsets, new_codes[new_codes >= 0], Vocabulary(baskets.vocabulary.take(kept_codes)))
 
 
-def _places() -> list[Path]:
-    given = os.environ.get("DISCREET_DATA")
-    named = [Path(given).expanduser()] if given else []
-    if named and not named[0].is_dir():
-        raise InputError(f"DISCREET_DATA is {given}, which is not a directory; set it to one, or unset it.")
+def _list_directories() -> list[Path]:
+    """Return the directories in which files are searched, in order."""
+    variable = os.environ.get("DISCREET_DATA")
+    named_directories = [Path(variable).expanduser()] if variable else []
+    if named_directories and not named_directories[0].is_dir():
+        raise InputError(f"DISCREET_DATA is {variable}, which is not a directory; set it to one, or unset it.")
     checkout = Path(__file__).resolve().parents[4]
-    beside = [checkout.parent / "shared" / "data", Path.cwd().resolve().parent / "shared" / "data"]
-    return list(dict.fromkeys([*named, *beside]))
+    default_directories = [checkout.parent / "shared" / "data", Path.cwd().resolve().parent / "shared" / "data"]
+    return list(dict.fromkeys([*named_directories, *default_directories]))

@@ -1,8 +1,7 @@
-"""Data sets that nobody has looked at: they are run once, after the constants of a mechanism are frozen.
+"""Data sets aside: they are used once, after the constants of a mechanism are frozen.
 
-Halves and resamples of real sets, and families that are made up. Each has a name and a seed of its own, so that it is
-the same for everyone, and a digest that says so. What a constant is fitted to is no longer set aside.
-`discreet_lab.data.datasets` loads them as it loads all others.
+Halves and resamples of real sets, and generated families. Each has a name, a seed of its own and a digest, so that it
+is reproducible. A set to which a constant was fitted is no longer set aside. `discreet_lab.data.datasets` loads them.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ import numpy as np
 from discreet.baskets import Baskets
 
 FIRST_SEED = 20_261_116
-"""Seeds of these sets begin here, so that none of them is one that was drawn before."""
+"""The first seed of these sets, far from the seeds of all earlier draws."""
 DEVICES = "aside-devices-"
-"""How the names begin of those that are for local protocols; all others are for the curator."""
+"""The prefix of the names of sets for local protocols; all further sets are for the curator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A set aside that is drawn from a real one.
+    """A set aside that is drawn from a real set.
 
     Parameters
     ----------
     of
-        The data set in a file that it is drawn from.
+        The name of the real set.
     people
-        How many people are drawn, with replacement; None draws half of them without replacement.
+        The number of people to draw with replacement; None draws half of the people without replacement.
     """
 
     of: str
@@ -56,7 +55,7 @@ DRAWN: Mapping[str, Drawn] = {
     "aside-devices-movies": Drawn(of="ml-latest-small", people=150_000),
     "aside-devices-accidents": Drawn(of="accidents_reduced", people=200_000),
 }
-"""The sets aside that are drawn from real ones."""
+"""The sets aside that are drawn from real sets."""
 
 DIGESTS: Mapping[str, str] = {
     "aside-pages": "29683ccff5be8b41",
@@ -91,13 +90,13 @@ DIGESTS: Mapping[str, str] = {
     "aside-devices-groups-many": "e801584afd10c9d7",
     "aside-devices-bulk": "a31535a493c7e4e3",
 }
-"""What :func:`digest` gives of each."""
+"""The digest of each set, as :func:`compute_digest` returns it."""
 FOR_DEVICES = tuple(name for name in DIGESTS if name.startswith(DEVICES))
 FOR_THE_CURATOR = tuple(name for name in DIGESTS if name not in FOR_DEVICES)
 
 
-def made() -> dict[str, Callable[..., Baskets]]:
-    """Return what makes up the sets aside that are drawn from no real one."""
+def generators() -> dict[str, Callable[..., Baskets]]:
+    """Return the functions that generate sets aside, by name."""
     from discreet.baskets import bulk_buyers, latent_groups, quest, zipf
 
     return {
@@ -133,21 +132,21 @@ def made() -> dict[str, Callable[..., Baskets]]:
     }
 
 
-def first_seed(name: str) -> int:
-    """Return the seed of a set aside; what is drawn for local protocols is not what was drawn for the curator."""
+def find_first_seed(name: str) -> int:
+    """Return the first seed of a set aside; sets for local protocols differ from sets for the curator."""
     return FIRST_SEED + name.startswith(DEVICES)
 
 
-def half(baskets: Baskets, seed: int) -> Baskets:
-    """Return half of the people, drawn without replacement and in their order; what they hold is a set."""
+def draw_half(baskets: Baskets, seed: int) -> Baskets:
+    """Return half of the people, drawn without replacement, in their order; order within baskets is dropped."""
     from discreet.baskets import seeds
 
     source = np.random.default_rng(*seeds(seed, 1))
     return baskets.rows(np.sort(source.permutation(len(baskets))[: len(baskets) // 2]))
 
 
-def digest(baskets: Baskets) -> str:
-    """Return a short hash of who holds which code."""
-    found = hashlib.sha256(baskets.offsets.astype("<i8").tobytes())
-    found.update(baskets.codes.astype("<i4").tobytes())
-    return found.hexdigest()[:16]
+def compute_digest(baskets: Baskets) -> str:
+    """Return a short hash of the baskets, as codes."""
+    digest = hashlib.sha256(baskets.offsets.astype("<i8").tobytes())
+    digest.update(baskets.codes.astype("<i4").tobytes())
+    return digest.hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""What can be computed about a data set without drawing noise, or hardly: a function for each kind of line.
+"""Numbers about a data set that need no noise, or hardly any: one function for each kind of line.
 
-The papers' bounds on what a choice may miss, in units of the data's own counts; the law of an estimate; how long
-baskets are. All of it looks at the raw data, so none of it may leave a lab.
+The bounds of the papers on the misses of a choice, in units of the counts of the data; the law of an estimate; sizes of
+baskets. All of it reads raw data, and must not leave a lab.
 """
 
 from __future__ import annotations
@@ -13,39 +13,46 @@ from typing import Any
 
 from discreet.errors import MisuseError
 
-from .measures import Numbers, Run, loaded, truth
+from .measures import Numbers, Run, load_baskets, mine_truth
 
 
 def choosing(run: Run) -> Numbers:
-    """Return by how much the top K may be missed (gamma) and a count may be off (eta), beside the K-th count (004).
+    """Return the bounds gamma (misses of the top K) and eta (errors of counts), beside the K-th count (004).
 
-    Asked with ``top``, ``lengths``, ``epsilon``, ``doubt`` and ``neighbours``; the setting ``way`` says how patterns
-    are chosen. A promise says something where gamma is below the K-th count and below the people who do not hold it.
+    The options are ``top``, ``lengths``, ``epsilon``, ``doubt`` and ``neighbours``; the setting ``way`` is the
+    selection of patterns. A bound says something if gamma is below the K-th count and below the number of people
+    without the K-th pattern.
     """
     from discreet.curator.steps import slack
     from discreet.exact import Universe
     from discreet.privacy import Budget, Meter, Neighbours, exact
     from discreet.privacy.sampling import SimulationSource
 
-    asked, people = run.asked, len(run.baskets)
-    top, length, doubt = asked["top"], asked["lengths"], exact(asked["doubt"], "doubt")
-    way = run.line.settings["way"]
-    meter = Meter(Budget.of(asked["epsilon"]), Neighbours.typed(asked["neighbours"]), SimulationSource(0))
-    many = Universe(run.baskets.items, length, length).itemset_count
+    options, people = run.asked, len(run.baskets)
+    top, length, doubt = options["top"], options["lengths"], exact(options["doubt"], "doubt")
+    selection = run.line.settings["way"]
+    meter = Meter(Budget.of(options["epsilon"]), Neighbours.typed(options["neighbours"]), SimulationSource(0))
+    itemset_count = Universe(run.baskets.items, length, length).itemset_count
     half = Fraction(1, 2)
-    gamma = slack(way, top, many, doubt, meter.rate(top, half, way))
-    # Every count has noise of scale top over half of epsilon; theorem 3.
+    gamma = slack(selection, top, itemset_count, doubt, meter.rate(top, half, selection))
+    # Theorem 3: each count has noise of scale top / (epsilon / 2).
     eta = float(top / (meter.total * half)) * log(top / doubt)
-    counts = sorted(truth(run, "top", top, length).values())
-    last = counts[0] if len(counts) >= top else 0
-    if last <= 0:
+    counts = sorted(mine_truth(run, "top", top, length).values())
+    last_count = counts[0] if len(counts) >= top else 0
+    if last_count <= 0:
         return {"gamma": gamma, "eta": eta}
-    says = gamma < min(last, people - last)
-    return {"gamma": gamma, "eta": eta, "gamma_share": gamma / last, "eta_share": eta / last, "says": float(says)}
+    is_informative = gamma < min(last_count, people - last_count)
+    return {
+        "gamma": gamma,
+        "eta": eta,
+        "gamma_share": gamma / last_count,
+        "eta_share": eta / last_count,
+        "says": float(is_informative),
+    }
 
 
 def sizes(run: Run) -> Numbers:
-    """Return how many people hold ``size`` items; with a setting ``epsilon``, as algorithm 1 of 002 counts them."""
+    """Return the number of people with ``size`` items; a setting ``epsilon`` adds the noise of algorithm 1 of 002."""
     from discreet.privacy import exact
     from discreet.privacy.sampling import SimulationSource, discrete_laplace
 
@@ -58,53 +65,53 @@ def sizes(run: Run) -> Numbers:
 
 
 def longest(run: Run) -> Numbers:
-    """Return how likely it is that the longest frequent pattern is estimated to have ``size`` items (002, figure 2).
+    """Return the probability that the longest frequent pattern is estimated to have ``size`` items (002, figure 2).
 
     The law of `estimate_longest_length` between 1 and ``upper`` items, at the threshold ``fraction`` of all people:
-    each of its comparisons is right with a probability that the noise alone decides, so nothing has to be drawn.
+    noise alone decides the probability of each comparison, so that nothing is drawn.
     """
     if run.data is None:
         raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
-    asked = run.asked
-    count = ceil(asked["fraction"] * len(run.baskets))
+    options = run.asked
+    count = ceil(options["fraction"] * len(run.baskets))
     reading = tuple(sorted(run.data.reading.items()))
-    largest = _largest(run.data.name, run.data.people, reading, count, asked["upper"])
-    rate = float(Fraction(asked["epsilon"])) / (asked["upper"] - 1).bit_length()
-    law = _law(largest, count, rate, asked["upper"])
-    true = max((size for size, most in largest.items() if most >= count), default=1)
-    size = asked["size"]
-    return {"probability": law.get(size, 0.0), "right": law.get(true, 0.0), "true": float(true)}
+    largest_count = _find_largest(run.data.name, run.data.people, reading, count, options["upper"])
+    rate = float(Fraction(options["epsilon"])) / (options["upper"] - 1).bit_length()
+    law = _compute_law(largest_count, count, rate, options["upper"])
+    true_length = max((size for size, largest_of_size in largest_count.items() if largest_of_size >= count), default=1)
+    size = options["size"]
+    return {"probability": law.get(size, 0.0), "right": law.get(true_length, 0.0), "true": float(true_length)}
 
 
 @lru_cache(maxsize=16)
-def _largest(name: str, people: int | None, reading: Any, count: int, upper: int) -> dict[int, int]:
-    """Return the numbers that the search compares with the threshold, by length, down to a twentieth of it (C1).
+def _find_largest(name: str, people: int | None, reading: Any, count: int, upper: int) -> dict[int, int]:
+    """Return the largest count of each length, down to a twentieth of the threshold (C1).
 
-    The mechanism raises that floor to where noise lifts a count over the threshold once in a hundred times, to spare
-    itself the mining; without that the law differs by no more than this.
+    The mechanism raises this floor to the count that noise lifts over the threshold once in a hundred times, to mine
+    less; the law differs by at most this chance.
     """
     from discreet.exact import Largest, LocalEngine
 
-    engine = LocalEngine(loaded(name, people, reading))
+    engine = LocalEngine(load_baskets(name, people, reading))
     return {size: int(engine.answer(Largest(size, -(-count // 20)))[0]) for size in range(1, upper + 1)}
 
 
-def _law(largest: dict[int, int], count: int, rate: float, upper: int) -> dict[int, float]:
+def _compute_law(largest: dict[int, int], count: int, rate: float, upper: int) -> dict[int, float]:
     """Return the probability of each answer of a search that halves its range by noisy comparisons."""
     law: dict[int, float] = {}
-    waiting = [(1, upper, 1.0)]
-    while waiting:
-        low, high, chance = waiting.pop()
+    ranges = [(1, upper, 1.0)]
+    while ranges:
+        low, high, chance = ranges.pop()
         if low == high:
             law[low] = law.get(low, 0.0) + chance
             continue
         middle = (low + high + 1) // 2
-        passed = at_least(count - largest[middle], rate)
-        waiting += [(middle, high, chance * passed), (low, middle - 1, chance * (1 - passed))]
+        pass_probability = exceed_probability(count - largest[middle], rate)
+        ranges += [(middle, high, chance * pass_probability), (low, middle - 1, chance * (1 - pass_probability))]
     return law
 
 
-def at_least(bound: int, rate: float) -> float:
-    """Return the probability that discrete Laplace noise of scale one over the rate is at least a whole number."""
+def exceed_probability(bound: int, rate: float) -> float:
+    """Return the probability that discrete Laplace noise of scale 1 / rate is at least a whole number."""
     q = exp(-rate)
     return q**bound / (1 + q) if bound > 0 else 1 - q ** (1 - bound) / (1 + q)

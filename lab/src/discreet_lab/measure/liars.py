@@ -1,7 +1,7 @@
-"""People who lie: reports made to lift chosen itemsets as far as the wire format allows, or to seem to hold a lot.
+"""Reports of liars, crafted to lift chosen itemsets as far as the wire format allows, or to claim large baskets.
 
-A collector cannot tell who sends a report. What a share of liars can do is measured here: over known baskets, some of
-the people send crafted reports in the place of their own. All of it is simulated.
+A collector cannot verify a report. This module measures the harm of a share of liars: over known baskets, some of the
+people send crafted reports instead of their own. All of it is simulated.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import cycle
 from math import sqrt
 from typing import Any, Literal, TypeAlias
 
@@ -39,29 +40,33 @@ from discreet.results import Patterns
 
 Attack: TypeAlias = Literal["crafted", "one target", "sizes"]
 ATTACKS: tuple[Attack, ...] = ("crafted", "one target", "sizes")
-_TRIED = 1 << 20  # seeds that are looked through for those that put the most targets together
-_AFTER = 20  # targets that seeds are chosen by
-_SHARED = 10  # targets that reports of one value are shared out among
-_BLOCK = 1 << 15  # people whose reports are made at a time
+# The number of random seeds from which a liar selects the best. More would help little: the best of a sample grows with
+# the logarithm of its size.
+_TRIED_SEEDS = 1 << 20
+_SEED_TARGETS = 20  # the number of targets that select a seed: as many as the ten pairs of `select_targets` have items
+# Reports of one value are spread over this number of targets, and points are repeated this often: fewer would stand
+# out in screening, more would lift each target less.
+_SPREAD = 10
+_BLOCK_PEOPLE = 1 << 15  # the people in one block of reports: bounds the memory
 _WORD = 1 << 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class Liars:
-    """Some of the people, and what they want.
+    """The liars among the people, and their attack.
 
     Parameters
     ----------
     share
-        Which part of the people lies.
+        The share of liars among the people, from 0 to 1.
     targets
-        The itemsets that are to come out as frequent.
+        The itemsets that the attack should make frequent.
     attack
-        ``"crafted"``: every report about values names as many of the targets as the wire format allows; sizes are told
-        as they are. ``"one target"``: the protocol is kept to, with a basket that holds one target and nothing else.
-        ``"sizes"``: a report about how many are held names the largest sizes, everything else is told as it is.
+        ``"crafted"``: each report about values names as many targets as the wire format allows; reports about sizes are
+        honest. ``"one target"``: liars follow the protocol with a basket of one target. ``"sizes"``: reports about
+        sizes name the largest size; all further reports are honest.
     seed
-        Draws who they are.
+        The seed of the draw of liars.
     """
 
     share: float
@@ -69,61 +74,63 @@ class Liars:
     attack: Attack
     seed: int
 
-    def among(self, people: int) -> NDArray[np.bool_]:
-        """Return who of the people lies."""
-        chosen = np.zeros(people, bool)
-        many = round(self.share * people)
-        chosen[np.random.default_rng([self.seed, 1]).permutation(people)[:many]] = True
-        return chosen
+    def draw_liars(self, people: int) -> NDArray[np.bool_]:
+        """Return whether each of `people` people is a liar."""
+        is_liar = np.zeros(people, bool)
+        liar_count = round(self.share * people)
+        is_liar[np.random.default_rng([self.seed, 1]).permutation(people)[:liar_count]] = True
+        return is_liar
 
-    def baskets(self, baskets: Baskets) -> Baskets:
-        """Return the baskets as they are told: those of liars hold one target each where that is the attack."""
+    def change_baskets(self, baskets: Baskets) -> Baskets:
+        """Return the baskets that people answer for: a liar has one target, if that is the attack."""
         if self.attack != "one target":
             return baskets
-        lying = self.among(len(baskets))
-        targets = [np.array(one, np.int32) for one in self.targets]
-        rows, turn = [], 0
-        for person, lies in enumerate(lying.tolist()):
-            if lies:
-                rows.append(targets[turn % len(targets)])
-                turn += 1
+        is_liar = self.draw_liars(len(baskets))
+        targets = cycle(np.array(target, np.int32) for target in self.targets)
+        rows = []
+        for person, person_lies in enumerate(is_liar.tolist()):
+            if person_lies:
+                rows.append(next(targets))
             else:
                 rows.append(baskets.codes[baskets.offsets[person] : baskets.offsets[person + 1]])
         return Baskets(
             offsets=starts([len(row) for row in rows]), codes=np.concatenate(rows), vocabulary=baskets.vocabulary
         )
 
-    def wanted(self, ask: Ask) -> list[int]:
-        """Return the values of a round that a lie is about, those that help the most first; none where it is honest."""
+    def select_values(self, ask: Ask) -> list[int]:
+        """Return the values of a round that a lie names, the most useful first; none for an honest round."""
         question = ask.question
         if isinstance(question, HowMany):
             return list(range(question.values))[::-1] if self.attack == "sizes" else []
         if self.attack != "crafted":
             return []
         if isinstance(question, Which) and isinstance(question.of, CandidateList):
-            of = [set(question.of[place]) for place in range(len(question.of))]
+            value_sets = [set(question.of[place]) for place in range(len(question.of))]
         elif isinstance(question, PrefixQuestion):
-            of = [set(path) for path in question.of]
+            value_sets = [set(path) for path in question.of]
         else:
             return []
-        whole = [set(one) for one in self.targets]
+        target_sets = [set(target) for target in self.targets]
         if isinstance(question, Which):
-            helps = [max((len(one) for one in whole if values <= one), default=0) for values in of]
+            usefulness = [
+                max((len(target) for target in target_sets if values <= target), default=0) for values in value_sets
+            ]
         else:
-            helps = [max(len(one & values) for one in whole) for values in of]
-        order = sorted(range(len(of)), key=lambda place: -helps[place])
-        return [place for place in order if helps[place]]
+            usefulness = [max(len(target & values) for target in target_sets) for values in value_sets]
+        order = sorted(range(len(value_sets)), key=lambda place: -usefulness[place])
+        return [place for place in order if usefulness[place]]
 
 
-def crafted(
-    oracle: Oracle, wanted: list[int], many: int, generator: np.random.Generator, people: int = 0
+def craft_reports(
+    oracle: Oracle, wanted_values: list[int], report_count: int, generator: np.random.Generator, people: int = 0
 ) -> ReportColumns:
-    """Return so many reports, of all that so many people send, that each name as many wanted values as one can.
+    """Return `many` crafted reports, each of which names as many wanted values as the oracle allows.
 
-    Of published seeds each is named as often as screening lets pass, those first that put the most together.
+    `people` is the number of all people in the round. For published seeds, each seed is named as often as screening
+    permits, the seeds with most wanted values first.
     """
     if getattr(oracle, "seeds", None) is not None:
-        return _numbered(oracle, wanted, many, people)
+        return _numbered(oracle, wanted_values, report_count, people)
     makers: dict[str, Callable[..., ReportColumns]] = {
         "grr": _one_value,
         "subset": _subsets,
@@ -137,101 +144,117 @@ def crafted(
     }
     if oracle.name not in makers:
         raise MisuseError(f"No crafted reports are known for {oracle.name}; there are {', '.join(makers)}.")
-    return makers[oracle.name](oracle, wanted, many, generator)
+    return makers[oracle.name](oracle, wanted_values, report_count, generator)
 
 
-def _one_value(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    return {"value": generator.choice(np.array(wanted[:_SHARED]), many).astype(np.int64)}
+def _one_value(
+    oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator
+) -> ReportColumns:
+    """Return reports of one value each, spread over the wanted values."""
+    return {"value": generator.choice(np.array(wanted_values[:_SPREAD]), report_count).astype(np.int64)}
 
 
-def _subsets(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    values = np.empty((many, oracle.many), np.int32)
-    first = np.array(wanted[: oracle.many])
-    rest = np.setdiff1d(np.arange(oracle.symbols_in_all), first)
-    for row in range(many):
-        filled = generator.choice(rest, oracle.many - len(first), replace=False)
-        values[row] = np.sort(np.concatenate((first, filled)))
+def _subsets(oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator) -> ReportColumns:
+    """Return reports of subsets: the wanted values first, filled up with random values."""
+    values = np.empty((report_count, oracle.many), np.int32)
+    named_values = np.array(wanted_values[: oracle.many])
+    further_values = np.setdiff1d(np.arange(oracle.symbols_in_all), named_values)
+    for row in range(report_count):
+        filling = generator.choice(further_values, oracle.many - len(named_values), replace=False)
+        values[row] = np.sort(np.concatenate((named_values, filling)))
     return {"values": values}
 
 
-def _bits(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    named = generator.random((many, oracle.size)) < float(oracle.p_other)
-    named[:, wanted] = True
-    room = (oracle.size + 31) // 32 * 32
-    bits = np.zeros((many, room), bool)
-    bits[:, : oracle.size] = named
+def _bits(oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator) -> ReportColumns:
+    """Return reports of bits: the wanted values set, and each further bit set with its honest probability."""
+    is_set = generator.random((report_count, oracle.size)) < float(oracle.p_other)
+    is_set[:, wanted_values] = True
+    bit_count = (oracle.size + 31) // 32 * 32
+    bits = np.zeros((report_count, bit_count), bool)
+    bits[:, : oracle.size] = is_set
     return {"bits": np.packbits(bits, axis=1, bitorder="little").view("<u4").astype(np.uint32)}
 
 
-def _seeds(wanted: list[int], generator: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return seeds, and what each makes of the wanted values."""
-    firsts = generator.integers(0, _WORD, _TRIED, dtype=np.uint32) | np.uint32(1)
-    seconds = generator.integers(0, _WORD, _TRIED, dtype=np.uint32)
-    return firsts, seconds, hashes(firsts, seconds, np.array(wanted[:_AFTER]))
+def _seeds(wanted_values: list[int], generator: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return random seeds as two words each, and the hashes of the wanted values under each seed."""
+    firsts = generator.integers(0, _WORD, _TRIED_SEEDS, dtype=np.uint32) | np.uint32(1)
+    seconds = generator.integers(0, _WORD, _TRIED_SEEDS, dtype=np.uint32)
+    return firsts, seconds, hashes(firsts, seconds, np.array(wanted_values[:_SEED_TARGETS]))
 
 
 def _best_buckets(oracle: Any, hashes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bucket with the most values of each seed, and the seeds, those with the most in it first."""
+    """Return the fullest bucket of each seed, and the seeds in falling order of the values in that bucket."""
     buckets = (hashes.astype(np.uint64) * np.uint64(oracle.places)) >> np.uint64(32)
-    best, most = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
+    fullest_bucket, most_values = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
     for bucket in range(oracle.places):
-        here = (buckets == bucket).sum(1)
-        best[here > most] = bucket
-        most = np.maximum(most, here)
-    return best, np.argsort(-most, kind="stable")
+        values_here = (buckets == bucket).sum(1)
+        fullest_bucket[values_here > most_values] = bucket
+        most_values = np.maximum(most_values, values_here)
+    return fullest_bucket, np.argsort(-most_values, kind="stable")
 
 
-def _hashed(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    firsts, seconds, hashes = _seeds(wanted, generator)
-    best, order = _best_buckets(oracle, hashes)
-    chosen = order[:many]
-    return {"first": firsts[chosen], "second": seconds[chosen], "value": best[chosen]}
+def _hashed(oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator) -> ReportColumns:
+    """Return reports of the seeds that hash most wanted values into one bucket."""
+    firsts, seconds, hashes = _seeds(wanted_values, generator)
+    fullest_bucket, order = _best_buckets(oracle, hashes)
+    best_seeds = order[:report_count]
+    return {"first": firsts[best_seeds], "second": seconds[best_seeds], "value": fullest_bucket[best_seeds]}
 
 
-def _numbered(oracle: Any, wanted: list[int], many: int, people: int) -> ReportColumns:
+def _numbered(oracle: Any, wanted_values: list[int], report_count: int, people: int) -> ReportColumns:
+    """Return reports of published seeds, each as often as screening permits."""
     numbers = np.arange(oracle.seeds, dtype=np.uint32)
-    best, order = _best_buckets(oracle, hashes(*published_pairs(numbers), np.array(wanted[:_AFTER])))
-    usual = people / oracle.seeds
-    # What honest reports add to that stays below too.
-    each = max(1, int(tail_margin(usual, oracle.seeds) - 2 * sqrt(usual)))
-    chosen = np.resize(np.repeat(order, each), many)
-    return {"seed": numbers[chosen], oracle.place: best[chosen]}
+    fullest_bucket, order = _best_buckets(
+        oracle, hashes(*published_pairs(numbers), np.array(wanted_values[:_SEED_TARGETS]))
+    )
+    reports_per_seed = people / oracle.seeds
+    # With the honest reports of the seed, still below the bound of screening.
+    repeats = max(1, int(tail_margin(reports_per_seed, oracle.seeds) - 2 * sqrt(reports_per_seed)))
+    seeds = np.resize(np.repeat(order, repeats), report_count)
+    return {"seed": numbers[seeds], oracle.place: fullest_bucket[seeds]}
 
 
-def _points(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    firsts, seconds, hashes = _seeds(wanted, generator)
-    best, most = np.zeros(_TRIED, np.uint32), np.zeros(_TRIED, np.int64)
-    for at in range(hashes.shape[1]):
-        # A point lies in the arcs that begin at it or less than an arc before it: the last of them is the point.
-        here = ((hashes[:, at, None] - hashes) < np.uint32(oracle.arc)).sum(1)
-        best[here > most] = hashes[here > most, at]
-        most = np.maximum(most, here)
-    chosen = np.argsort(-most, kind="stable")[:many]
-    return {"first": firsts[chosen], "second": seconds[chosen], "point": best[chosen]}
+def _points(oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator) -> ReportColumns:
+    """Return reports of points that lie in the arcs of most wanted values."""
+    firsts, seconds, hashes = _seeds(wanted_values, generator)
+    best_point, most_values = np.zeros(_TRIED_SEEDS, np.uint32), np.zeros(_TRIED_SEEDS, np.int64)
+    for place in range(hashes.shape[1]):
+        # A point lies in each arc that begins at the point, or less than an arc before it.
+        values_here = ((hashes[:, place, None] - hashes) < np.uint32(oracle.arc)).sum(1)
+        best_point[values_here > most_values] = hashes[values_here > most_values, place]
+        most_values = np.maximum(most_values, values_here)
+    best_seeds = np.argsort(-most_values, kind="stable")[:report_count]
+    return {"first": firsts[best_seeds], "second": seconds[best_seeds], "point": best_point[best_seeds]}
 
 
-def _meeting(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    every = np.arange(oracle.points) if oracle.points <= _TRIED else generator.integers(0, oracle.points, _TRIED)
-    most = oracle.named({"point": every}, np.array(wanted[:_AFTER])).sum(1)
-    # Each of the best as often as a few others, so that no point stands out.
-    best = every[np.argsort(-most, kind="stable")][: max(1, many // _SHARED)]
-    return {"point": np.resize(best, many)}
+def _meeting(oracle: Any, wanted_values: list[int], report_count: int, generator: np.random.Generator) -> ReportColumns:
+    """Return reports of the points that name most wanted values."""
+    points = (
+        np.arange(oracle.points)
+        if oracle.points <= _TRIED_SEEDS
+        else generator.integers(0, oracle.points, _TRIED_SEEDS)
+    )
+    value_count = oracle.named({"point": points}, np.array(wanted_values[:_SEED_TARGETS])).sum(1)
+    # Many good points, each named about equally often, so that no point stands out.
+    best_points = points[np.argsort(-value_count, kind="stable")][: max(1, report_count // _SPREAD)]
+    return {"point": np.resize(best_points, report_count)}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Attacked:
-    """What a conversation with liars ended with.
+class AttackResult:
+    """The result of a protocol with liars.
 
     Parameters
     ----------
     patterns
-        The top patterns, over the people as they are.
+        The top patterns, over all people.
     lifted
-        How many of the targets are among them.
+        The number of targets among the top patterns.
     left_out, honest_left_out
-        How many reports screening left out in all rounds, and the most in one round that were honest.
+        The number of reports that screening left out in all rounds; the largest number of honest reports among them in
+        one round.
     alarms
-        In how many rounds something was seen.
+        The number of rounds with an alarm.
     """
 
     patterns: Patterns
@@ -241,7 +264,7 @@ class Attacked:
     alarms: int
 
 
-def attacked(
+def simulate_attack(
     baskets: Baskets,
     plan: Protocol,
     wanted: Wanted,
@@ -250,47 +273,52 @@ def attacked(
     seed: int,
     screen: bool,
     malicious: Fraction = Fraction(0),
-) -> Attacked:
-    """Run a protocol over people some of whom lie, report by report; intervals allow for the part `malicious`."""
-    told, lying = liars.baskets(baskets), liars.among(len(baskets))
-    numbers = SimulatedPeople(baskets=told, seed=seed, speed="person").numbers()
+) -> AttackResult:
+    """Run a protocol with liars, report by report; intervals allow for a share `malicious` of liars."""
+    changed_baskets, is_liar = liars.change_baskets(baskets), liars.draw_liars(len(baskets))
+    numbers = SimulatedPeople(baskets=changed_baskets, seed=seed, speed="person").numbers()
     generator = np.random.default_rng([seed, 7])
-    out = lost = alarms = 0
+    left_out = honest_left_out = alarms = 0
 
     def hear(ask: Ask) -> Estimate:
-        nonlocal out, lost, alarms
-        asked = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
-        about = liars.wanted(ask)
-        lie = lying[asked] if about else np.zeros(len(asked), bool)
-        honest, oracle, words = asked[~lie], ask.frequencies, seed_of(seed, f"{ask.name}:{ask.who.start}")
+        nonlocal left_out, honest_left_out, alarms
+        round_people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        lie_values = liars.select_values(ask)
+        lies_now = is_liar[round_people] if lie_values else np.zeros(len(round_people), bool)
+        honest, oracle, words = round_people[~lies_now], ask.frequencies, seed_of(seed, f"{ask.name}:{ask.who.start}")
         blocks = []
-        for people in np.array_split(honest, max(1, -(-len(honest) // _BLOCK))):
-            offsets, held = ask.question.answers(told, people)
+        for people in np.array_split(honest, max(1, -(-len(honest) // _BLOCK_PEOPLE))):
+            offsets, held = ask.question.answers(changed_baskets, people)
             blocks.append(oracle.reports(Answered(offsets=offsets, held=held, people=people), words))
-        if lie.any():
-            blocks.append(crafted(oracle, about, int(lie.sum()), generator, len(asked)))
+        if lies_now.any():
+            blocks.append(craft_reports(oracle, lie_values, int(lies_now.sum()), generator, len(round_people)))
         if not screen:
             aggregate = oracle.adder.start()
             for columns in blocks:
                 oracle.adder.add(aggregate, columns)
-            return Estimate(ask, len(asked), oracle.adder.decode(aggregate))
-        seen = screen_reports(oracle, lambda: blocks)
-        out, alarms = out + seen.left_out, alarms + bool(seen.alarms)
-        lost = max(lost, int((seen.places(blocks) < len(honest)).sum()))
-        return Estimate(ask, seen.people, seen.supports)
+            return Estimate(ask, len(round_people), oracle.adder.decode(aggregate))
+        screening = screen_reports(oracle, lambda: blocks)
+        left_out, alarms = left_out + screening.left_out, alarms + bool(screening.alarms)
+        honest_left_out = max(honest_left_out, int((screening.places(blocks) < len(honest)).sum()))
+        return Estimate(ask, screening.people, screening.supports)
 
-    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
-    bounds = LiarBounds(heard, malicious) if malicious else None
-    found = build_patterns(learnt, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
+    answer, estimates = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
+    bounds = LiarBounds(estimates, malicious) if malicious else None
+    patterns = build_patterns(answer, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
         : wanted.top
     ]
-    sets = {tuple(sorted(found.codes[a:b].tolist())) for a, b in zip(found.offsets, found.offsets[1:], strict=False)}
-    lifted = sum(tuple(sorted(one)) in sets for one in liars.targets)
-    return Attacked(patterns=found, lifted=lifted, left_out=out, honest_left_out=lost, alarms=alarms)
+    pattern_sets = {
+        tuple(sorted(patterns.codes[a:b].tolist()))
+        for a, b in zip(patterns.offsets, patterns.offsets[1:], strict=False)
+    }
+    lifted = sum(tuple(sorted(target)) in pattern_sets for target in liars.targets)
+    return AttackResult(
+        patterns=patterns, lifted=lifted, left_out=left_out, honest_left_out=honest_left_out, alarms=alarms
+    )
 
 
-def targets(baskets: Baskets, many: int = 10, first: int = 200) -> tuple[tuple[int, ...], ...]:
-    """Return pairs of items that are far from frequent: from a rank on, or the last there are."""
+def select_targets(baskets: Baskets, pair_count: int = 10, first: int = 200) -> tuple[tuple[int, ...], ...]:
+    """Return `many` pairs of infrequent items: items from rank `first` on, or the least frequent items."""
     order = np.argsort(-baskets.item_counts, kind="stable")
-    chosen = order[min(first, len(order) - 2 * many) :][: 2 * many].tolist()
-    return tuple(tuple(sorted(chosen[at : at + 2])) for at in range(0, 2 * many, 2))
+    codes = order[min(first, len(order) - 2 * pair_count) :][: 2 * pair_count].tolist()
+    return tuple(tuple(sorted(codes[place : place + 2])) for place in range(0, 2 * pair_count, 2))

@@ -1,7 +1,7 @@
-"""What is measured of one run: functions by name, each from a question, a line and a seed to numbers by name.
+"""The measures: functions by name, from a question, a line and a seed to numbers by name.
 
-A measure knows how to run its lines: releases as trials with seeded noise, protocols by simulation, formulas as they
-are. Data and truth are kept for the next run of the same process.
+A measure runs its lines: releases as trials with seeded noise, protocols by simulation, formulas as they are. Data and
+true patterns are cached for the next run of the same process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from discreet.errors import MisuseError
 from ..run.experiment import Cell, Data, Line
 
 Numbers: TypeAlias = dict[str, float]
-# The name of the data, to how many people they are resampled, and how a file is read.
+# The name of the data, the number of people after resampling, and the options of `discreet.read`.
 DataKey: TypeAlias = tuple[str, int | None, tuple[tuple[str, Any], ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: a line, what is asked of it, the data it is asked about, and the seed."""
+    """One run: a line, the options of the question, the data and the seed."""
 
     line: Line
     asked: Mapping[str, Any]
@@ -33,20 +33,20 @@ class Run:
 
     @property
     def baskets(self) -> Baskets:
-        """The data; of a formula there are none."""
-        return loaded(*data_key(self))
+        """The data; a formula has none."""
+        return load_baskets(*data_key(self))
 
 
 def data_key(run: Run) -> DataKey:
-    """Return what tells the data of a run from others."""
+    """Return the identity of the data of a run."""
     if run.data is None:
         raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
     return run.data.name, run.data.people, tuple(sorted(run.data.reading.items()))
 
 
 @lru_cache(maxsize=2)
-def loaded(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] = ()) -> Baskets:
-    """Return a data set by name, or a file by its path, resampled where that is asked."""
+def load_baskets(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] = ()) -> Baskets:
+    """Return a data set by name, or a file by its path, resampled to `people` people if given."""
     from discreet.baskets import read, resample
 
     from ..data.datasets import load, names
@@ -58,185 +58,191 @@ def loaded(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] =
 
 
 @lru_cache(maxsize=64)
-def _mined(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
+def _mine_patterns(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns with their counts."""
     from discreet.exact import mine
 
-    asked: dict[str, Any] = {how: number}
-    return dict(mine(loaded(*data), lengths=lengths, **asked).to_dict())
+    threshold: dict[str, Any] = {how: number}
+    return dict(mine(load_baskets(*data), lengths=lengths, **threshold).to_dict())
 
 
-def truth(run: Run, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
-    """Return the true patterns of the data of a run, by ``top`` or ``min_count``."""
-    return _mined(data_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
+def mine_truth(run: Run, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
+    """Return the true patterns of the data of a run, by ``top`` or ``min_count``, with their counts."""
+    return _mine_patterns(data_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
 
 
 def release(run: Run) -> Numbers:
-    """Run a mechanism of the curator, and compare the patterns with the true ones.
+    """Run a mechanism of the curator, and compare its patterns with the true patterns.
 
-    Asked with ``top`` or ``fraction`` (a support as a share of all people); ``told=True`` tells the number of frequent
-    patterns to a mechanism that wants ``top``, as 002 does for its competitor, which nobody may do outside a lab (C15).
-    ``scored`` are the lengths that are compared, where they are fewer than those that are looked for.
+    The options have ``top`` or ``fraction`` (a support as a share of all people). ``told=True`` gives the number of
+    frequent patterns to a mechanism that needs ``top``, as 002 does for its competitor; outside a lab that number is
+    private (C15). ``scored`` are the compared lengths, if they are fewer than the mined lengths.
     """
     from discreet.exact import score
     from discreet.planning import trial
 
-    asked, baskets = dict(run.asked), run.baskets
-    told = asked.pop("told", False)
-    lengths = asked.pop("scored", asked.get("lengths"))
-    if "fraction" in asked:
-        asked["min_count"] = ceil(asked.pop("fraction") * len(baskets))
-    if asked.get("neighbours") != "replace":
-        asked.setdefault("people", len(baskets))
-    how, number = ("top", asked["top"]) if "top" in asked else ("min_count", asked["min_count"])
-    wanted = truth(run, how, number, lengths)
-    if told:
-        del asked["min_count"]
-        asked["top"] = len(wanted)
+    options, baskets = dict(run.asked), run.baskets
+    knows_count = options.pop("told", False)
+    lengths = options.pop("scored", options.get("lengths"))
+    if "fraction" in options:
+        options["min_count"] = ceil(options.pop("fraction") * len(baskets))
+    if options.get("neighbours") != "replace":
+        options.setdefault("people", len(baskets))
+    how, number = ("top", options["top"]) if "top" in options else ("min_count", options["min_count"])
+    wanted_patterns = mine_truth(run, how, number, lengths)
+    if knows_count:
+        del options["min_count"]
+        options["top"] = len(wanted_patterns)
     if run.line.name in comparators():
-        return _compared(run, asked, wanted, lengths)
+        return _run_comparator(run, options, wanted_patterns, lengths)
     if run.line.settings:
-        asked["settings"] = dict(run.line.settings)
-    found = trial(baskets, seed=run.seed, items="public", mechanism=run.line.name, **asked)
-    # What is over the top K counts for relative errors, so the truth about what was found is asked for as well.
-    all_true = wanted | _counts(baskets, found.patterns)
-    about = {how: number, "people": len(baskets), "lengths": _span(lengths)}
-    return _scored(score(found.patterns, all_true, **about).to_dict(), found.patterns, all_true)
+        options["settings"] = dict(run.line.settings)
+    release_trial = trial(baskets, seed=run.seed, items="public", mechanism=run.line.name, **options)
+    # Relative errors run over all released patterns, of which some are not in the true top: count these too.
+    true_counts = wanted_patterns | _count_true(baskets, release_trial.patterns)
+    score_options = {how: number, "people": len(baskets), "lengths": _span(lengths)}
+    return _add_coverage(
+        score(release_trial.patterns, true_counts, **score_options).to_dict(), release_trial.patterns, true_counts
+    )
 
 
-def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any], float], lengths: Any) -> Numbers:
-    """Run what only the lab knows, and compare the patterns with the true ones."""
+def _run_comparator(
+    run: Run, options: Mapping[str, Any], wanted_patterns: Mapping[frozenset[Any], float], lengths: Any
+) -> Numbers:
+    """Run a comparator of the lab, and compare its patterns with the true patterns."""
     from discreet.exact import score
     from discreet.privacy import exact
     from discreet.privacy.sampling import SimulationSource
 
     from ..comparators.comparator import Comparator, ComparatorTask
 
-    how = comparators()[run.line.name](**run.line.settings)
-    if not isinstance(how, Comparator):
+    comparator = comparators()[run.line.name](**run.line.settings)
+    if not isinstance(comparator, Comparator):
         raise MisuseError(f"{run.line.name} is a protocol: measure it by simulation, not by release.")
-    if "min_count" not in asked:
+    if "min_count" not in options:
         raise MisuseError.format(
             "{name} finds patterns over a threshold: ask with fraction or {min_count}.", name=run.line.name
         )
-    least, longest = _span(lengths) or (1, None)
-    epsilon = exact(asked["epsilon"], "epsilon") if "epsilon" in asked else None
-    question = ComparatorTask(count=asked["min_count"], least=least, longest=longest, epsilon=epsilon)
-    answer = how.find(run.baskets, question, SimulationSource(run.seed))
-    all_true = dict(wanted) | _counts(run.baskets, answer.counts)
-    scores = score(answer.counts, all_true, min_count=asked["min_count"], people=len(run.baskets))
+    shortest, longest = _span(lengths) or (1, None)
+    epsilon = exact(options["epsilon"], "epsilon") if "epsilon" in options else None
+    question = ComparatorTask(count=options["min_count"], least=shortest, longest=longest, epsilon=epsilon)
+    answer = comparator.find(run.baskets, question, SimulationSource(run.seed))
+    true_counts = dict(wanted_patterns) | _count_true(run.baskets, answer.counts)
+    scores = score(answer.counts, true_counts, min_count=options["min_count"], people=len(run.baskets))
     return {name: float(value) for name, value in scores.to_dict().items()} | dict(answer.facts)
 
 
 def _span(lengths: Any) -> tuple[int, int] | None:
-    """Return lengths as the smallest and the largest."""
+    """Return lengths as the smallest and the largest length."""
     from discreet.checks import parse_lengths
 
     return None if lengths is None else parse_lengths(lengths)
 
 
 def simulation(run: Run) -> Numbers:
-    """Run a local protocol, and compare the patterns with the true ones; ``least`` is the shortest that counts."""
+    """Run a local protocol, and compare its patterns with the true patterns; ``least`` is the shortest length."""
     from discreet.exact import score
     from discreet.local.study import simulate
 
-    asked, baskets = dict(run.asked), run.baskets
-    least, most = asked.get("least", 1), asked.pop("longest", None)
-    wanted = truth(run, "top", asked["top"], (least, most))
-    asked.setdefault("speed", "aggregated")
-    outcome = simulate(baskets, _protocol(run), seed=run.seed, **asked)
-    all_true = wanted | _counts(baskets, outcome.patterns)
-    scores = score(outcome.patterns, all_true, top=asked["top"], people=len(baskets)).to_dict()
-    return _scored(scores, outcome.patterns, all_true)
+    options, baskets = dict(run.asked), run.baskets
+    shortest, max_length = options.get("least", 1), options.pop("longest", None)
+    wanted_patterns = mine_truth(run, "top", options["top"], (shortest, max_length))
+    options.setdefault("speed", "aggregated")
+    outcome = simulate(baskets, _build_protocol(run), seed=run.seed, **options)
+    true_counts = wanted_patterns | _count_true(baskets, outcome.patterns)
+    scores = score(outcome.patterns, true_counts, top=options["top"], people=len(baskets)).to_dict()
+    return _add_coverage(scores, outcome.patterns, true_counts)
 
 
-def _protocol(run: Run) -> Any:
-    """Return the protocol of a line with its settings, also one that only the lab runs."""
+def _build_protocol(run: Run) -> Any:
+    """Return the protocol of a line with its settings, from the registry or from the lab."""
     from discreet.registry import protocol
 
     from ..run.questions import SimulationQuestion
-    from .regret_devices import true_top
+    from .regret_devices import build_reference
 
-    if run.line.name == "reference":  # it is told the truth
-        top, least, epsilon = run.asked["top"], run.asked.get("least", 1), str(run.asked["epsilon"])
-        return true_top(data_key(run), SimulationQuestion(top=top, least=least, epsilon=epsilon))
-    ours = comparators().get(run.line.name)
-    return protocol(run.line.name, dict(run.line.settings)) if ours is None else ours(**run.line.settings)
+    if run.line.name == "reference":  # its questions are about the true top
+        top, shortest, epsilon = run.asked["top"], run.asked.get("least", 1), str(run.asked["epsilon"])
+        return build_reference(data_key(run), SimulationQuestion(top=top, least=shortest, epsilon=epsilon))
+    comparator = comparators().get(run.line.name)
+    return protocol(run.line.name, dict(run.line.settings)) if comparator is None else comparator(**run.line.settings)
 
 
 def relations(run: Run) -> Numbers:
-    """Run a protocol for relations, and compare them with the true ones.
+    """Run a protocol for relations, and compare its relations with the true relations.
 
-    ``longest`` is 3 where relations ((a, b), c) are wanted too, of all lines; ``theta`` is the same in every round.
+    With ``longest`` 3, relations ((a, b), c) are wanted too, from all lines; ``theta`` holds for all rounds.
     """
     from discreet.exact import score_relations
     from discreet.local.study import simulate
     from discreet.registry import protocol
 
-    asked, settings = {"speed": "aggregated"} | dict(run.asked), dict(run.line.settings)
-    longest = asked.pop("longest", 2)
-    if "theta" in asked:
-        settings["theta"] = (asked["theta"], asked.pop("theta"))
+    options, settings = {"speed": "aggregated"} | dict(run.asked), dict(run.line.settings)
+    longest = options.pop("longest", 2)
+    if "theta" in options:
+        settings["theta"] = (options["theta"], options.pop("theta"))
     plan: Any = protocol(run.line.name, settings)
     if not hasattr(plan, "how"):
         raise MisuseError(f"{run.line.name} finds patterns and no relations: measure it by simulation.")
-    wanted = _related(data_key(run), plan.how, plan.items, plan.support, asked["top"], longest)
-    found: Any = simulate(run.baskets, plan, seed=run.seed, **asked).relations
+    wanted_relations = _mine_relations(data_key(run), plan.how, plan.items, plan.support, options["top"], longest)
+    found_relations: Any = simulate(run.baskets, plan, seed=run.seed, **options).relations
     ordered = plan.how != "together"
-    numbers = score_relations(found, wanted, ordered=ordered).to_dict()
+    numbers = score_relations(found_relations, wanted_relations, ordered=ordered).to_dict()
     if longest > 2:
-        apart = score_relations(found.where(lengths=3), wanted.where(lengths=3), ordered=ordered)
-        numbers = dict(numbers) | {"chains_found": apart.recall}
+        chain_score = score_relations(
+            found_relations.where(lengths=3), wanted_relations.where(lengths=3), ordered=ordered
+        )
+        numbers = dict(numbers) | {"chains_found": chain_score.recall}
     return {name: float(value) for name, value in numbers.items()}
 
 
 @lru_cache(maxsize=8)
-def _related(data: DataKey, how: Any, items: int, support: int, top: int, longest: int) -> Any:
-    """Return the true relations, which take longer to count than most protocols to run."""
-    from discreet.exact import relations as true
+def _mine_relations(data: DataKey, how: Any, items: int, support: int, top: int, longest: int) -> Any:
+    """Return the true relations; cached, as counting them takes longer than most protocols."""
+    from discreet.exact import relations as mine_relations
 
-    return true(loaded(*data), how=how, items=items, support=support, top=top, longest=longest)
+    return mine_relations(load_baskets(*data), how=how, items=items, support=support, top=top, longest=longest)
 
 
 def overhead(run: Run) -> Numbers:
-    """Measure what a protocol costs devices and the collector (003, Table 2): every report is made."""
-    from .overhead import costs
+    """Measure the cost of a protocol for devices and the collector (003, Table 2), with every report made."""
+    from .overhead import measure_costs
 
-    return costs(run.baskets, run.line, run.asked, run.seed)
+    return measure_costs(run.baskets, run.line, run.asked, run.seed)
 
 
 def formula(run: Run) -> Numbers:
-    """Compute what a formula says: a function of `formulas` by the name of the line."""
+    """Compute a formula: the function of `formulas` with the name of the line."""
     from . import formulas
 
     return dict(getattr(formulas, run.line.name)(**dict(run.asked) | dict(run.line.settings)))
 
 
 def from_data(run: Run) -> Numbers:
-    """Compute what a formula says of the data themselves: a function of `exact_values` by the name of the line."""
-    from . import exact_values as known
+    """Compute a formula about the data: the function of `exact_values` with the name of the line."""
+    from . import exact_values
 
-    return dict(getattr(known, run.line.name.replace("-", "_"))(run))
+    return dict(getattr(exact_values, run.line.name.replace("-", "_"))(run))
 
 
 def regret(run: Run) -> Numbers:
-    """Run a mechanism of the curator, and measure what it misses, how far off its counts are and what intervals hold.
+    """Run a mechanism of the curator, and measure its misses, the errors of its counts and its intervals.
 
-    Asked with ``question``, the text of a :class:`discreet_lab.run.questions.ReleaseQuestion`.
+    The options have ``question``, the text of a :class:`discreet_lab.run.questions.ReleaseQuestion`.
     """
-    from .regret import regret as measure
+    from .regret import measure_regret
 
-    return measure(run)
+    return measure_regret(run)
 
 
 def regret_devices(run: Run) -> Numbers:
-    """Run a local protocol, and measure what it misses, how far off its counts are and what intervals hold.
+    """Run a local protocol, and measure its misses, the errors of its counts and its intervals.
 
-    Asked with ``question``, the text of a :class:`discreet_lab.run.questions.SimulationQuestion`.
+    The options have ``question``, the text of a :class:`discreet_lab.run.questions.SimulationQuestion`.
     """
-    from .regret_devices import regret_devices as measure
+    from .regret_devices import measure_regret
 
-    return measure(run)
+    return measure_regret(run)
 
 
 MEASURES: Mapping[str, Callable[[Run], Numbers]] = {
@@ -252,27 +258,27 @@ MEASURES: Mapping[str, Callable[[Run], Numbers]] = {
 """The measures by name."""
 
 
-def measured(cell: Cell, seed: int) -> Numbers:
-    """Run one cell with one seed."""
+def measure_cell(cell: Cell, seed: int) -> Numbers:
+    """Return the numbers of one cell with one seed."""
     run = Run(line=cell.line, asked=cell.asked, data=cell.data, seed=seed)
     return MEASURES[cell.experiment.measure](run)
 
 
 def comparators() -> dict[str, Callable[..., Any]]:
-    """Return what only the lab runs, by name."""
+    """Return the methods that only the lab runs, by name."""
     from ..comparators.det_gd import DetGD
     from ..comparators.diffpart import DiffPart
     from ..comparators.published import PublishedLDPMiner
     from ..comparators.ran_gd import RanGD
     from ..comparators.reference import Reference
 
-    return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart, Reference)}
+    return {comparator.name: comparator for comparator in (PublishedLDPMiner, DetGD, RanGD, DiffPart, Reference)}
 
 
 CURATOR = ("release", "regret")
-"""The measures of mechanisms; all others that run something run protocols."""
+"""The measures of mechanisms; the further measures with a registry entry run protocols."""
 
-# What only some measures run: a change there leaves the numbers of others as they are.
+# Modules that only some measures run: a change of the module does not rerun the cells of the further measures.
 _RUN_BY: Mapping[str, tuple[str, ...]] = {
     "discreet.planning._trial": ("release", "regret"),
     "discreet.local.study._simulate": ("simulation", "regret-devices", "relations"),
@@ -286,30 +292,32 @@ _RUN_BY: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the modules that a cell's numbers depend on, and those that stand apart though they are imported.
+def list_modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modules that the numbers of a cell depend on, and the imported modules that they do not depend on.
 
-    What makes data stands with the data: a new made-up set leaves the runs on others alone. What draws pages of a
-    release changes no number.
+    The origin of the data has an identity of its own: a new generated set does not rerun cells on other sets. Modules
+    that draw pages change no number.
     """
     measure, name = cell.experiment.measure, cell.line.name
-    known = {label: kind.__module__ for label, kind in comparators().items()}
+    comparator_modules = {label: kind.__module__ for label, kind in comparators().items()}
     if measure in ("formula", "from-data"):
-        own: tuple[str, ...] = ()
-    elif name in known:
-        own = (known[name],)
+        own_modules: tuple[str, ...] = ()
+    elif name in comparator_modules:
+        own_modules = (comparator_modules[name],)
     else:
         from discreet.registry import entry
 
-        found = entry(name, "mechanism" if measure in CURATOR else "protocol")
-        own = (found.kind.__module__,)
-    apart = {module for module, measures in _RUN_BY.items() if measure not in measures} | set(known.values())
-    always = {"discreet_lab.data.datasets", "discreet.report"}
-    return (__name__, *own), tuple(sorted((apart | always) - set(own)))
+        registry_entry = entry(name, "mechanism" if measure in CURATOR else "protocol")
+        own_modules = (registry_entry.kind.__module__,)
+    unused_modules = {module for module, measures in _RUN_BY.items() if measure not in measures} | set(
+        comparator_modules.values()
+    )
+    never_used = {"discreet_lab.data.datasets", "discreet.report"}
+    return (__name__, *own_modules), tuple(sorted((unused_modules | never_used) - set(own_modules)))
 
 
-def _counts(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:
-    """Return the true counts of what was found."""
+def _count_true(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:
+    """Return the true counts of released patterns."""
     from discreet.exact import mine
 
     if not len(patterns):
@@ -318,13 +326,13 @@ def _counts(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:
     return dict(mine(baskets, itemsets=list(counts)).to_dict())
 
 
-def _scored(scores: Mapping[str, float], patterns: Any, true: Mapping[frozenset[Any], float]) -> Numbers:
-    """Return the scores, and how many of the intervals hold the true count."""
+def _add_coverage(scores: Mapping[str, float], patterns: Any, true_counts: Mapping[frozenset[Any], float]) -> Numbers:
+    """Return the scores, and the share of intervals that contain the true count."""
     numbers = {name: float(value) for name, value in scores.items()}
     if patterns.low is not None and len(patterns):
-        held = [
-            low <= true[itemset] <= high
+        is_covered = [
+            low <= true_counts[itemset] <= high
             for itemset, low, high in zip(patterns.to_dict(), patterns.low, patterns.high, strict=True)
         ]
-        numbers["covered"] = sum(held) / len(held)
+        numbers["covered"] = sum(is_covered) / len(is_covered)
     return numbers

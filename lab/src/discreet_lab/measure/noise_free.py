@@ -1,8 +1,8 @@
-"""A conversation without noise: what a protocol would end with if everyone answered truthfully. For the lab alone.
+"""A protocol without noise: its answer if all people answered truthfully. For the lab alone.
 
-It shows what noise costs a protocol, and what the protocol itself does (Dong et al. 2024, figure 7).
-Nothing here is private. A study cannot reach it: devices randomise whatever they are asked. It returns what was learnt
-and no outcome, since an outcome comes with a guarantee.
+It separates the cost of noise from the loss by the protocol itself (Dong et al. 2024, figure 7). Nothing here is
+private. A study cannot run it: devices randomise each answer. The result is no outcome of a study, since an outcome has
+a guarantee.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from discreet.local.study import Ask, Estimate, Learnt, SimulatedPeople, Wanted,
 from discreet.privacy import Budget
 from discreet.registry import protocol as protocol_of
 
-# Estimates without noise are as good as exact; protocols that divide by a variance need one.
+# A variance next to zero: protocols divide by it.
 _VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class TrueEstimate(Estimate):
-    """What a round's people hold, instead of what their reports say."""
+    """The true answers of the people of a round, instead of an estimate from reports."""
 
     true: NDArray[np.float64]
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Which fraction of the people answers with each value, or the mean of all."""
+        """The true share of people with each value, or the mean of all numbers."""
         return self.true
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
-        """Next to nothing."""
+        """A variance next to zero for each value."""
         return np.full(len(self.true), _VARIANCE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Truthful(SimulatedPeople):
-    """People who answer truthfully; of those who hold more than a padding, each value counts for its part."""
+    """People who answer truthfully; for a person with more values than the padding, each value has a weight below 1."""
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
-        """Ask those whose number it names."""
+        """Return the true answers of the people of a round."""
         people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
-        offsets, held = ask.question.answers(self.baskets, people)
-        many, nothing = max(len(people), 1), np.zeros(ask.oracle.aggregate_size, np.int64)
+        offsets, answers = ask.question.answers(self.baskets, people)
+        people_count, no_supports = max(len(people), 1), np.zeros(ask.oracle.aggregate_size, np.int64)
         if isinstance(ask.oracle, MeanOracle):
-            mean = np.clip(held, -ask.oracle.span, ask.oracle.span).sum() / (ask.oracle.span * many)
-            return TrueEstimate(ask, len(people), nothing, np.array([mean]))
+            mean = np.clip(answers, -ask.oracle.span, ask.oracle.span).sum() / (ask.oracle.span * people_count)
+            return TrueEstimate(ask, len(people), no_supports, np.array([mean]))
         sizes = np.diff(offsets)
         weights = np.repeat(np.minimum(1.0, ask.oracle.pad / np.maximum(sizes, 1)), sizes)
         return TrueEstimate(
             ask,
             len(people),
-            nothing,
-            np.bincount(held, weights=weights, minlength=ask.oracle.size)[: ask.oracle.size] / many,
+            no_supports,
+            np.bincount(answers, weights=weights, minlength=ask.oracle.size)[: ask.oracle.size] / people_count,
         )
 
 
@@ -72,22 +72,22 @@ def learn_without_noise(
     seed: int,
     settings: dict[str, Any] | None = None,
 ) -> Learnt:
-    """Return what a protocol learns if everyone answers truthfully. Privacy: none.
+    """Return the answer of a protocol if all people answered truthfully. Privacy: none.
 
     Parameters
     ----------
     baskets
         The data.
     protocol, settings
-        The name of a protocol with its settings, or a protocol.
+        The name of a protocol and its settings, or a protocol.
     top, epsilon
-        As in :func:`discreet.simulate`; epsilon still decides which paddings a protocol finds best.
+        As in :func:`discreet.simulate`; the best paddings still depend on epsilon.
     seed
-        Who is asked what.
+        The seed of the assignment of people to rounds.
     """
     plan: Protocol = protocol_of(protocol, settings)
-    wanted = Wanted(items=baskets.items, top=top, epsilon=Budget.of(epsilon).epsilon)
-    plan.check(wanted)
+    wanted_patterns = Wanted(items=baskets.items, top=top, epsilon=Budget.of(epsilon).epsilon)
+    plan.check(wanted_patterns)
     crowd = Truthful(baskets=baskets, seed=seed, speed="person")
     numbers = crowd.numbers()
-    return converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)[0]
+    return converse(plan.talk(wanted_patterns), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)[0]

@@ -1,7 +1,7 @@
-"""What a protocol costs: seconds of devices and of the collector, bytes of reports and of questions (003, Table 2).
+"""The cost of a protocol: seconds of devices and of the collector, bytes of reports and of questions (003, Table 2).
 
-Reports are made by the compiled code of the simulator, one core's time: times tell protocols apart on one machine, and
-nothing about a telephone. Bytes are those of the wire.
+The compiled code of the simulator makes the reports, on one core: times compare protocols on one machine, and say
+nothing about a telephone. Bytes are those of the wire format.
 """
 
 from __future__ import annotations
@@ -23,45 +23,44 @@ from discreet.registry import protocol
 
 from ..run.experiment import Line
 
-_TIMES = 5
-_MILLION = 1e6
+_TIMES = 5  # the runs of which the shortest counts: compilation and waiting affect the first
+_MICROSECONDS = 1e6
 
 
-def costs(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> dict[str, float]:
-    """Return what one run of a protocol costs, with every report made.
+def measure_costs(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """Return the costs of one run of a protocol, with every report made.
 
     Parameters
     ----------
     baskets
         The data.
     line
-        Which protocol, with which settings.
+        The protocol with its settings.
     asked
-        ``top`` and ``epsilon``.
+        The options ``top`` and ``epsilon``.
     seed
-        Of the reports.
+        The seed of the reports.
 
     Returns
     -------
     dict
-        ``device_items``, ``device_matrix`` and ``device_relations``, microseconds that a person of each group computes,
-        where there is such a group; ``collector``, microseconds per person on the other side; ``report`` and
-        ``question``, bytes of the largest.
+        ``device_items``, ``device_matrix`` and ``device_relations``, microseconds per person of each group that exists;
+        ``collector``, microseconds per person; ``report`` and ``question``, bytes of the largest.
     """
-    # The same thing several times: what is more than the least was compiled, or waited for.
-    runs = [_run(baskets, line, asked, seed) for _ in range(_TIMES)]
+    # Equal work each time: anything over the shortest time was compilation or waiting.
+    runs = [_run_once(baskets, line, asked, seed) for _ in range(_TIMES)]
     return {name: min(run[name] for run in runs) for name in runs[0]}
 
 
-def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> dict[str, float]:
+def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: int) -> dict[str, float]:
     plan: Any = protocol(line.name, line.settings)
-    wanted = Wanted(items=baskets.items, top=asked["top"], epsilon=Fraction(asked["epsilon"]))
-    plan.check(wanted)
+    wanted_patterns = Wanted(items=baskets.items, top=options["top"], epsilon=Fraction(options["epsilon"]))
+    plan.check(wanted_patterns)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
     numbers = SimulatedPeople(baskets=baskets, seed=seed, speed="person").numbers()
-    took: dict[str, float] = {}
-    many: dict[str, int] = {}
+    seconds_of_group: dict[str, float] = {}
+    people_of_group: dict[str, int] = {}
     report = question = 0.0
     devices = 0.0
 
@@ -69,33 +68,43 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
         nonlocal report, question, devices
         people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
         begun = process_time()
-        offsets, held = ask.question.answers(baskets, people)
-        answered = Answered(offsets=offsets, held=held, people=people)
+        offsets, values = ask.question.answers(baskets, people)
+        answered = Answered(offsets=offsets, held=values, people=people)
         columns = ask.oracle.reports(answered, seed_of(seed, f"{ask.name}:{ask.who.start}"))
         spent = process_time() - begun
         devices += spent
-        group = _group(ask, plan)
-        took[group], many[group] = took.get(group, 0.0) + spent, many.get(group, 0) + len(people)
+        group = _name_group(ask, plan)
+        seconds_of_group[group], people_of_group[group] = (
+            seconds_of_group.get(group, 0.0) + spent,
+            people_of_group.get(group, 0) + len(people),
+        )
         aggregate = ask.oracle.adder.start()
         ask.oracle.adder.add(aggregate, columns)
         counts = ask.oracle.adder.decode(aggregate)
-        measured = process_time()
+        counting_start = process_time()
         if len(people):
-            written = ask.oracle.codec.make_report(columns, 0)
-            report = max(report, float(len(json.dumps(written, separators=(",", ":")))))
+            first_report = ask.oracle.codec.make_report(columns, 0)
+            report = max(report, float(len(json.dumps(first_report, separators=(",", ":")))))
         question = max(question, float(len(json.dumps(ask.form, separators=(",", ":")))))
-        devices += process_time() - measured  # to write bytes only to count them is nobody's work
+        devices += process_time() - counting_start  # bytes are written here only to count them
         return Estimate(ask, len(people), counts)
 
     begun = process_time()
-    converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
+    converse(plan.talk(wanted_patterns), hear, reports=plan.reports, people=len(baskets))
     collector = process_time() - begun - devices
-    found = {f"device_{group}": _MILLION * took[group] / max(1, many[group]) for group in took}
-    return found | {"collector": _MILLION * collector / len(baskets), "report": report, "question": question}
+    device_costs = {
+        f"device_{group}": _MICROSECONDS * seconds_of_group[group] / max(1, people_of_group[group])
+        for group in seconds_of_group
+    }
+    return device_costs | {
+        "collector": _MICROSECONDS * collector / len(baskets),
+        "report": report,
+        "question": question,
+    }
 
 
-def _group(ask: Ask, plan: Any) -> str:
-    """Return what those who answer are asked about: items, the matrix, or relations one by one."""
+def _name_group(ask: Ask, plan: Any) -> str:
+    """Return the group of a round: people who answer about items, the matrix, or relations."""
     if isinstance(ask.question, NumberQuestion):
         return "matrix"
     return "items" if ask.who.start < float(plan.shares[0]) * WORD else "relations"

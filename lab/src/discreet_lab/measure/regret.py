@@ -1,6 +1,6 @@
-"""How good one release is, so that mechanisms can be compared over any question.
+"""The quality of one release, for comparisons of mechanisms over any question.
 
-What it misses, and how far off it is, is measured by `discreet.exact._judging`; here are the questions and the data.
+`discreet.exact._judging` measures misses and errors; this module has the questions and the data.
 """
 
 from __future__ import annotations
@@ -15,84 +15,90 @@ from discreet.exact import Codes, LocalEngine, WantedPatterns, judged, listed_pa
 from discreet.planning import trial
 
 from ..run.questions import ReleaseQuestion, SimulationQuestion
-from .measures import DataKey, Numbers, Run, data_key, loaded
+from .measures import DataKey, Numbers, Run, data_key, load_baskets
 
 DEFAULT = "auto"
-"""Whose regret it is: the mechanism that is taken where none is named."""
+"""The mechanism of a release without a named mechanism."""
 
 MINED = 1_000
-"""How many patterns are mined at least, so that questions of one length share them, and ties at their ends are seen."""
+"""The least number of mined patterns: above the largest question, so that questions share one mining."""
 
 
-def regret(run: Run) -> Numbers:
-    """Run a mechanism of the curator with a public list of items, asked by ``question``.
+def measure_regret(run: Run) -> Numbers:
+    """Return the misses and errors of a mechanism of the curator with public items; the option is ``question``.
 
-    ``answered`` is 0 where the mechanism does not answer such questions, or where the data have no such patterns.
+    ``answered`` is 0 if the mechanism refuses the question, or if the data have no wanted patterns.
     """
     question, key = ReleaseQuestion.parse(run.asked["question"]), data_key(run)
-    wanted = wanted_patterns(key, question)
-    if wanted is None:
+    wanted_patterns = select_wanted(key, question)
+    if wanted_patterns is None:
         return {"answered": 0.0}
-    engine = engine_of(key)
-    asked: dict[str, Any] = {"top": question.top} if question.over is None else {"min_count": wanted.last}
+    engine = build_engine(key)
+    options: dict[str, Any] = {"top": question.top} if question.over is None else {"min_count": wanted_patterns.last}
     if run.line.settings:
-        asked["settings"] = dict(run.line.settings)
+        options["settings"] = dict(run.line.settings)
     try:
-        found = trial(
+        release_trial = trial(
             run.baskets,
-            seed=seed_of(run),
+            seed=derive_seed(run),
             engine=lambda baskets: engine if baskets is engine.baskets else LocalEngine(baskets),
             items="public",
             mechanism=run.line.name,
             lengths=question.lengths,
             epsilon=question.epsilon,
             delta=question.delta,
-            **asked,
+            **options,
         )
     except MisuseError:
         if run.line.name == DEFAULT:
             raise
         return {"answered": 0.0}
-    return {"answered": 1.0} | judged(listed_patterns(engine, found.patterns), wanted, rules=question.lengths is None)
+    return {"answered": 1.0} | judged(
+        listed_patterns(engine, release_trial.patterns), wanted_patterns, rules=question.lengths is None
+    )
 
 
-def wanted_patterns(key: DataKey, question: ReleaseQuestion | SimulationQuestion) -> WantedPatterns | None:
-    """Return what a question asks for in the data; None where they have no such patterns."""
+def select_wanted(key: DataKey, question: ReleaseQuestion | SimulationQuestion) -> WantedPatterns | None:
+    """Return the wanted patterns of a question in the data; None if the data have none."""
     rank = question.top or question.over or 1
-    many = max(MINED, 2 * rank)
-    found = mined(key, question.lengths, many)
-    counts = sorted(found.values(), reverse=True)
+    mined_count = max(MINED, 2 * rank)
+    count_of_pattern = mine_top(key, question.lengths, mined_count)
+    counts = sorted(count_of_pattern.values(), reverse=True)
     if question.over is None:
-        last = counts[:rank][-1] if counts else 0
-        above = {itemset: count for itemset, count in found.items() if count > last}
-        return WantedPatterns(many=min(rank, len(counts)), last=last, counts=above, threshold=False) if counts else None
-    # At a count that may go on beyond what was mined, thresholds would have patterns without number.
-    known = [count for count in counts if len(counts) < many or count > counts[-1]]
-    if not known:
+        last_count = counts[:rank][-1] if counts else 0
+        patterns_above = {itemset: count for itemset, count in count_of_pattern.items() if count > last_count}
+        return (
+            WantedPatterns(many=min(rank, len(counts)), last=last_count, counts=patterns_above, threshold=False)
+            if counts
+            else None
+        )
+    # The smallest mined count may have further patterns, which were not mined: it is no threshold.
+    complete_counts = [count for count in counts if len(counts) < mined_count or count > counts[-1]]
+    if not complete_counts:
         return None
-    last = known[:rank][-1]
-    over = {itemset: count for itemset, count in found.items() if count >= last}
-    return WantedPatterns(many=len(over), last=last, counts=over, threshold=True)
+    last_count = complete_counts[:rank][-1]
+    frequent_patterns = {itemset: count for itemset, count in count_of_pattern.items() if count >= last_count}
+    return WantedPatterns(many=len(frequent_patterns), last=last_count, counts=frequent_patterns, threshold=True)
 
 
 @lru_cache(maxsize=8)
-def mined(key: DataKey, lengths: int | tuple[int, None] | None, many: int) -> dict[Codes, int]:
-    """Return the most frequent patterns of the data, with their counts."""
+def mine_top(key: DataKey, lengths: int | tuple[int, None] | None, many: int) -> dict[Codes, int]:
+    """Return the `many` most frequent patterns of the data, with their counts."""
     from discreet.exact import mine
 
-    found = mine(loaded(*key), top=many, lengths=lengths)
-    return dict(zip(tuples_of(found), found.counts.tolist(), strict=True))
+    patterns = mine(load_baskets(*key), top=many, lengths=lengths)
+    return dict(zip(tuples_of(patterns), patterns.counts.tolist(), strict=True))
 
 
 @lru_cache(maxsize=1)
-def engine_of(key: DataKey) -> LocalEngine:
-    """Return one engine for all releases from the same data: what it keeps between them are exact answers."""
-    baskets: Baskets = loaded(*key)
+def build_engine(key: DataKey) -> LocalEngine:
+    """Return one engine for all releases from the same data: it caches exact answers."""
+    baskets: Baskets = load_baskets(*key)
     return LocalEngine(baskets)
 
 
-def seed_of(run: Run) -> int:
-    """Return a seed of this run's own: equal seeds would give the same noise to every question and mechanism."""
+def derive_seed(run: Run) -> int:
+    """Return a seed for this run only: with equal seeds, all questions and mechanisms would have equal noise."""
     name = run.data.name if run.data else ""
     text = f"{run.seed} {name} {run.line.name} {run.asked['question']}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])

@@ -1,7 +1,7 @@
-"""How good the outcome of one local protocol is, so that protocols can be compared over any question to devices.
+"""The quality of the outcome of one local protocol, for comparisons of protocols over any question to devices.
 
-What is lost of the normalised cumulative rank takes the place of misses. Counts are compared on patterns that both of
-two protocols find, so each run tells the error of every wanted pattern it found, by its place among them.
+The loss of the normalised cumulative rank replaces misses. Errors are compared on patterns that two protocols both
+find, so that each run reports the error of each wanted pattern, by the place of the pattern.
 """
 
 from __future__ import annotations
@@ -19,82 +19,89 @@ from discreet.local.study import simulate
 
 from ..comparators.reference import CANDIDATES, Reference
 from ..run.questions import SimulationQuestion
-from .measures import DataKey, Numbers, Run, data_key, loaded
-from .regret import MINED, engine_of, mined, seed_of, wanted_patterns
+from .measures import DataKey, Numbers, Run, data_key, load_baskets
+from .regret import MINED, build_engine, derive_seed, mine_top, select_wanted
 
 DEFAULT = "adept"
-"""Whose regret it is: the protocol that is taken where none is named."""
+"""The protocol of a study without a named protocol."""
 ERROR = "error of "
-"""How the name of the error of one wanted pattern begins; its place among the wanted ones follows."""
+"""The prefix of the metric of one wanted pattern's error; the place of the pattern among the wanted follows."""
 
 
-def regret_devices(run: Run) -> Numbers:
-    """Run a local protocol, asked by ``question``; what its reports add up to is drawn.
+def measure_regret(run: Run) -> Numbers:
+    """Return the loss and the errors of a local protocol; the option is ``question``. Sums of reports are drawn.
 
-    ``answered`` is 0 where the protocol does not answer such questions, or where the data have no such patterns.
+    ``answered`` is 0 if the protocol refuses the question, or if the data have no wanted patterns.
     """
     question, key = SimulationQuestion.parse(run.asked["question"]), data_key(run)
-    wanted = wanted_patterns(key, question)
-    if wanted is None:
+    wanted_patterns = select_wanted(key, question)
+    if wanted_patterns is None:
         return {"answered": 0.0}
-    asked: dict[str, Any] = {"top": question.top, "least": question.least, "epsilon": question.epsilon}
+    options: dict[str, Any] = {"top": question.top, "least": question.least, "epsilon": question.epsilon}
     try:
-        found = simulate(run.baskets, protocol_of(run, question), seed=seed_of(run), speed="aggregated", **asked)
+        outcome = simulate(
+            run.baskets, build_protocol(run, question), seed=derive_seed(run), speed="aggregated", **options
+        )
     except MisuseError:
         if run.line.name == DEFAULT:
             raise
         return {"answered": 0.0}
-    return {"answered": 1.0} | judged_devices(listed_patterns(engine_of(key), found.patterns), wanted)
+    return {"answered": 1.0} | judge_devices(listed_patterns(build_engine(key), outcome.patterns), wanted_patterns)
 
 
-def protocol_of(run: Run, question: SimulationQuestion) -> Protocol:
-    """Return the protocol of a line with its settings; the one that cheats is told the true top."""
+def build_protocol(run: Run, question: SimulationQuestion) -> Protocol:
+    """Return the protocol of a line with its settings; `reference` gets the true top."""
     from discreet.registry import protocol
 
     if run.line.name == Reference.name:
-        return true_top(data_key(run), question)
+        return build_reference(data_key(run), question)
     plan: Protocol = protocol(run.line.name, dict(run.line.settings))
     return plan
 
 
-def true_top(key: DataKey, question: SimulationQuestion) -> Reference:
-    """Return the protocol that asks everybody about twice as many patterns as are wanted, the truly most frequent."""
-    found = mined(key, question.lengths, max(MINED, CANDIDATES * question.top))
-    best = sorted(found, key=lambda one: (-found[one], len(one), one))[: CANDIDATES * question.top]
-    people, last = len(loaded(*key)), found[best[min(question.top, len(best)) - 1]]
-    itemsets = tuple(sorted(best, key=lambda one: (len(one), one)))
-    return Reference(itemsets=itemsets, near=last / people)
+def build_reference(key: DataKey, question: SimulationQuestion) -> Reference:
+    """Return the protocol that asks all people about the true top, twice as many patterns as wanted."""
+    count_of_pattern = mine_top(key, question.lengths, max(MINED, CANDIDATES * question.top))
+    candidates = sorted(count_of_pattern, key=lambda pattern: (-count_of_pattern[pattern], len(pattern), pattern))[
+        : CANDIDATES * question.top
+    ]
+    people, last_count = len(load_baskets(*key)), count_of_pattern[candidates[min(question.top, len(candidates)) - 1]]
+    itemsets = tuple(sorted(candidates, key=lambda pattern: (len(pattern), pattern)))
+    return Reference(itemsets=itemsets, near=last_count / people)
 
 
-def judged_devices(listed: ListedPatterns, wanted: WantedPatterns) -> Numbers:
-    """Return what an outcome misses, which intervals hold, and the relative error of every wanted pattern in it.
+def judge_devices(listed: ListedPatterns, wanted: WantedPatterns) -> Numbers:
+    """Return the loss of an outcome, the share of right intervals, and the relative error of each wanted pattern in it.
 
-    An error of less than one person counts as one.
+    An error of less than one person counts as one person.
     """
-    many = len(listed.itemsets)
-    numbers = {"found": float(many), "missed": 1 - cumulative_rank(listed, wanted)}
-    if many:
+    listed_count = len(listed.itemsets)
+    numbers = {"found": float(listed_count), "missed": 1 - compute_cumulative_rank(listed, wanted)}
+    if listed_count:
         numbers["covered"] = float(((listed.low <= listed.true_counts) & (listed.true_counts <= listed.high)).mean())
     places = {itemset: place for place, itemset in enumerate(wanted.counts)}
-    for itemset, said, true in zip(
+    for itemset, released_count, true_count in zip(
         listed.itemsets, listed.released_counts.tolist(), listed.true_counts.tolist(), strict=True
     ):
         if itemset in places:
-            numbers[f"{ERROR}{places[itemset]}"] = max(abs(said - true), 1.0) / true
+            numbers[f"{ERROR}{places[itemset]}"] = max(abs(released_count - true_count), 1.0) / true_count
     return numbers
 
 
-def cumulative_rank(listed: ListedPatterns, wanted: WantedPatterns) -> float:
-    """Return the normalised cumulative rank, in which ties are held against nobody.
+def compute_cumulative_rank(listed: ListedPatterns, wanted: WantedPatterns) -> float:
+    """Return the normalised cumulative rank, in which the order of ties does not count.
 
-    The most frequent pattern is worth as many points as are wanted, the next one less, down to 1. Patterns that as many
-    people hold share the points of their places alike, and none is worth more than there are places for.
+    With w wanted patterns, the most frequent pattern is worth w points, the next w - 1, down to 1. Patterns of equal
+    count share the points of their places equally, up to the number of these places.
     """
     counts = np.array([*wanted.counts.values(), *([wanted.last] * (wanted.many - len(wanted.counts)))])
     counts = np.sort(counts)[::-1]
     points: dict[int, list[int]] = {}
     for rank, count in enumerate(counts.tolist()):
         points.setdefault(count, []).append(wanted.many - rank)
-    found: Mapping[int, int] = Counter(np.rint(listed.true_counts).astype(np.int64).tolist())
-    reached = sum(min(found.get(count, 0), len(one)) * sum(one) / len(one) for count, one in points.items())
-    return reached / (wanted.many * (wanted.many + 1) / 2)
+    listed_of_count: Mapping[int, int] = Counter(np.rint(listed.true_counts).astype(np.int64).tolist())
+    points_reached = sum(
+        min(listed_of_count.get(count, 0), len(tied_points)) * sum(tied_points) / len(tied_points)
+        for count, tied_points in points.items()
+    )
+    return points_reached / (wanted.many * (wanted.many + 1) / 2)

@@ -1,6 +1,6 @@
-"""Regret: how much worse the default does than the best of all, question by question, and over many of them.
+"""Regret: the loss of the default against the best mechanism or protocol, by question and over many questions.
 
-`discreet.planning._regret` has the numbers: the best is chosen by other runs than those that say by how much.
+`discreet.planning._regret` computes the numbers: some runs choose the best mechanism, and further runs measure it.
 """
 
 from __future__ import annotations
@@ -19,34 +19,36 @@ from ..run.runner import Results
 from . import regret, regret_devices
 
 SLACK = 0.04
-"""Who misses so much more than the default is not its rival in counts: what is easy to find is easy to count."""
+"""A mechanism that misses this much more than the default is no rival in counts: its patterns are only the easy
+ones. Larger: worse lists set the standard of counts; smaller: fewer rivals, by chance alone."""
 FEW_COMMON = 4
-"""On fewer wanted patterns that two protocols both find in a run, their errors are not compared."""
+"""The least number of wanted patterns that two protocols both find in each run, for a comparison of their errors: the
+median of fewer errors is mostly chance."""
 DEFAULTS = {"regret": regret.DEFAULT, "regret-devices": regret_devices.DEFAULT}
-"""By the measure of an experiment: whose regret it is."""
+"""The default mechanism or protocol, by the measure of an experiment."""
 HOPELESS = 0.5
-"""Where even the best misses more than this share, everybody counts noise, and counts are not compared."""
+"""If the best mechanism misses more than this share, all lists are mostly noise, and counts are not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegretRow:
-    """The regret of one question on one data set; None where a number is not compared.
+    """The regret of one question on one data set; None for a number that is not compared.
 
     Parameters
     ----------
     data, question
-        Where it is.
+        The label of the data set, and the question.
     missed
-        What is missed: of the top or of all over a threshold; of devices what is lost of the cumulative rank.
+        The missed share, of the top or of all patterns over a threshold; for devices, one minus the cumulative rank.
     median, high, confidence
-        The median and the 90th percentile of relative errors of counts, as ratios; the mean error of the confidences
-        of rules.
+        The median and the 90th percentile of relative errors of counts, as ratios; the mean error of the confidences of
+        rules.
     common
-        Of devices: the median relative error on what the default and another protocol both find, as a ratio.
+        For devices: the median relative error on patterns that the default and another protocol both find, as a ratio.
     reference
-        Of devices: what is missed by one round of everybody about the true top.
+        For devices: the missed share of the reference, one round of all people about the true top.
     held, intervals
-        How many intervals of the default hold the true count, of how many.
+        The number of intervals of the default that contain the true count, and the number of its intervals.
     """
 
     data: str
@@ -62,7 +64,7 @@ class RegretRow:
 
     @property
     def covered(self) -> float:
-        """The share of the intervals that hold."""
+        """The share of intervals that contain the true count."""
         return self.held / self.intervals if self.intervals else nan
 
 
@@ -71,9 +73,9 @@ Metrics: TypeAlias = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
 def rows(results: Results) -> list[RegretRow]:
-    """Return the regret of every question that all lines were asked, in the order asked.
+    """Return the regret of each question that all lines answered, in the order of the questions.
 
-    Where some are still to be run, the best is not known.
+    A question with missing runs is left out: its best line is unknown.
     """
     names = {line.label: line.name for line in results.experiment.lines}
     ours = next(label for label, name in names.items() if name == DEFAULTS[results.experiment.measure])
@@ -84,97 +86,106 @@ def rows(results: Results) -> list[RegretRow]:
     for row in results.rows:
         numbers[row.panel, row.value][row.metric][row.line][row.seed] = row.number
     order = [(cell.panel, cell.value) for cell in results.experiment.cells(quick=False) if cell.line.label == ours]
-    devices = results.experiment.measure == "regret-devices"
-    found = (
-        _devices_row(*place, numbers[place], ours, cheats) if devices else _row(*place, numbers[place], ours)
+    is_devices = results.experiment.measure == "regret-devices"
+    rows_or_none = (
+        _build_devices_row(*place, numbers[place], ours, cheats)
+        if is_devices
+        else _build_row(*place, numbers[place], ours)
         for place in order
-        if _complete(numbers[place], names, ours)
+        if _is_complete(numbers[place], names, ours)
     )
-    return [row for row in found if row is not None]
+    return [row for row in rows_or_none if row is not None]
 
 
-def _complete(metrics: Metrics, lines: Iterable[str], ours: str) -> bool:
-    """Return whether every line was run with every seed that ours was run with."""
-    asked = metrics.get("answered", {})
-    seeds = set(asked.get(ours, ()))
-    return bool(seeds) and all(seeds <= set(asked.get(line, ())) for line in lines)
+def _is_complete(metrics: Metrics, lines: Iterable[str], ours: str) -> bool:
+    """Return whether all lines ran with all seeds of the default."""
+    answers = metrics.get("answered", {})
+    seeds = set(answers.get(ours, ()))
+    return bool(seeds) and all(seeds <= set(answers.get(line, ())) for line in lines)
 
 
-def _row(panel: str, value: str, metrics: Metrics, ours: str) -> RegretRow | None:
-    missed = _runs(metrics, "missed", ours)
+def _build_row(panel: str, value: str, metrics: Metrics, ours: str) -> RegretRow | None:
+    """Return the row of a question to a curator; None if the default or all rivals gave no answer."""
+    missed = _select_runs(metrics, "missed", ours)
     if ours not in missed or len(missed) < 2:
         return None
     means = {line: fmean(numbers) for line, numbers in missed.items()}
     rivals = {line for line, mean in means.items() if mean <= means[ours] + SLACK}
 
-    def counted(metric: str, compare: Callable[[Runs, str], Regret]) -> Regret | None:
-        runs = {line: several for line, several in _runs(metrics, metric, ours).items() if line in rivals}
+    def compare_counts(metric: str, compare: Callable[[Runs, str], Regret]) -> Regret | None:
+        runs = {line: numbers for line, numbers in _select_runs(metrics, metric, ours).items() if line in rivals}
         return compare(runs, ours) if ours in runs and min(means.values()) <= HOPELESS else None
 
-    held, intervals = _intervals(metrics, ours)
+    right_intervals, intervals = _count_intervals(metrics, ours)
     return RegretRow(
         data=panel,
         question=ReleaseQuestion.parse(value),
         missed=regret_of(missed, ours),
-        median=counted("median_error", ratio_of),
-        high=counted("high_error", ratio_of),
-        confidence=counted("confidence_error", regret_of),
-        held=held,
+        median=compare_counts("median_error", ratio_of),
+        high=compare_counts("high_error", ratio_of),
+        confidence=compare_counts("confidence_error", regret_of),
+        held=right_intervals,
         intervals=intervals,
     )
 
 
-def _devices_row(panel: str, value: str, metrics: Metrics, ours: str, cheats: set[str]) -> RegretRow | None:
-    """Return the row of a question to devices: who cheats is shown beside it, and is nobody's rival."""
-    missed = _runs(metrics, "missed", ours)
-    told = [fmean(missed.pop(line)) for line in sorted(cheats) if line in missed]
+def _build_devices_row(panel: str, value: str, metrics: Metrics, ours: str, cheats: set[str]) -> RegretRow | None:
+    """Return the row of a question to devices; a line that uses the truth is shown, and never a rival."""
+    missed = _select_runs(metrics, "missed", ours)
+    reference_misses = [fmean(missed.pop(line)) for line in sorted(cheats) if line in missed]
     if ours not in missed or len(missed) < 2:
         return None
-    held, intervals = _intervals(metrics, ours)
+    right_intervals, intervals = _count_intervals(metrics, ours)
     return RegretRow(
         data=panel,
         question=SimulationQuestion.parse(value),
         missed=regret_of(missed, ours),
-        common=_common(metrics, ours, [line for line in missed if line != ours]),
-        reference=told[0] if told else None,
-        held=held,
+        common=_compare_common(metrics, ours, [line for line in missed if line != ours]),
+        reference=reference_misses[0] if reference_misses else None,
+        held=right_intervals,
         intervals=intervals,
     )
 
 
-def _common(metrics: Metrics, ours: str, others: Sequence[str]) -> Regret | None:
-    """Return the error of the default beside that of others, each on the wanted patterns that both find in a run.
+def _compare_common(metrics: Metrics, ours: str, rivals: Sequence[str]) -> Regret | None:
+    """Return the regret in the error on common patterns, found by the default and a rival in one run.
 
-    These differ from protocol to protocol, so it is the ratio of either two that is compared.
+    The common patterns differ from rival to rival, so that the ratio of the two errors is compared.
     """
     errors = [by_line for metric, by_line in metrics.items() if metric.startswith(regret_devices.ERROR)]
     seeds = sorted(metrics["missed"][ours])
     medians: dict[str, list[tuple[float, float]]] = {}
-    for line in others:
-        both = [
-            [(one[ours][seed], one[line][seed]) for one in errors if seed in one[ours] and seed in one[line]]
+    for line in rivals:
+        common_errors = [
+            [
+                (by_line[ours][seed], by_line[line][seed])
+                for by_line in errors
+                if seed in by_line[ours] and seed in by_line[line]
+            ]
             for seed in seeds
         ]
-        if all(len(several) >= FEW_COMMON for several in both):
-            medians[line] = [(median(a for a, _ in several), median(b for _, b in several)) for several in both]
+        if all(len(pairs) >= FEW_COMMON for pairs in common_errors):
+            medians[line] = [(median(a for a, _ in pairs), median(b for _, b in pairs)) for pairs in common_errors]
     if not medians:
         return None
-    ratios = {line: [theirs / mine for mine, theirs in several] for line, several in medians.items()}
-    found = ratio_of({ours: [1.0] * len(seeds), **ratios}, ours)
-    # Where nobody is nearer, the nearest stands for all.
-    nearest = min(ratios, key=lambda line: fmean(log(one) for one in ratios[line]))
-    mine, theirs = zip(*medians[nearest], strict=True)
-    return replace(found, ours=exp(fmean(map(log, mine))), best=exp(fmean(map(log, theirs))))
+    ratios = {line: [rival_error / own_error for own_error, rival_error in pairs] for line, pairs in medians.items()}
+    ratio_regret = ratio_of({ours: [1.0] * len(seeds), **ratios}, ours)
+    # The shown errors are those of the nearest protocol.
+    nearest = min(ratios, key=lambda line: fmean(log(ratio) for ratio in ratios[line]))
+    own_error, rival_error = zip(*medians[nearest], strict=True)
+    return replace(ratio_regret, ours=exp(fmean(map(log, own_error))), best=exp(fmean(map(log, rival_error))))
 
 
-def _intervals(metrics: Metrics, ours: str) -> tuple[float, int]:
-    """Return how many intervals hold the true count, and how many there are."""
-    shares, many = metrics.get("covered", {}).get(ours, {}), metrics["found"][ours]
-    return sum(share * many[seed] for seed, share in shares.items()), round(sum(many[seed] for seed in shares))
+def _count_intervals(metrics: Metrics, ours: str) -> tuple[float, int]:
+    """Return the number of intervals that contain the true count, and the number of intervals."""
+    shares, found_counts = metrics.get("covered", {}).get(ours, {}), metrics["found"][ours]
+    return sum(share * found_counts[seed] for seed, share in shares.items()), round(
+        sum(found_counts[seed] for seed in shares)
+    )
 
 
-def _runs(metrics: Metrics, metric: str, ours: str) -> dict[str, list[float]]:
-    """Return the numbers of the lines that have one of every seed that ours has."""
+def _select_runs(metrics: Metrics, metric: str, ours: str) -> dict[str, list[float]]:
+    """Return the numbers of the lines that have a number for each seed of the default."""
     by_line = metrics.get(metric, {})
     seeds = sorted(by_line.get(ours, {}))
     return {
@@ -185,20 +196,24 @@ def _runs(metrics: Metrics, metric: str, ours: str) -> dict[str, list[float]]:
 
 
 def coverages(results: Results) -> dict[str, tuple[int, float, float]]:
-    """Return by line: how many intervals there are, the share that holds, and the least share in a question."""
+    """Return for each line the number of intervals, the share that is right, and the least share of a question."""
     shares: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
-    many = {(row.key, row.seed): row.number for row in results.rows if row.metric == "found"}
+    found_counts = {(row.key, row.seed): row.number for row in results.rows if row.metric == "found"}
     for row in results.rows:
         if row.metric == "covered":
-            shares[row.line, row.panel, row.value].append((row.number, many[row.key, row.seed]))
-    found = {}
-    for line in (one.label for one in results.experiment.lines):
-        held = [
-            (sum(share * number for share, number in several), sum(number for _, number in several))
-            for place, several in shares.items()
+            shares[row.line, row.panel, row.value].append((row.number, found_counts[row.key, row.seed]))
+    coverage_of_line = {}
+    for line in (line.label for line in results.experiment.lines):
+        right_and_all = [
+            (sum(share * number for share, number in pairs), sum(number for _, number in pairs))
+            for place, pairs in shares.items()
             if place[0] == line
         ]
-        if held:
-            every = sum(number for _, number in held)
-            found[line] = (round(every), sum(one for one, _ in held) / every, min(one / number for one, number in held))
-    return found
+        if right_and_all:
+            all_intervals = sum(number for _, number in right_and_all)
+            coverage_of_line[line] = (
+                round(all_intervals),
+                sum(right for right, _ in right_and_all) / all_intervals,
+                min(right / number for right, number in right_and_all),
+            )
+    return coverage_of_line

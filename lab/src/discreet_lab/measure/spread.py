@@ -1,4 +1,4 @@
-"""Several runs as one number: mean and spread, and as many digits as say something."""
+"""The mean and the spread of several runs, with a suitable number of digits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from statistics import fmean, stdev
 from ..run.experiment import Metric
 
 
-def middle(numbers: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation of the numbers that are there."""
-    there = [number for number in numbers if isfinite(number)]
-    if not there:
+def compute_mean(numbers: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation of the finite numbers; NaN and 0 if no number is finite."""
+    finite_numbers = [number for number in numbers if isfinite(number)]
+    if not finite_numbers:
         return float("nan"), 0.0
-    return fmean(there), stdev(there) if len(there) > 1 else 0.0
+    return fmean(finite_numbers), stdev(finite_numbers) if len(finite_numbers) > 1 else 0.0
 
 
-def shown(number: float, metric: Metric) -> str:
-    """Return a number with as many digits as say something."""
+def format_number(number: float, metric: Metric) -> str:
+    """Return a number as text, with the digits of its metric."""
     return f"{number:.1e}" if metric.logarithmic else f"{number:.{metric.digits}f}"

@@ -1,4 +1,4 @@
-"""What the papers claim, one by one, and what became of each: `claims.toml`."""
+"""The claims of the papers with a verdict on each, from `claims.toml`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Literal, get_args
 from discreet.errors import InputError
 
 Verdict = Literal["holds", "holds in part", "does not hold", "cannot be tried", "not run here"]
-# What a claim of the file may have: the last one is for pages whose runs do not show it.
-_JUDGED = get_args(Verdict)[:-1]
+# The verdicts of the file: the last verdict is only for pages whose runs do not show the claim.
+_FILE_VERDICTS = get_args(Verdict)[:-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim of a paper.
+    """A claim of a paper.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class Claim:
     where
         The section, figure, table or theorem.
     says
-        What is claimed, in our words.
+        The claim, in our words.
     verdict
         Whether it holds.
     why
-        What was seen, or what stands in the way.
+        The observation, or the obstacle.
     command
-        What to type to see it.
+        The command that shows it.
     seed
-        The seeds it was seen with: ``"0-9"``, or ``"none"`` where nothing is random.
+        The seeds of the observation: ``"0-9"``, or ``"none"`` without randomness.
     """
 
     paper: str
@@ -48,30 +48,35 @@ class Claim:
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The experiments of the lab that show it; none where a test or another program does."""
+        """The experiments of the lab that show the claim; none if a test or another program does."""
         words = self.command.split()
         return tuple(words[3:]) if words[:3] == ["discreet", "lab", "run"] else ()
 
 
-def judged(every: Iterable[Claim], ran: Collection[str]) -> list[Claim]:
-    """Return the claims without the verdicts that the experiments which were run in full do not show.
+def restrict_verdicts(claims: Iterable[Claim], run_names: Collection[str]) -> list[Claim]:
+    """Return the claims, without the verdicts of experiments that did not run in full.
 
-    Claims that a test or another program shows keep theirs: no run of the lab has to do with them.
+    Claims that a test or another program shows keep their verdicts.
     """
-    return [one if set(one.experiments) <= set(ran) else replace(one, verdict="not run here") for one in every]
+    return [
+        claim if set(claim.experiments) <= set(run_names) else replace(claim, verdict="not run here")
+        for claim in claims
+    ]
 
 
 @cache
-def claims() -> tuple[Claim, ...]:
-    """Return every claim, in the order of the papers."""
+def read_claims() -> tuple[Claim, ...]:
+    """Return all claims, in the order of the papers."""
     text = files(__package__).joinpath("claims.toml").read_text(encoding="utf-8")
-    found = []
+    claims = []
     for entry in tomllib.loads(text)["claim"]:
         try:
-            one = Claim(**entry)
+            claim = Claim(**entry)
         except TypeError as error:
             raise InputError(f"A claim lacks something or has too much ({error}): {entry}") from error
-        if one.verdict not in _JUDGED or not all((one.why, one.command, one.seed)):
-            raise InputError(f"The claim of {one.paper}, {one.where} lacks a verdict, a reason, a command or a seed.")
-        found.append(one)
-    return tuple(found)
+        if claim.verdict not in _FILE_VERDICTS or not all((claim.why, claim.command, claim.seed)):
+            raise InputError(
+                f"The claim of {claim.paper}, {claim.where} lacks a verdict, a reason, a command or a seed."
+            )
+        claims.append(claim)
+    return tuple(claims)

@@ -1,4 +1,4 @@
-"""The evidence in short: one figure and one table of ours beside the best of the papers, on both sides."""
+"""The evidence in short: one figure and one table of our methods beside the best of the papers, on both sides."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from math import isfinite
 
 from ..measure.order import HIGH
-from ..measure.spread import middle, shown
+from ..measure.spread import compute_mean, format_number
 from ..papers.paper_ours import ASIDE
 from ..run.experiment import Data, Metric
 from ..run.runner import Results
 from .drawing import FigureChart, Group
-from .figures import panel_of
-from .tables import markdown
+from .figures import build_panel
+from .tables import render_markdown
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """What is shown of one side: experiments, lines and data by name, the numbers, and the epsilon of the table.
+    """The experiments, lines, data sets and metrics of one side, and the epsilon of its table.
 
-    The last experiment and the first number are drawn. The best of the papers is the one whose first number is best.
+    The last experiment and the first metric are drawn. The best of the papers is the line with the best first metric.
     """
 
     heading: str
@@ -56,26 +56,26 @@ _SIDES = (
     ),
 )
 EXPERIMENTS = tuple(name for side in _SIDES for name in side.experiments)
-"""What the evidence is made of: the curator's side, and that of devices."""
+"""The experiments of the evidence: those of the curator, then those of devices."""
 
 
 def evidence_chart(results: Sequence[Results]) -> FigureChart:
-    """Return the figure: a row for each side, over epsilon.
+    """Return the figure: one row of panels per side, over epsilon.
 
     Parameters
     ----------
     results
-        What the experiments of `EXPERIMENTS` gave.
+        The results of the experiments in `EXPERIMENTS`.
     """
     groups = []
     for side in _SIDES:
-        one = _of(side, results)[-1]
-        metric = _metrics(one, side)[0]
-        labels = {line.name: line.label for line in one.experiment.lines}
+        last_result = _select_results(side, results)[-1]
+        metric = _select_metrics(last_result, side)[0]
+        labels = {line.name: line.label for line in last_result.experiment.lines}
         lines = [labels[name] for name in side.drawn if name in labels]
-        sets = {data.name: data for data in one.experiment.data}
+        sets = {data.name: data for data in last_result.experiment.data}
         panels = (
-            panel_of(one, sets[name].shown, metric, lines=lines, title=sets[name].shown.replace(ASIDE, ""))
+            build_panel(last_result, sets[name].shown, metric, lines=lines, title=sets[name].shown.replace(ASIDE, ""))
             for name in side.data
         )
         groups.append(Group(heading=side.heading, panels=tuple(panels)))
@@ -83,65 +83,74 @@ def evidence_chart(results: Sequence[Results]) -> FigureChart:
 
 
 def evidence_table(results: Sequence[Results]) -> Iterator[str]:
-    """Yield a table for each side as Markdown: a row a data set, ours beside the best of the papers.
+    """Yield a Markdown table for each side: one row per data set, ours beside the best of the papers.
 
     Parameters
     ----------
     results
-        What the experiments of `EXPERIMENTS` gave.
+        The results of the experiments in `EXPERIMENTS`.
     """
     for side in _SIDES:
-        every = _of(side, results)
+        side_results = _select_results(side, results)
         head = ["data set"]
-        for one in every:
-            words = f"top {one.experiment.asked['top']}, ε = {side.epsilon}"
-            head += [f"{words}: the papers' best", f"`{side.ours}`"]
+        for result in side_results:
+            heading = f"top {result.experiment.asked['top']}, ε = {side.epsilon}"
+            head += [f"{heading}: the papers' best", f"`{side.ours}`"]
         rows = []
-        for data in every[-1].experiment.data:
-            cells = [cell for one in every for cell in _pair(side, one, data)]
+        for data in side_results[-1].experiment.data:
+            cells = [cell for result in side_results for cell in _render_pair(side, result, data)]
             rows.append([(data.label or data.name).removesuffix(ASIDE), *cells])
-        yield from markdown(head, [row for row in rows if any(row[1:])])
-        numbers = ", then ".join(metric.label for metric in _metrics(every[-1], side))
-        seeds = sorted({len({row.seed for row in one.rows}) for one in every})
+        yield from render_markdown(head, [row for row in rows if any(row[1:])])
+        numbers = ", then ".join(metric.label for metric in _select_metrics(side_results[-1], side))
+        seeds = sorted({len({row.seed for row in result.rows}) for result in side_results})
         yield f"Means of {' and '.join(map(str, seeds))} runs: {numbers}; the better one is in bold."
-        people = [data.people for data in every[-1].experiment.data if data.people]
+        people = [data.people for data in side_results[-1].experiment.data if data.people]
         if people:
             yield f"¹ Drawn with replacement from the data set, {min(people):,} to {max(people):,} people."
         yield ""
 
 
-def _of(side: _Side, results: Sequence[Results]) -> list[Results]:
-    """Return what the experiments of one side gave, in its order."""
-    known = {one.experiment.name: one for one in results}
-    return [known[name] for name in side.experiments]
+def _select_results(side: _Side, results: Sequence[Results]) -> list[Results]:
+    """Return the results of the experiments of one side, in its order."""
+    result_of_name = {result.experiment.name: result for result in results}
+    return [result_of_name[name] for name in side.experiments]
 
 
-def _pair(side: _Side, results: Results, data: Data) -> list[str]:
-    """Return the best of the papers and ours on one data set, the better numbers in bold."""
-    metrics = _metrics(results, side)
-    found: dict[str, list[float]] = {}
+def _render_pair(side: _Side, results: Results, data: Data) -> list[str]:
+    """Return the cells of the best of the papers and of ours on one data set, better numbers in bold."""
+    metrics = _select_metrics(results, side)
+    signed_means: dict[str, list[float]] = {}
     for line in results.experiment.lines:
-        means = [middle(results.numbers(data.shown, line.label, side.epsilon, one.name))[0] for one in metrics]
+        means = [
+            compute_mean(results.numbers(data.shown, line.label, side.epsilon, metric.name))[0] for metric in metrics
+        ]
         if isfinite(means[0]):
-            # As they are shown: what looks alike is level.
-            found[line.name] = [
-                (-1 if one.name in HIGH else 1) * float(shown(mean, one))
-                for one, mean in zip(metrics, means, strict=True)
+            # As shown: equal digits are level.
+            signed_means[line.name] = [
+                (-1 if metric.name in HIGH else 1) * float(format_number(mean, metric))
+                for metric, mean in zip(metrics, means, strict=True)
             ]
-    theirs = min((name for name in side.theirs if name in found), key=lambda name: found[name], default="")
+    theirs = min(
+        (name for name in side.theirs if name in signed_means), key=lambda name: signed_means[name], default=""
+    )
     cells = []
-    for name, other in ((theirs, side.ours), (side.ours, theirs)):
-        if name not in found:
+    for name, rival_name in ((theirs, side.ours), (side.ours, theirs)):
+        if name not in signed_means:
             cells.append("")
             continue
-        words = [
-            f"**{shown(abs(number), metric)}**" if rival is not None and number < rival else shown(abs(number), metric)
-            for number, rival, metric in zip(found[name], found.get(other, [None] * len(metrics)), metrics, strict=True)
+        texts = [
+            f"**{format_number(abs(number), metric)}**"
+            if rival is not None and number < rival
+            else format_number(abs(number), metric)
+            for number, rival, metric in zip(
+                signed_means[name], signed_means.get(rival_name, [None] * len(metrics)), metrics, strict=True
+            )
         ]
-        cells.append(" · ".join(words) + ("¹" if data.people else "") + (f" (`{name}`)" if name != side.ours else ""))
+        cells.append(" · ".join(texts) + ("¹" if data.people else "") + (f" (`{name}`)" if name != side.ours else ""))
     return cells
 
 
-def _metrics(results: Results, side: _Side) -> list[Metric]:
-    known = {metric.name: metric for metric in results.experiment.metrics}
-    return [known[name] for name in side.metrics]
+def _select_metrics(results: Results, side: _Side) -> list[Metric]:
+    """Return the metrics of a side."""
+    metric_of_name = {metric.name: metric for metric in results.experiment.metrics}
+    return [metric_of_name[name] for name in side.metrics]

@@ -1,6 +1,6 @@
-"""Figures in the manner of the papers: a panel a data set, a line a mechanism, a band for the spread over runs.
+"""Figures in the style of the papers: one panel per data set, one line per mechanism, a band for the spread.
 
-They are SVG, drawn by `drawing` without any other package; browsers and editors make pictures of it.
+`drawing` draws them as SVG without any other package.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from pathlib import Path
 
 from discreet.errors import MisuseError
 
-from ..measure.spread import middle
+from ..measure.spread import compute_mean
 from ..run.experiment import Metric
 from ..run.runner import Results
 from .drawing import Curve, FigureChart, Group, Panel, draw_svg
 
 
-def draw(results: Results, metric: Metric, path: Path) -> Path:
-    """Draw one number of an experiment over its axis, and write it as SVG.
+def draw_metric(results: Results, metric: Metric, path: Path) -> Path:
+    """Draw one metric of an experiment over its axis, write it as SVG, and return the path.
 
     Parameters
     ----------
     results
-        What an experiment gave.
+        The results of an experiment.
     metric
-        Which number.
+        The metric.
     path
-        Where the figure goes.
+        The path of the figure.
     """
     experiment = results.experiment
-    panels = tuple(panel_of(results, panel, metric) for panel in results.panels or ("",))
+    panels = tuple(build_panel(results, panel, metric) for panel in results.panels or ("",))
     chart = FigureChart(
         name=path.stem,
         title=f"{experiment.shows}, {experiment.title}: {metric.label}",
@@ -40,7 +40,7 @@ def draw(results: Results, metric: Metric, path: Path) -> Path:
 
 
 def write_chart(chart: FigureChart, path: Path) -> Path:
-    """Write a figure as SVG."""
+    """Write a figure as SVG, and return its path."""
     if path.suffix != ".svg":
         raise MisuseError(f"Figures are written as .svg, not as {path.name}.")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,31 +48,31 @@ def write_chart(chart: FigureChart, path: Path) -> Path:
     return path
 
 
-def panel_of(
+def build_panel(
     results: Results, panel: str, metric: Metric, *, lines: Sequence[str] | None = None, title: str | None = None
 ) -> Panel:
-    """Return a panel of one number of an experiment.
+    """Return a panel of one metric of an experiment.
 
     Parameters
     ----------
     results, panel, metric
-        What an experiment gave, where, and which number of it.
+        The results of an experiment, the label of the panel, and the metric.
     lines
-        The labels of the lines that are drawn, each in the style of its place here; all by default.
+        The labels of the lines to draw, each in the style of its place here; by default all lines.
     title
-        What stands above it; the name of the panel by default.
+        The text above the panel; by default its label.
     """
     axis = results.experiment.axis
     labels = [line.label for line in results.experiment.lines] if lines is None else lines
-    places, numbers = _places(results.values)
-    curves, seen = [], set()
+    positions, is_numeric = _find_positions(results.values)
+    curves, used_values = [], set()
     for style, label in enumerate(labels):
         points = []
-        for value, place in places.items():
-            mean, spread = middle(results.numbers(panel, label, value, metric.name))
+        for value, position in positions.items():
+            mean, spread = compute_mean(results.numbers(panel, label, value, metric.name))
             if isfinite(mean):
-                points.append((place, mean, spread))
-                seen.add(value)
+                points.append((position, mean, spread))
+                used_values.add(value)
         if points:
             curves.append(Curve(label=label.replace("`", ""), style=style, points=tuple(points)))
     return Panel(
@@ -80,17 +80,17 @@ def panel_of(
         across=axis.label if axis is not None else "",
         up=metric.label,
         curves=tuple(curves),
-        marks=tuple((place, value) for value, place in places.items() if value in seen),
+        marks=tuple((position, value) for value, position in positions.items() if value in used_values),
         share=metric.share,
-        logarithmic=axis is not None and axis.logarithmic and numbers,
+        logarithmic=axis is not None and axis.logarithmic and is_numeric,
         logarithmic_up=metric.logarithmic,
-        joined=numbers,
+        joined=is_numeric,
     )
 
 
-def _places(values: Sequence[str]) -> tuple[dict[str, float], bool]:
-    """Return where each value stands, and whether that is at its number or one after the other."""
+def _find_positions(values: Sequence[str]) -> tuple[dict[str, float], bool]:
+    """Return the position of each value, and whether positions are numbers, and not places in order."""
     try:
         return {value: float(value) for value in sorted(values, key=float)}, True
     except ValueError:
-        return {value: float(place) for place, value in enumerate(values)}, False
+        return {value: float(position) for position, value in enumerate(values)}, False

@@ -1,11 +1,11 @@
-"""What the pages of regret say around their tables: whose regret it is, and what is measured and why so."""
+"""The texts of the pages of regret: the compared mechanisms or protocols, and the definitions with reasons."""
 
 from __future__ import annotations
 
 from ..measure.regrets import FEW_COMMON, HOPELESS, SLACK
 
 COVERED = 0.93
-"""The share of 95 % intervals that is to hold in every row."""
+"""The goal for the share of right 95 % intervals in every row."""
 
 CURATOR_BEGINNING = """\
 Whoever names no mechanism gets `auto`. Here it is asked many questions about many data sets, beside every other

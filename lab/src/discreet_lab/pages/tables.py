@@ -1,95 +1,99 @@
-"""Tables of what was measured, as Markdown: mean and spread, what the paper prints beside it, the best in bold."""
+"""Markdown tables of results: mean and spread, printed numbers of the paper, the best line in bold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
-from ..measure.order import best, ordered
-from ..measure.spread import middle, shown
+from ..measure.order import find_best, sort_values
+from ..measure.spread import compute_mean, format_number
 from ..run.experiment import Experiment, Metric
 from ..run.runner import Results
 
 
-def table(results: Results, metric: Metric) -> Iterator[str]:
-    """Yield a table of one number for a terminal: one row per line and data set, one column per point."""
+def render_table(results: Results, metric: Metric) -> Iterator[str]:
+    """Yield a table of one metric for a terminal: one row per line and data set, one column per point."""
     experiment = results.experiment
-    values = ordered(results.values)
-    several = len(results.panels) > 1
-    head = [metric.label, *(column(experiment, value) for value in values)]
+    values = sort_values(results.values)
+    has_panels = len(results.panels) > 1
+    head = [metric.label, *(name_column(experiment, value) for value in values)]
     rows = []
     for panel in results.panels:
         for line in experiment.lines:
-            cells = [cell(results, panel, line.label, value, metric) for value in values]
+            cells = [render_cell(results, panel, line.label, value, metric) for value in values]
             if any(cells):
-                rows.append([*([panel] if several else []), line.label, *cells])
-    yield from markdown(["", *head] if several else head, rows)
+                rows.append([*([panel] if has_panels else []), line.label, *cells])
+    yield from render_markdown(["", *head] if has_panels else head, rows)
 
 
-def compared(results: Results, metric: Metric) -> Iterator[str]:
-    """Yield a table of one number with one column per line and one row per point, so that lines stand side by side.
+def render_comparison(results: Results, metric: Metric) -> Iterator[str]:
+    """Yield a table of one metric with one column per line and one row per point.
 
-    Where there is one point only, or one panel with more lines than points, lines are rows.
+    Lines are rows for a single point, or one panel with more lines than points.
     """
-    values = ordered(results.values)
+    values = sort_values(results.values)
     lines = [line.label for line in results.experiment.lines]
     if len(values) <= 1:
         value = values[0] if values else ""
         head = [metric.label, *(panel or "measured" for panel in results.panels)]
-        rows = [[line, *(cell(results, panel, line, value, metric) for panel in results.panels)] for line in lines]
-        yield from markdown(head, [row for row in rows if any(row[1:])])
+        rows = [
+            [line, *(render_cell(results, panel, line, value, metric) for panel in results.panels)] for line in lines
+        ]
+        yield from render_markdown(head, [row for row in rows if any(row[1:])])
         return
     if len(results.panels) == 1 and len(lines) > len(values):
-        yield from table(results, metric)
+        yield from render_table(results, metric)
         return
-    several = len(results.panels) > 1
+    has_panels = len(results.panels) > 1
     rows = []
     for panel in results.panels:
-        named = panel
+        panel_label = panel
         for value in values:
-            cells = [cell(results, panel, line, value, metric) for line in lines]
+            cells = [render_cell(results, panel, line, value, metric) for line in lines]
             if any(cells):
-                rows.append([*([named] if several else []), value, *cells])
-                named = ""  # said once for all of its rows
-    wide = 1 + several
-    there = [place for place in range(len(lines)) if any(row[wide + place] for row in rows)]
+                rows.append([*([panel_label] if has_panels else []), value, *cells])
+                panel_label = ""  # only the first row of a panel names it
+    label_columns = 1 + has_panels
+    used_lines = [place for place in range(len(lines)) if any(row[label_columns + place] for row in rows)]
     axis = results.experiment.axis
-    head = [*([""] if several else []), axis.label if axis else "", *(lines[place] for place in there)]
-    yield from markdown(head, [[*row[:wide], *(row[wide + place] for place in there)] for row in rows])
+    head = [*([""] if has_panels else []), axis.label if axis else "", *(lines[place] for place in used_lines)]
+    yield from render_markdown(
+        head, [[*row[:label_columns], *(row[label_columns + place] for place in used_lines)] for row in rows]
+    )
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table, and the empty line after it."""
-    yield "| " + " | ".join(map(text, head)) + " |"
+def render_markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, and an empty line."""
+    yield "| " + " | ".join(map(escape_markdown, head)) + " |"
     yield "|" + "---|" * len(head)
     for row in rows:
-        yield "| " + " | ".join(map(text, row)) + " |"
+        yield "| " + " | ".join(map(escape_markdown, row)) + " |"
     yield ""
 
 
-def text(words: str) -> str:
-    """Return words with what would be taken for markup written so that it is not, outside of code."""
-    parts = words.split("`")
+def escape_markdown(text: str) -> str:
+    """Return text with markup characters escaped, except within code."""
+    parts = text.split("`")
     marks = str.maketrans({"<": "&lt;", "$": r"\$"})
     return "`".join(part if place % 2 else part.translate(marks) for place, part in enumerate(parts)).replace(
         "|", r"\|"
     )
 
 
-def column(experiment: Experiment, value: str) -> str:
-    """Return what a point of the axis is called."""
+def name_column(experiment: Experiment, value: str) -> str:
+    """Return the heading of a point of the axis."""
     return f"{experiment.axis.label} = {value}" if experiment.axis is not None else "measured"
 
 
-def cell(results: Results, panel: str, line: str, value: str, metric: Metric) -> str:
-    """Return mean and spread of one line at one point, with what the paper prints; empty where nothing is there."""
-    mean, spread = middle(results.numbers(panel, line, value, metric.name))
+def render_cell(results: Results, panel: str, line: str, value: str, metric: Metric) -> str:
+    """Return the mean and spread of one line at one point, with the printed number; empty without results."""
+    mean, spread = compute_mean(results.numbers(panel, line, value, metric.name))
     if not isfinite(mean):
         return ""
-    words = shown(mean, metric)
+    text = format_number(mean, metric)
     if spread:
-        words += f" ± {shown(spread, metric)}"
-    if line in best(results, metric, panel, value):
-        words = f"**{words}**"
+        text += f" ± {format_number(spread, metric)}"
+    if line in find_best(results, metric, panel, value):
+        text = f"**{text}**"
     printed = results.experiment.printed.get((panel, line, value, metric.name))
-    return words if printed is None else f"{words} (paper: {printed:g})"
+    return text if printed is None else f"{text} (paper: {printed:g})"

@@ -1,4 +1,4 @@
-"""A page of the lab as one file that can be sent on: HTML with its figures inside, nothing fetched from anywhere."""
+"""A page of the lab as one HTML file with its figures inside, without any external file."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ summary { cursor: pointer; color: #0072b2 }
 
 
 def write_html(page: Path, path: Path) -> Path:
-    """Write a Markdown page of `pages` as one HTML file, and return where it is.
+    """Write a Markdown page of `pages` as one HTML file, and return its path.
 
     Parameters
     ----------
     page
-        The Markdown page, with its figures beside it.
+        The path of the Markdown page, with its figures beside it.
     path
-        Where the HTML goes.
+        The path of the HTML file.
     """
     from markdown_it import MarkdownIt
 
-    words = page.read_text(encoding="utf-8")
-    # Where the pages of a site are listed, a single file has nothing to list.
-    words = re.sub(r"```\{toctree\}.*?```\n", "", words, flags=re.DOTALL)
-    words = re.sub(r"\]\((\w+)\.md\)", r"](\1.html)", words).replace("[the lab](../lab.md)", "`discreet lab --help`")
-    body = MarkdownIt("commonmark", {"html": True}).enable("table").render(words)
+    text = page.read_text(encoding="utf-8")
+    # A single file has no list of the pages of a site.
+    text = re.sub(r"```\{toctree\}.*?```\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"\]\((\w+)\.md\)", r"](\1.html)", text).replace("[the lab](../lab.md)", "`discreet lab --help`")
+    body = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     body = re.sub(
         r'<p><img src="([^"]+)" alt="([^"]*)" ?/?></p>',
-        lambda found: _inside(page.parent / unescape(found[1]), found[2]),
+        lambda match: _embed_figure(page.parent / unescape(match[1])),
         body,
     )
     body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
-    title = words.partition("\n")[0].removeprefix("# ")
+    title = text.partition("\n")[0].removeprefix("# ")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
@@ -55,6 +55,6 @@ def write_html(page: Path, path: Path) -> Path:
     return path
 
 
-def _inside(figure: Path, words: str) -> str:
-    """Return a figure as part of the page."""
-    return f"<figure>{figure.read_text(encoding='utf-8')}</figure>"
+def _embed_figure(path: Path) -> str:
+    """Return a figure as an element of the page."""
+    return f"<figure>{path.read_text(encoding='utf-8')}</figure>"

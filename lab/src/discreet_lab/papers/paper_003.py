@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.exact import How
 
-from ..comparators.relation_protocols import CHAINS, compared
+from ..comparators.relation_protocols import CHAINS, list_protocols
 from ..comparators.svim_ladder import as_line
 from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
@@ -44,7 +44,7 @@ _NO_TABLES = "CALM is left out: a table of items says nothing about which of two
 
 
 def _lines(how: How, **more: Any) -> tuple[Line, ...]:
-    known = compared(how, **more)
+    known = list_protocols(how, **more)
     return tuple(as_line(label, known[label]) for label in _COMPARED if label in known)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..data.set_aside import FOR_THE_CURATOR
 from ..run.experiment import Axis, Data, Experiment, Line, Metric
-from ..run.questions import every_question, some_questions
+from ..run.questions import list_questions, select_questions
 from .paper_ours import ASIDE, CURATOR
 
 TITLE = "Regret: the default beside the best choice"
@@ -43,9 +43,9 @@ REGRET = Experiment(
     shows="Regret",
     title="the default beside the best mechanism, on the data that constants may be fitted on",
     says="An eighth of all questions of each data set; every two levels of different parameters meet.",
-    data=tuple(replace(data, values=some_questions(turn)) for turn, data in enumerate(FITTED)),
+    data=tuple(replace(data, values=select_questions(turn)) for turn, data in enumerate(FITTED)),
     lines=tuple(Line(label=f"`{name}`", name=name) for name in MECHANISMS),
-    axis=Axis(of="question", label="question", values=some_questions(0)),
+    axis=Axis(of="question", label="question", values=select_questions(0)),
     measure="regret",
     metrics=(
         Metric(name="missed", label="missed", share=True, digits=3),
@@ -66,7 +66,7 @@ EXPERIMENTS = (
         title="all questions about the same data: takes hours",
         says="Every top and threshold with every length, epsilon and delta.",
         data=FITTED,
-        axis=Axis(of="question", label="question", values=every_question()),
+        axis=Axis(of="question", label="question", values=list_questions()),
     ),
     replace(
         REGRET,
@@ -74,6 +74,6 @@ EXPERIMENTS = (
         shows="Regret on the sets aside",
         title="data that are set aside: run once, after constants are frozen",
         says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
-        data=tuple(Data(name=name, values=some_questions(turn)) for turn, name in enumerate(FOR_THE_CURATOR)),
+        data=tuple(Data(name=name, values=select_questions(turn)) for turn, name in enumerate(FOR_THE_CURATOR)),
     ),
 )

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..data.set_aside import FOR_DEVICES
 from ..run.experiment import Axis, Data, Experiment, Line, Metric
-from ..run.questions import every_simulation, some_simulations
+from ..run.questions import list_simulations, select_simulations
 from .paper_ours import ASIDE, KNOWN, LOCAL
 
 TITLE = "Regret among devices: the default beside the best protocol"
@@ -34,12 +34,12 @@ REGRET_DEVICES = Experiment(
     shows="Regret among devices",
     title="the default beside the best protocol, on the data that constants may be fitted on",
     says="A quarter of all questions of each data set; two sets side by side have every top with every epsilon.",
-    data=tuple(replace(data, values=some_simulations(turn)) for turn, data in enumerate(FITTED)),
+    data=tuple(replace(data, values=select_simulations(turn)) for turn, data in enumerate(FITTED)),
     lines=(
         *(Line(label=f"`{name}`", name=name) for name in PROTOCOLS),
         KNOWN,
     ),
-    axis=Axis(of="question", label="question", values=some_simulations(0)),
+    axis=Axis(of="question", label="question", values=select_simulations(0)),
     measure="regret-devices",
     metrics=(
         Metric(name="missed", label="lost of the NCR", share=True, digits=3),
@@ -57,7 +57,7 @@ EXPERIMENTS = (
         title="all questions about the same data: takes hours",
         says="Every top with both lengths and every epsilon.",
         data=FITTED,
-        axis=Axis(of="question", label="question", values=every_simulation()),
+        axis=Axis(of="question", label="question", values=list_simulations()),
     ),
     replace(
         REGRET_DEVICES,
@@ -65,6 +65,6 @@ EXPERIMENTS = (
         shows="Regret among devices on the sets aside",
         title="data that are set aside: run once, after constants are frozen",
         says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
-        data=tuple(Data(name=name, values=some_simulations(turn)) for turn, name in enumerate(FOR_DEVICES)),
+        data=tuple(Data(name=name, values=select_simulations(turn)) for turn, name in enumerate(FOR_DEVICES)),
     ),
 )

@@ -1,1 +1,1 @@
-"""Running experiments: what one is, its cells run with seeds, and results kept so that only changed code runs again."""
+"""Experiments, their runs with seeds, and stored results, of which only those of changed code run again."""

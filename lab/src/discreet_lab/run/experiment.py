@@ -1,7 +1,7 @@
-"""What an experiment is: plain values that say what is compared, where, over what, and by which measure.
+"""Experiments: plain values that say which lines are compared, on which data, over which parameter, by which measure.
 
-An experiment is a figure or a table of a paper: lines (mechanisms, protocols, comparators with settings) over data
-sets and over the values of one parameter. Nothing is run here; `runner` does, and `pages` shows.
+An experiment is a figure or a table of a paper: lines (mechanisms, protocols, comparators with settings) over data sets
+and over the values of one parameter. `runner` runs it, and `pages` writes its tables and figures.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ from typing import Any
 
 from discreet.errors import MisuseError
 
-# How much the quick setting does: repeats, and points of an axis.
+# The quick setting: the largest number of repeats, and of points of an axis. Three show a trend and a spread; more take
+# longer.
 QUICK_REPEATS, QUICK_POINTS = 3, 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Data:
-    """A data set of an experiment, and what is asked about it alone.
+    """A data set of an experiment, and the options of the question for this data set only.
 
     Parameters
     ----------
     name
-        One of :func:`discreet_lab.data.datasets.names`, or the path of a file.
+        A name of :func:`discreet_lab.data.datasets.names`, or the path of a file.
     label
-        What figures call it; a part of a set or a resampled one says so.
+        The name in figures; for a part of a data set or a resampled one, the label says so.
     people
-        To how many people it is resampled; None leaves it as it is.
+        The number of people to resample to; None for no resampling.
     asked
-        What is asked about this set and not about others, such as a threshold.
+        Options of the question for this data set only, such as a threshold.
     settings
-        Settings for this set by the name of what they are of, where a paper tunes them for each.
+        Settings for this data set, by the name of the line, for papers that tune them to each data set.
     values
-        Values of the axis for this set, where they differ.
+        The values of the axis for this data set, if they differ.
     reading
-        For a file: what :func:`discreet.read` needs to know beside the path.
+        For a file: the options of :func:`discreet.read`.
     """
 
     name: str
@@ -48,30 +49,30 @@ class Data:
 
     @property
     def shown(self) -> str:
-        """The label, with what was done to the data."""
+        """The label, with the resampling."""
         name = self.label or self.name
         if self.people is None:
             return name
-        made = self.name.startswith(("made-up-", "quest-", "latent-"))
-        return f"{name}, {self.people:,} people" if made else f"{name}, resampled to {self.people:,}"
+        is_generated = self.name.startswith(("made-up-", "quest-", "latent-"))
+        return f"{name}, {self.people:,} people" if is_generated else f"{name}, resampled to {self.people:,}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """One line of a figure or one row of a table.
+    """A line of a figure, or a row of a table.
 
     Parameters
     ----------
     label
-        What figures call it.
+        The name in figures.
     name
-        A mechanism, a protocol or an oracle of the registry, or what the measure of the experiment knows by this name.
+        A mechanism, a protocol or an oracle of the registry, or a name that the measure of the experiment defines.
     settings
-        Its settings.
+        The settings of the mechanism or protocol.
     asked
-        What is asked of this line and not of others, such as the neighbours.
+        Options of the question for this line only, such as the neighbours.
     cheats
-        Whether it is told what nobody may know: it is shown beside the others, and never called the best.
+        Whether the line uses facts that a private method must not have: it is shown, and never called the best.
     """
 
     label: str
@@ -83,7 +84,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """What a figure is drawn over: a keyword of the question, or ``settings.NAME`` for a setting of every line."""
+    """The parameter of a figure: an option of the question, or ``settings.NAME`` for a setting of all lines."""
 
     of: str
     label: str
@@ -91,16 +92,16 @@ class Axis:
     logarithmic: bool = False
 
     def points(self, quick: bool, values: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Return the values that are run: all of them, or the first, the middle and the last."""
-        every = self.values if values is None else values
-        if not quick or len(every) <= QUICK_POINTS:
-            return every
-        return every[0], every[len(every) // 2], every[-1]
+        """Return the values to run: all values, or in the quick setting the first, the middle and the last."""
+        points = self.values if values is None else values
+        if not quick or len(points) <= QUICK_POINTS:
+            return points
+        return points[0], points[len(points) // 2], points[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A number that the measure of an experiment gives, and how it is shown; a share is drawn from 0 to 1."""
+    """A number that the measure of an experiment returns, and its format; a share is drawn from 0 to 1."""
 
     name: str
     label: str
@@ -111,7 +112,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What a line should reach at one point, in the mean over repeats: at most this, or at least that."""
+    """A bound, at most or at least, on the mean of a metric of one line at one point."""
 
     panel: str
     line: str
@@ -120,11 +121,11 @@ class Goal:
     at_most: float | None = None
     at_least: float | None = None
 
-    def gap(self, reached: float) -> float:
-        """Return how far what was reached is from the goal; nothing is left where it is 0."""
+    def gap(self, mean: float) -> float:
+        """Return the distance of a mean from the goal; 0 if the goal is reached."""
         if self.at_most is not None:
-            return max(0.0, reached - self.at_most)
-        return max(0.0, (self.at_least or 0.0) - reached)
+            return max(0.0, mean - self.at_most)
+        return max(0.0, (self.at_least or 0.0) - mean)
 
     def __str__(self) -> str:
         return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
@@ -132,40 +133,40 @@ class Goal:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A figure or a table, complete.
+    """A figure or a table.
 
     Parameters
     ----------
     name
-        What it is called: ``"000-figure-4"``.
+        The name of the experiment, such as ``"000-figure-4"``.
     paper
-        The number of the paper; empty for our own.
+        The number of the paper; "ours" for experiments of our own.
     shows
-        Which figure or table it stands for.
+        The figure or table of the paper, such as ``"Figure 4"``.
     title
-        One line.
+        The title, one line.
     says
-        What the paper says it shows, in our words.
+        The claim of the paper about the figure, in our words.
     data, lines, axis
-        What is compared; without an axis there is one point.
+        The data sets, the lines and the parameter; without an axis there is one point.
     over
-        A second parameter: a figure has a panel for each of its values.
+        A second parameter: a figure has one panel for each of its values.
     asked
-        What is asked everywhere.
+        The options of the question for all lines and data sets.
     measure
         The name of a measure of `measures`.
     metrics
-        What is shown of what it gives.
+        The numbers of the measure to show.
     repeats
-        How many seeds, from 0 on, the full setting runs. A formula needs one.
+        The number of seeds, from 0 on. A formula needs one.
     differs
-        What is not as in the paper: data, numbers, definitions.
+        The differences from the paper: data, numbers, definitions.
     printed
-        What the paper prints, by panel, line label, value (as text) and metric, where it prints numbers.
+        The numbers in the paper, by panel, line label, value (as text) and metric.
     goals
-        What was set out to be reached.
+        The goals of the project.
     by_name
-        Whether it is run only where it is named: it takes long, or may be run only once.
+        Whether it runs only by its name: it takes long, or must run only once.
     """
 
     name: str
@@ -194,36 +195,36 @@ class Experiment:
             raise MisuseError(f"The experiment {self.name} has nothing to show: give it lines and metrics.")
 
     def on(self, data: Data) -> Experiment:
-        """Return the same experiment on other data alone."""
+        """Return the experiment on one data set, without printed numbers and goals."""
         return replace(self, data=(data,), printed={}, goals=())
 
     def with_line(self, line: Line) -> Experiment:
-        """Return the same experiment with one more line."""
+        """Return the experiment with one more line."""
         return replace(self, lines=(*self.lines, line))
 
     def cells(self, quick: bool) -> Iterator[Cell]:
-        """Yield everything that is to be run, the cells of one data set one after the other."""
+        """Yield the cells to run, grouped by data set."""
         repeats = min(self.repeats, QUICK_REPEATS) if quick else self.repeats
         for data in self.data or (None,):
             for panel in self.over.points(quick) if self.over else (None,):
                 for line in self.lines:
                     for value in self._values(quick, data):
-                        asked = dict(self.asked) | dict(data.asked if data else {}) | dict(line.asked)
+                        options = dict(self.asked) | dict(data.asked if data else {}) | dict(line.asked)
                         settings = dict(data.settings.get(line.name, {}) if data else {}) | dict(line.settings)
-                        for axis, point in ((self.over, panel), (self.axis, value)):
+                        for axis, axis_value in ((self.over, panel), (self.axis, value)):
                             if axis is not None:
-                                where, _, setting = axis.of.partition(".")
-                                if where == "settings":
-                                    settings[setting] = point
+                                target, _, setting_name = axis.of.partition(".")
+                                if target == "settings":
+                                    settings[setting_name] = axis_value
                                 else:
-                                    asked[where] = point
+                                    options[target] = axis_value
                         yield Cell(
                             experiment=self,
                             data=data,
                             panel=self._panel(data, panel),
                             line=replace(line, settings=settings, asked={}),
                             value="" if value is None else str(value),
-                            asked=asked,
+                            asked=options,
                             seeds=range(repeats),
                         )
 
@@ -239,7 +240,7 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One line at one point of one panel: what is run once for every seed."""
+    """A line at one point of one panel: it runs once for each seed."""
 
     experiment: Experiment
     data: Data | None
@@ -250,6 +251,6 @@ class Cell:
     seeds: range
 
     def __str__(self) -> str:
-        where = f" on {self.panel}" if self.panel else ""
-        at = f" at {self.experiment.axis.of} = {self.value}" if self.experiment.axis else ""
-        return f"{self.experiment.name}: {self.line.label}{where}{at}"
+        panel_text = f" on {self.panel}" if self.panel else ""
+        value_text = f" at {self.experiment.axis.of} = {self.value}" if self.experiment.axis else ""
+        return f"{self.experiment.name}: {self.line.label}{panel_text}{value_text}"

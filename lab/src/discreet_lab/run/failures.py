@@ -1,4 +1,4 @@
-"""What could not be run, and why: each reason is said once, with all that it kept from running."""
+"""The cells that could not run, grouped by reason."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from discreet.wording import number_of
 
-# So many experiments are named with a reason; the others are counted.
+# The number of experiments that a reason names, about two lines; further experiments are counted.
 _NAMED_EXPERIMENTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """One cell that could not be run.
+    """A cell that could not run.
 
     Parameters
     ----------
     experiment, cell
         The name of the experiment, and the cell in words.
     reason
-        Why it could not be run.
+        The reason.
     missing_data
-        The name of its data set, where that is one of ours and its file is not here.
+        The name of the data set, if it is one of ours and its file is missing.
     """
 
     experiment: str
@@ -34,8 +34,8 @@ class Failure:
         return f"{self.cell}: {self.reason}"
 
 
-def reasons_once(failures: Iterable[Failure]) -> list[str]:
-    """Return each reason once, with the cells that it kept from running: all missing files are one reason."""
+def list_reasons(failures: Iterable[Failure]) -> list[str]:
+    """Return each reason once, with the cells that it stopped: all missing files are one reason."""
     groups: dict[str, list[Failure]] = {}
     for failure in failures:
         groups.setdefault("" if failure.missing_data else failure.reason, []).append(failure)
@@ -43,17 +43,17 @@ def reasons_once(failures: Iterable[Failure]) -> list[str]:
 
 
 def _reason_line(group: list[Failure]) -> str:
-    """Return one line for cells that could not be run for the same reason; for missing files, some lines."""
-    missing = list(dict.fromkeys(failure.missing_data for failure in group if failure.missing_data))
-    if not missing and len(group) == 1:
+    """Return the text about the cells of one reason: one line, or several for missing files."""
+    missing_sets = list(dict.fromkeys(failure.missing_data for failure in group if failure.missing_data))
+    if not missing_sets and len(group) == 1:
         return str(group[0])
     experiments = list(dict.fromkeys(failure.experiment for failure in group))
-    named = ", ".join(experiments[:_NAMED_EXPERIMENTS])
+    experiment_text = ", ".join(experiments[:_NAMED_EXPERIMENTS])
     if len(experiments) > _NAMED_EXPERIMENTS:
-        named += f" and {len(experiments) - _NAMED_EXPERIMENTS} more experiments"
-    beginning = f"{number_of(len(group), 'point')} of {named}"
-    if not missing:
+        experiment_text += f" and {len(experiments) - _NAMED_EXPERIMENTS} more experiments"
+    beginning = f"{number_of(len(group), 'point')} of {experiment_text}"
+    if not missing_sets:
         return f"{beginning}, first {group[0]}"
     from ..data.datasets import missing_files
 
-    return f"{beginning}: {missing_files(missing)}"
+    return f"{beginning}: {missing_files(missing_sets)}"

@@ -1,8 +1,8 @@
-"""What a result depends on, as one number: the code that made it, so that a changed mechanism reruns its cells alone.
+"""The fingerprint of the code behind a result, so that a changed mechanism reruns its own cells only.
 
-The fingerprint of a module is a hash over its syntax tree and those of all modules of `discreet` and of the lab that
-it imports, at the top or inside functions. Comments, docstrings and layout do not count. What is found by name at run
-time, as the registry does, is not followed: the caller names that module.
+The fingerprint of a module is a hash over its syntax tree and the trees of all modules of `discreet` and of the lab
+that it imports, at the top or inside functions. Comments, docstrings and layout do not count. Modules that are found by
+name at run time, as by the registry, are not followed: the caller names them.
 """
 
 from __future__ import annotations
@@ -19,58 +19,60 @@ from discreet.faces import read_stub
 _PACKAGES = frozenset({"discreet", __name__.partition(".")[0]})
 
 
-def fingerprint(*modules: str, apart: Iterable[str] = ()) -> str:
-    """Return the fingerprint of these modules together.
+def fingerprint(*modules: str, excluded: Iterable[str] = ()) -> str:
+    """Return the fingerprint of some modules together.
 
-    Modules and packages that stand `apart` are left out, and so is what only they import.
+    Excluded modules and packages are left out, with all modules that only they import.
     """
-    seen: dict[str, str] = {}
-    left = tuple(f"{one}." for one in apart)
+    hash_of_module: dict[str, str] = {}
+    excluded_prefixes = tuple(f"{module}." for module in excluded)
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in seen or f"{name}.".startswith(left):
+        if name in hash_of_module or f"{name}.".startswith(excluded_prefixes):
             continue
-        seen[name], imported = _looked_at(name)
-        waiting += [other for other in imported if other not in seen]
-    lines = "\n".join(f"{name} {seen[name]}" for name in sorted(seen))
+        hash_of_module[name], imported = _hash_module(name)
+        waiting += [module for module in imported if module not in hash_of_module]
+    lines = "\n".join(f"{name} {hash_of_module[name]}" for name in sorted(hash_of_module))
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
 @cache
-def _looked_at(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the hash of one module and the modules of both packages that it imports."""
+def _hash_module(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the hash of one module, and the modules of both packages that it imports."""
     spec = find_spec(name)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return "", ()
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    inside = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+    package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
     imported: set[str] = set()
-    for node in _run(tree):
+    for node in _walk_runtime(tree):
         if isinstance(node, ast.ImportFrom):
-            base = resolve_name("." * node.level + (node.module or ""), inside) if node.level else node.module or ""
-            imported |= {_home_of(base, alias.name) for alias in node.names}
+            base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module or ""
+            imported |= {_find_home(base, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
-            imported |= {one.name for one in node.names}
+            imported |= {alias.name for alias in node.names}
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            first = body[0]
+            docstring = body[0]
             if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
+                isinstance(docstring, ast.Expr)
+                and isinstance(docstring.value, ast.Constant)
+                and isinstance(docstring.value.value, str)
             ):
-                first.value.value = ""
-    ours = tuple(sorted(one for one in imported if one.partition(".")[0] in _PACKAGES and _is_module(one)))
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+                docstring.value.value = ""
+    own_modules = tuple(
+        sorted(module for module in imported if module.partition(".")[0] in _PACKAGES and _is_module(module))
+    )
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), own_modules
 
 
 @cache
-def _home_of(package: str, name: str) -> str:
-    """Return the module that an imported name comes from.
+def _find_home(package: str, name: str) -> str:
+    """Return the module that defines an imported name.
 
-    Of a package it is a module of the package, or the home that the stub of the package names: who imports one name of
-    a room does not depend on the other names of the room.
+    For a package, that is a module of the package, or the module that the stub of the package names: a module that
+    imports one name of a room does not depend on the further names of the room.
     """
     if _is_module(f"{package}.{name}"):
         return f"{package}.{name}"
@@ -80,21 +82,24 @@ def _home_of(package: str, name: str) -> str:
     if name not in homes:
         return package
     home, original = homes[name]
-    inside = package if spec is not None and spec.submodule_search_locations is not None else package.rpartition(".")[0]
-    return _home_of(resolve_name(home, inside), original)
+    base_package = (
+        package if spec is not None and spec.submodule_search_locations is not None else package.rpartition(".")[0]
+    )
+    return _find_home(resolve_name(home, base_package), original)
 
 
-def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a syntax tree that are run: what is imported for types alone is not."""
+def _walk_runtime(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a syntax tree that run: imports for types alone are left out."""
     yield node
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return
     for child in ast.iter_child_nodes(node):
-        yield from _run(child)
+        yield from _walk_runtime(child)
 
 
 @cache
 def _is_module(name: str) -> bool:
+    """Return whether a name is an importable module."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""How much of a run is done, in time and not in cells: one cell takes a second, another some minutes.
+"""The finished share of a run, by time and not by cells: one cell takes a second, another some minutes.
 
-What a cell will take is what runs like it took, those of earlier times too: at the same point, of the same line on the
-same data, of the same line, of any.
+The expected time of a cell is the mean time of similar runs, including earlier ones: at the same point, of the same
+line on the same data, of the same line, of any line.
 """
 
 from __future__ import annotations
@@ -11,65 +11,70 @@ from collections.abc import Iterable, Sequence
 from .experiment import Cell
 from .store import Row
 
-# What is left is added up anew after one cell in so many of those that wait: with thousands, each would ask for all.
-_OF_LEFT = 100
+# The remaining time is computed after each hundredth of the waiting cells: it runs over all of them.
+_UPDATES = 100
 
 Waiting = Sequence[tuple[Cell, dict[int, str]]]
 
 
 class Pace:
-    """The share of the work that is done, by the seconds that runs took.
+    """The finished share of the work, by the seconds of runs.
 
     Parameters
     ----------
     waiting
-        Every cell that is to be run, with the seeds that are missing.
+        The cells to run, with their missing seeds.
     kept
-        What earlier runs left, also of code that has changed since.
+        The rows of earlier runs, also of older code.
     """
 
     def __init__(self, waiting: Waiting, kept: Iterable[Sequence[Row]]) -> None:
-        self._left = {_place(cell): (cell, len(missing)) for cell, missing in waiting}
-        self._spent = self._share = 0.0
-        self._since = 0
-        self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
+        self._waiting = {_locate(cell): (cell, len(missing)) for cell, missing in waiting}
+        self._seconds = self._share = 0.0
+        self._cells_since_update = 0
+        self._seconds_and_runs: dict[tuple[str, ...], tuple[float, int]] = {}
         for rows in kept:
             if rows:
-                self._learn((rows[0].panel, rows[0].line, rows[0].value), rows[0].seconds, 1)
+                self._add_seconds((rows[0].panel, rows[0].line, rows[0].value), rows[0].seconds, 1)
 
-    def done(self, cell: Cell, rows: Sequence[Row]) -> float:
-        """Note a cell that was run, and return the share that is done; it never falls."""
-        _, many = self._left.pop(_place(cell), (cell, 1))
+    def add_cell(self, cell: Cell, rows: Sequence[Row]) -> float:
+        """Add the seconds of a finished cell, and return the finished share, which never falls."""
+        _, run_count = self._waiting.pop(_locate(cell), (cell, 1))
         seconds = sum({row.key: row.seconds for row in rows}.values())
-        self._spent += seconds
+        self._seconds += seconds
         if rows:
-            self._learn((cell.panel, cell.line.label, cell.value), seconds, many)
-        self._since += 1
-        if self._since * _OF_LEFT > len(self._left):
-            self._since = 0
-            to_come = sum(many * self._expected(one) for one, many in self._left.values())
-            if not self._left:
+            self._add_seconds((cell.panel, cell.line.label, cell.value), seconds, run_count)
+        self._cells_since_update += 1
+        if self._cells_since_update * _UPDATES > len(self._waiting):
+            self._cells_since_update = 0
+            to_come = sum(
+                run_count * self._expect_seconds(waiting_cell) for waiting_cell, run_count in self._waiting.values()
+            )
+            if not self._waiting:
                 self._share = 1.0
-            elif self._spent + to_come > 0:
-                self._share = max(self._share, self._spent / (self._spent + to_come))
+            elif self._seconds + to_come > 0:
+                self._share = max(self._share, self._seconds / (self._seconds + to_come))
         return self._share
 
-    def _learn(self, where: tuple[str, str, str], seconds: float, many: int) -> None:
-        for like in _like(*where):
-            before, runs = self._seen.get(like, (0.0, 0))
-            self._seen[like] = before + seconds, runs + many
+    def _add_seconds(self, point: tuple[str, str, str], seconds: float, run_count: int) -> None:
+        """Add the seconds of some runs to each group of similar runs."""
+        for key in _list_keys(*point):
+            before, runs = self._seconds_and_runs.get(key, (0.0, 0))
+            self._seconds_and_runs[key] = before + seconds, runs + run_count
 
-    def _expected(self, cell: Cell) -> float:
-        for like in _like(cell.panel, cell.line.label, cell.value):
-            if like in self._seen:
-                seconds, runs = self._seen[like]
+    def _expect_seconds(self, cell: Cell) -> float:
+        """Return the expected seconds of one run of a cell; 1 without similar runs."""
+        for key in _list_keys(cell.panel, cell.line.label, cell.value):
+            if key in self._seconds_and_runs:
+                seconds, runs = self._seconds_and_runs[key]
                 return seconds / runs
         return 1.0
 
 
-def _place(cell: Cell) -> tuple[str, str, str, str]:
+def _locate(cell: Cell) -> tuple[str, str, str, str]:
     return cell.experiment.name, cell.panel, cell.line.label, cell.value
 
 
-def _like(panel: str, line: str, value: str) -> tuple[tuple[str, ...], ...]:
+def _list_keys(panel: str, line: str, value: str) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of runs that a point belongs to, from the most similar."""
     return (panel, line, value), (panel, line), (line,), ()

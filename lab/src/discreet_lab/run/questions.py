@@ -1,8 +1,8 @@
-"""Questions as points of an axis: what is asked, in one line of text that can be typed and read back.
+"""Questions as points of an axis: one line of text that can be typed and parsed.
 
 `top=10 lengths=2 epsilon=0.5 delta=1e-6` is a top ten of pairs. `over=100 epsilon=1` asks for all patterns over a
 threshold: the count of the hundredth most frequent one, so that a threshold means the same on every data set.
-Those are for a curator. `top=64 least=2 epsilon=1` is for devices: the top 64 of two items and more.
+Both are for a curator. `top=64 least=2 epsilon=1` is for devices: the top 64 of two items and more.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SIMULATED_EPSILONS = ("0.5", "1", "2", "4")
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseQuestion:
-    """What is asked of a mechanism of the curator.
+    """A question to a mechanism of the curator.
 
     Parameters
     ----------
     top, over
-        How many patterns; or all that are as frequent as the pattern of this rank. One of the two.
+        The number of patterns; or all patterns with at least the count of the pattern of this rank. One of the two.
     lengths
-        How many items a pattern has; None for any number.
+        The number of items of a pattern; None for any number.
     epsilon, delta
-        What may be spent, as text.
+        The budget, as text.
     """
 
     top: int | None = None
@@ -51,8 +51,8 @@ class ReleaseQuestion:
             words = dict(word.split("=") for word in text.split())
             numbers = {name: int(words.pop(name)) for name in ("top", "over", "lengths") if name in words}
             question = cls(**numbers, **words)  # type: ignore[arg-type]
-            fine = min(numbers.values(), default=1) > 0 and (question.top is None) != (question.over is None)
-            if fine and Fraction(question.epsilon) > 0 and Fraction(question.delta) >= 0:
+            is_valid = min(numbers.values(), default=1) > 0 and (question.top is None) != (question.over is None)
+            if is_valid and Fraction(question.epsilon) > 0 and Fraction(question.delta) >= 0:
                 return question
         except (ValueError, TypeError, ZeroDivisionError):
             pass
@@ -62,26 +62,26 @@ class ReleaseQuestion:
         )
 
     @property
-    def wanted(self) -> str:
-        """Which patterns are asked for, whatever their lengths."""
+    def target(self) -> str:
+        """The requested patterns without their lengths: a top, or all over a threshold."""
         return f"top={self.top}" if self.top is not None else f"over={self.over}"
 
     def __str__(self) -> str:
         lengths = "" if self.lengths is None else f" lengths={self.lengths}"
         delta = "" if self.delta == "0" else f" delta={self.delta}"
-        return f"{self.wanted}{lengths} epsilon={self.epsilon}{delta}"
+        return f"{self.target}{lengths} epsilon={self.epsilon}{delta}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationQuestion:
-    """What is asked of a local protocol.
+    """A question to a local protocol.
 
     Parameters
     ----------
     top, least
-        How many patterns, and of how many items at least.
+        The number of patterns, and their least number of items.
     epsilon
-        What one report may give away, as text.
+        The epsilon of one report, as text.
     """
 
     top: int
@@ -106,30 +106,30 @@ class SimulationQuestion:
 
     @property
     def over(self) -> None:
-        """Devices are asked for a top, and not for all patterns over a threshold."""
+        """None: devices answer for a top, and not for all patterns over a threshold."""
         return
 
     @property
     def lengths(self) -> tuple[int, None] | None:
-        """The lengths that are wanted."""
+        """The least and the largest length; None for any length."""
         return (self.least, None) if self.least > 1 else None
 
     @property
-    def wanted(self) -> str:
-        """What is wanted, without the conditions: a top."""
+    def target(self) -> str:
+        """The requested patterns: a top."""
         return f"top={self.top}"
 
     def __str__(self) -> str:
-        least = "" if self.least == 1 else f" least={self.least}"
-        return f"{self.wanted}{least} epsilon={self.epsilon}"
+        least_text = "" if self.least == 1 else f" least={self.least}"
+        return f"{self.target}{least_text} epsilon={self.epsilon}"
 
 
-def every_simulation() -> tuple[str, ...]:
+def list_simulations() -> tuple[str, ...]:
     """Return the whole grid of questions to devices.
 
     Examples
     --------
-    >>> len(every_simulation())
+    >>> len(list_simulations())
     40
     """
     return tuple(
@@ -138,56 +138,60 @@ def every_simulation() -> tuple[str, ...]:
     )
 
 
-def some_simulations(turn: int) -> tuple[str, ...]:
-    """Return a quarter of the grid in which every top and every epsilon meet both lengths.
+def select_simulations(turn: int) -> tuple[str, ...]:
+    """Return a quarter of the grid, in which every top and every epsilon occur with both lengths.
 
-    With that of the next turn every top meets every epsilon, and four turns are the whole grid.
+    Two adjacent turns have every top with every epsilon; four turns are the whole grid.
 
     Examples
     --------
-    >>> some_simulations(0)[:3]
+    >>> select_simulations(0)[:3]
     ('top=8 epsilon=0.5', 'top=8 least=2 epsilon=2', 'top=16 epsilon=1')
     """
     return tuple(
-        str(SimulationQuestion(top=top, least=least, epsilon=SIMULATED_EPSILONS[(one + 2 * other + turn) % 4]))
-        for one, top in enumerate(SIMULATED_TOPS)
-        for other, least in enumerate(LEASTS)
+        str(
+            SimulationQuestion(
+                top=top, least=least, epsilon=SIMULATED_EPSILONS[(top_place + 2 * length_place + turn) % 4]
+            )
+        )
+        for top_place, top in enumerate(SIMULATED_TOPS)
+        for length_place, least in enumerate(LEASTS)
     )
 
 
-def every_question() -> tuple[str, ...]:
-    """Return the whole grid: all tops and thresholds, lengths, epsilons and deltas with one another.
+def list_questions() -> tuple[str, ...]:
+    """Return the whole grid: all combinations of tops or thresholds, lengths, epsilons and deltas.
 
     Examples
     --------
-    >>> len(every_question())
+    >>> len(list_questions())
     320
     """
     return tuple(
-        str(ReleaseQuestion(**wanted, lengths=lengths, epsilon=epsilon, delta=delta))
-        for wanted, lengths, epsilon, delta in product(_wanted(), LENGTHS, EPSILONS, DELTAS)
+        str(ReleaseQuestion(**target, lengths=lengths, epsilon=epsilon, delta=delta))
+        for target, lengths, epsilon, delta in product(_list_targets(), LENGTHS, EPSILONS, DELTAS)
     )
 
 
-def some_questions(turn: int) -> tuple[str, ...]:
-    """Return an eighth of the grid in which every two levels of different parameters occur together.
+def select_questions(turn: int) -> tuple[str, ...]:
+    """Return an eighth of the grid, in which every two levels of different parameters occur together.
 
-    Eight turns, from 0 on, are the whole grid: data sets that take turns cover it between them.
+    Eight turns, from 0 on, are the whole grid.
 
     Examples
     --------
-    >>> some_questions(0)[:2]
+    >>> select_questions(0)[:2]
     ('top=5 epsilon=0.1', 'top=5 lengths=1 epsilon=0.5')
     """
-    found = []
-    for one, wanted in enumerate(_wanted()):
-        for other, lengths in enumerate(LENGTHS):
-            epsilon = EPSILONS[(one + other + turn) % len(EPSILONS)]
-            delta = DELTAS[(one + other // 2 + turn // len(EPSILONS)) % len(DELTAS)]
-            found.append(str(ReleaseQuestion(**wanted, lengths=lengths, epsilon=epsilon, delta=delta)))
-    return tuple(found)
+    questions = []
+    for target_place, target in enumerate(_list_targets()):
+        for length_place, lengths in enumerate(LENGTHS):
+            epsilon = EPSILONS[(target_place + length_place + turn) % len(EPSILONS)]
+            delta = DELTAS[(target_place + length_place // 2 + turn // len(EPSILONS)) % len(DELTAS)]
+            questions.append(str(ReleaseQuestion(**target, lengths=lengths, epsilon=epsilon, delta=delta)))
+    return tuple(questions)
 
 
-def _wanted() -> Iterator[dict[str, int]]:
+def _list_targets() -> Iterator[dict[str, int]]:
     yield from ({"top": top} for top in TOPS)
     yield from ({"over": over} for over in OVERS)

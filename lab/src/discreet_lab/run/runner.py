@@ -1,4 +1,4 @@
-"""Running experiments: in parallel, again only what changed, and taken up where it stopped."""
+"""Experiments run in parallel; a stopped run continues, and only changed cells run again."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from typing import Any
 
 from discreet.errors import DiscreetError, MisuseError
 
-from ..measure.measures import measured, modules
-from .asked_names import check_asked
+from ..measure.measures import list_modules, measure_cell
 from .experiment import Cell, Data, Experiment
 from .failures import Failure
 from .fingerprint import fingerprint
+from .option_names import check_options
 from .progress import Pace
 from .store import Row, Store
 
-# Results are written after so many seconds of work, so that an interrupt loses little; and where there are so many that
-# writing takes long itself, after so many times as long, so that it stays a small part of the work.
-_OFTEN, _TIMES = 10.0, 20
+# Results are written after at least this number of seconds, and after at least this multiple of the time that the last
+# write took. Larger: an interrupt loses more work; smaller: writing takes a larger share of the time, now under 5 %.
+_WRITE_SECONDS, _WRITE_RATIO = 10.0, 20
 
-# What says nothing where there was nothing to find.
-_OF_WANTED = frozenset({"false_negative_rate", "precision", "recall", "f_score", "cumulative_rank"})
+# Shares of the wanted patterns: undefined if no pattern is wanted.
+_SHARES_OF_WANTED = frozenset({"false_negative_rate", "precision", "recall", "f_score", "cumulative_rank"})
 
 Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What an experiment gave.
+    """The results of an experiment.
 
     Parameters
     ----------
     experiment
-        Which one.
+        The experiment.
     rows
-        One for every number of every run.
+        One row for each number of each run.
     failed
-        What could not be run, and why.
+        The cells that could not run, with reasons.
     missing
-        How many runs were asked for and are not there.
+        The number of requested runs without a result.
     """
 
     experiment: Experiment
@@ -57,30 +57,30 @@ class Results:
     missing: int = 0
 
     def numbers(self, panel: str, line: str, value: str, metric: str) -> list[float]:
-        """Return one number of all repeats, by their seeds; where nothing is wanted, no share of it."""
-        return self._found.get((panel, line, value, metric), [])
+        """Return a metric of all repeats at one point, by seed; shares are left out if no pattern is wanted."""
+        return self._numbers.get((panel, line, value, metric), [])
 
     @cached_property
-    def _found(self) -> dict[tuple[str, str, str, str], list[float]]:
-        found: dict[tuple[str, str, str, str], list[float]] = {}
-        empty = {row.key for row in self.rows if row.metric == "wanted" and not row.number}
+    def _numbers(self) -> dict[tuple[str, str, str, str], list[float]]:
+        numbers_of_point: dict[tuple[str, str, str, str], list[float]] = {}
+        keys_without_wanted = {row.key for row in self.rows if row.metric == "wanted" and not row.number}
         for row in sorted(self.rows, key=lambda row: row.seed):
-            if row.key in empty and row.metric in _OF_WANTED:
+            if row.key in keys_without_wanted and row.metric in _SHARES_OF_WANTED:
                 continue
-            found.setdefault((row.panel, row.line, row.value, row.metric), []).append(row.number)
-        return found
+            numbers_of_point.setdefault((row.panel, row.line, row.value, row.metric), []).append(row.number)
+        return numbers_of_point
 
     @property
     def panels(self) -> tuple[str, ...]:
-        """The panels that were run: a data set each, or a value of the second parameter."""
-        ran = {row.panel for row in self.rows}
-        return tuple(dict.fromkeys(cell.panel for cell in self.experiment.cells(quick=False) if cell.panel in ran))
+        """The panels with results: one for each data set, or for each value of the second parameter."""
+        panels = {row.panel for row in self.rows}
+        return tuple(dict.fromkeys(cell.panel for cell in self.experiment.cells(quick=False) if cell.panel in panels))
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The points of the axis that were run, as text, in order."""
-        ran = {row.value for row in self.rows}
-        return tuple(dict.fromkeys(cell.value for cell in self.experiment.cells(quick=False) if cell.value in ran))
+        """The points of the axis with results, as text, in order."""
+        values = {row.value for row in self.rows}
+        return tuple(dict.fromkeys(cell.value for cell in self.experiment.cells(quick=False) if cell.value in values))
 
 
 def run(
@@ -91,185 +91,189 @@ def run(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Results]:
-    """Run experiments, and return what they gave.
+    """Run experiments, and return their results.
 
-    Runs whose code, data and question did not change since they were kept in `folder` are not run again.
+    A run does not repeat if its code, data and question are those of its result in `folder`.
 
     Parameters
     ----------
     experiments
-        What is to be run.
+        The experiments.
     folder
-        Where results are kept, one Parquet file per experiment.
+        The directory of results, one Parquet file per experiment.
     quick
-        Three repeats and three points of an axis, instead of all.
+        Three repeats and three points of an axis.
     jobs
-        How many processes; as many as there are cores if it is not given.
+        The number of processes; by default the number of cores.
     progress
-        Told the share of the work that is done, by the time it takes.
+        Called with the finished share of the work, by time.
     """
     if jobs is not None and jobs < 1:
         raise MisuseError(f"The number of processes is {jobs}; it must be 1 or more.")
-    for one in experiments:
-        for cell in one.cells(quick=False):
-            check_asked(cell)
+    for experiment in experiments:
+        for cell in experiment.cells(quick=False):
+            check_options(cell)
     store = Store(Path(folder))
-    before = store.everything()
-    asked = [_Asked(one, before, quick) for one in experiments]
-    by_name = {one.experiment.name: one for one in asked}
-    waiting = [cell for one in asked for cell in one.waiting]
+    before = store.read_all()
+    plans = [_Plan(experiment, before, quick) for experiment in experiments]
+    plan_of_name = {plan.experiment.name: plan for plan in plans}
+    waiting = [cell for plan in plans for cell in plan.waiting]
     pace = Pace(waiting, before.values())
-    written, waits = time.monotonic(), _OFTEN
-    changed: set[str] = set(by_name)
+    last_write, pause = time.monotonic(), _WRITE_SECONDS
+    changed: set[str] = set(plan_of_name)
 
     def take(cell: Cell, outcome: list[Row] | str) -> None:
-        nonlocal written, waits
-        one = by_name[cell.experiment.name]
+        nonlocal last_write, pause
+        plan = plan_of_name[cell.experiment.name]
         if isinstance(outcome, str):
-            one.failed.append(
+            plan.failed.append(
                 Failure(
-                    experiment=cell.experiment.name, cell=str(cell), reason=outcome, missing_data=_missing_data(cell)
+                    experiment=cell.experiment.name,
+                    cell=str(cell),
+                    reason=outcome,
+                    missing_data=_find_missing_data(cell),
                 )
             )
         else:
             for row in outcome:
-                one.rows.setdefault(row.key, []).append(row)
+                plan.rows.setdefault(row.key, []).append(row)
             changed.add(cell.experiment.name)
-        share = pace.done(cell, [] if isinstance(outcome, str) else outcome)
+        share = pace.add_cell(cell, [] if isinstance(outcome, str) else outcome)
         if progress is not None:
             progress(share)
-        if (begun := time.monotonic()) - written > waits:
-            _keep(store, by_name, changed)
-            written = time.monotonic()
-            waits = max(_OFTEN, _TIMES * (written - begun))
+        if (begun := time.monotonic()) - last_write > pause:
+            _save_results(store, plan_of_name, changed)
+            last_write = time.monotonic()
+            pause = max(_WRITE_SECONDS, _WRITE_RATIO * (last_write - begun))
 
     try:
-        _work(waiting, jobs, take)
+        _run_cells(waiting, jobs, take)
     finally:
-        _keep(store, by_name, changed)
-    return [one.results() for one in asked]
+        _save_results(store, plan_of_name, changed)
+    return [plan.build_results() for plan in plans]
 
 
 def kept(experiments: Sequence[Experiment], folder: str | os.PathLike[str], *, quick: bool = False) -> list[Results]:
-    """Return what is kept of experiments, without running anything; `missing` says how much is not there.
+    """Return the stored results of experiments, without a run; `missing` counts the absent runs.
 
     Parameters
     ----------
     experiments, folder, quick
         As for :func:`run`.
     """
-    before = Store(Path(folder)).everything()
-    return [_Asked(one, before, quick).results() for one in experiments]
+    before = Store(Path(folder)).read_all()
+    return [_Plan(experiment, before, quick).build_results() for experiment in experiments]
 
 
-class _Asked:
-    """What is asked of one experiment: what is there already, what waits, and what could not be run."""
+class _Plan:
+    """The rows of one experiment that are stored, the cells that have to run, and the failures."""
 
     def __init__(self, experiment: Experiment, before: Mapping[str, list[Row]], quick: bool) -> None:
         self.experiment = experiment
         self.rows: dict[str, list[Row]] = {}
         self.waiting: list[tuple[Cell, dict[int, str]]] = []
         self.failed: list[Failure] = []
-        self._wanted: set[str] = set()
-        asked = {(cell.panel, cell.line.label, cell.value): cell.seeds for cell in experiment.cells(quick)}
-        known: dict[Any, Any] = {}
-        # What a full run kept stays in the file, though a quick one does not ask for it.
+        self._requested_keys: set[str] = set()
+        requested_seeds = {(cell.panel, cell.line.label, cell.value): cell.seeds for cell in experiment.cells(quick)}
+        cache: dict[Any, Any] = {}
+        # Rows of a full run stay in the file after a quick run.
         for cell in experiment.cells(quick=False):
-            keys = keys_of(cell, cell.seeds, known)
+            keys = keys_of(cell, cell.seeds, cache)
             for key in keys.values():
                 if key in before:
-                    self.rows[key] = [_named(row, cell) for row in before[key]]
-            seeds = asked.get((cell.panel, cell.line.label, cell.value), range(0))
-            self._wanted |= {keys[seed] for seed in seeds}
+                    self.rows[key] = [_label_row(row, cell) for row in before[key]]
+            seeds = requested_seeds.get((cell.panel, cell.line.label, cell.value), range(0))
+            self._requested_keys |= {keys[seed] for seed in seeds}
             missing = {seed: keys[seed] for seed in seeds if keys[seed] not in before}
             if missing:
                 self.waiting.append((cell, missing))
 
-    def results(self) -> Results:
-        """Return what there is now of what was asked for."""
-        rows = tuple(row for key, several in self.rows.items() if key in self._wanted for row in several)
-        missing = len(self._wanted - set(self.rows))
+    def build_results(self) -> Results:
+        """Return the results of the requested runs so far."""
+        rows = tuple(row for key, rows in self.rows.items() if key in self._requested_keys for row in rows)
+        missing = len(self._requested_keys - set(self.rows))
         return Results(experiment=self.experiment, rows=rows, failed=tuple(self.failed), missing=missing)
 
 
-def _work(
+def _run_cells(
     waiting: list[tuple[Cell, dict[int, str]]], jobs: int | None, take: Callable[[Cell, list[Row] | str], None]
 ) -> None:
-    many = max(1, min(len(waiting), jobs or os.cpu_count() or 1))
-    if many == 1:
+    process_count = max(1, min(len(waiting), jobs or os.cpu_count() or 1))
+    if process_count == 1:
         for cell, missing in waiting:
-            take(cell, work(cell, missing))
+            take(cell, run_cell(cell, missing))
         return
-    context = get_context("spawn")  # compiled threads do not survive a fork
-    others = set(active_children())
-    with ProcessPoolExecutor(many, mp_context=context, initializer=_alone) as pool:
+    context = get_context("spawn")  # a fork does not copy compiled threads
+    earlier_children = set(active_children())
+    with ProcessPoolExecutor(process_count, mp_context=context, initializer=_prepare_process) as pool:
         running: dict[Future[list[Row] | str], Cell] = {}
-        left = iter(waiting)
+        queue = iter(waiting)
         try:
             while True:
-                while len(running) < 2 * many and (one := next(left, None)) is not None:
-                    running[pool.submit(work, *one)] = one[0]
+                while len(running) < 2 * process_count and (next_cell := next(queue, None)) is not None:
+                    running[pool.submit(run_cell, *next_cell)] = next_cell[0]
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     take(running.pop(future), future.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(active_children()) - others:
-                process.terminate()  # a cell may take minutes, and what it would give is lost anyway
+            for process in set(active_children()) - earlier_children:
+                process.terminate()  # a cell may take minutes, and its result is lost anyway
             raise
 
 
-def _alone() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everyone; who waits for the results decides
-    os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
+def _prepare_process() -> None:
+    """Prepare a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
+    os.environ["DISCREET_THREADS"] = "1"  # each core has a cell of its own
 
 
-def work(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
-    """Run one cell for some seeds; what cannot be run says why."""
-    found: list[Row] = []
+def run_cell(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
+    """Return the rows of a cell for some seeds, or the reason why it cannot run."""
+    rows: list[Row] = []
     for seed, key in missing.items():
         begun = time.perf_counter()
         try:
-            numbers = measured(cell, seed)
+            numbers = measure_cell(cell, seed)
         except DiscreetError as error:
             return str(error)
         seconds = time.perf_counter() - begun
-        found += [
-            _named(
+        rows += [
+            _label_row(
                 Row(key=key, panel="", line="", value="", seed=seed, metric=metric, number=number, seconds=seconds),
                 cell,
             )
             for metric, number in numbers.items()
         ]
-    return found
+    return rows
 
 
 def keys_of(cell: Cell, seeds: Iterable[int], known: dict[Any, Any] | None = None) -> dict[int, str]:
-    """Return a hash of everything that the numbers of each run of a cell depend on, by seed.
+    """Return a hash of all that the numbers of each run of a cell depend on, by seed.
 
-    In `known` is kept what many cells of an experiment have in common: their code and their data.
+    `known` caches the identities of data and code, which the cells of an experiment share.
     """
     known = {} if known is None else known
     data, code = (cell.data,), (cell.experiment.measure, cell.line.name)
     if data not in known:
-        known[data] = None if cell.data is None else _identity(cell.data)
+        known[data] = None if cell.data is None else _identify_data(cell.data)
     if code not in known:
-        depends, apart = modules(cell)
-        known[code] = fingerprint(*depends, apart=apart)
-    about = {
+        used_modules, excluded_modules = list_modules(cell)
+        known[code] = fingerprint(*used_modules, excluded=excluded_modules)
+    dependencies = {
         "measure": cell.experiment.measure,
         "data": known[data],
         "line": [cell.line.name, dict(cell.line.settings)],
         "asked": dict(cell.asked),
         "code": known[code],
     }
-    texts = {seed: json.dumps(about | {"seed": seed}, sort_keys=True, default=str) for seed in seeds}
-    return {seed: hashlib.sha256(text.encode()).hexdigest() for seed, text in texts.items()}
+    dependency_texts = {seed: json.dumps(dependencies | {"seed": seed}, sort_keys=True, default=str) for seed in seeds}
+    return {seed: hashlib.sha256(text.encode()).hexdigest() for seed, text in dependency_texts.items()}
 
 
-def _missing_data(cell: Cell) -> str | None:
-    """Return the name of the data set of a cell, where that is one of ours and its file is not here."""
+def _find_missing_data(cell: Cell) -> str | None:
+    """Return the name of the data set of a cell if it is one of ours and its file is missing."""
     from ..data.datasets import is_here, names
 
     if cell.data is None or cell.data.name not in names() or is_here(cell.data.name):
@@ -277,8 +281,8 @@ def _missing_data(cell: Cell) -> str | None:
     return cell.data.name
 
 
-def _identity(data: Data) -> list[Any]:
-    """Return what tells data sets apart: the name and the origin of one of ours, the bytes of a file."""
+def _identify_data(data: Data) -> list[Any]:
+    """Return the identity of a data set: the name and origin of one of ours, the hash of a file."""
     from ..data.datasets import names, origin
 
     if data.name in names():
@@ -286,23 +290,24 @@ def _identity(data: Data) -> list[Any]:
     return [hashlib.sha256(Path(data.name).read_bytes()).hexdigest(), data.people, sorted(data.reading.items())]
 
 
-def _keep(store: Store, asked: Mapping[str, _Asked], changed: set[str]) -> None:
-    """Write what there is of these experiments beside what was kept of them on other data, with other lines or before.
+def _save_results(store: Store, plans: Mapping[str, _Plan], changed: set[str]) -> None:
+    """Write the rows of the changed experiments, beside stored rows of other data, lines or points.
 
-    What a run of other code left at the same place goes, so that files do not grow with every change.
+    Stored rows of older code at the same point are dropped, so that files do not grow with each change.
     """
     for name in sorted(changed):
-        rows = [row for several in asked[name].rows.values() for row in several]
-        keys, places = {row.key for row in rows}, {_place(row) for row in rows}
-        others = (row for row in store.read(name) if row.key not in keys and _place(row) not in places)
-        store.keep(name, [*others, *rows])
+        rows = [row for rows_of_key in plans[name].rows.values() for row in rows_of_key]
+        keys, points = {row.key for row in rows}, {_locate_row(row) for row in rows}
+        stored_rows = (row for row in store.read(name) if row.key not in keys and _locate_row(row) not in points)
+        store.write(name, [*stored_rows, *rows])
     changed.clear()
 
 
-def _place(row: Row) -> tuple[str, str, str, int]:
+def _locate_row(row: Row) -> tuple[str, str, str, int]:
+    """Return the point and the seed of a row."""
     return row.panel, row.line, row.value, row.seed
 
 
-def _named(row: Row, cell: Cell) -> Row:
-    """Return a row under the names of a cell."""
+def _label_row(row: Row, cell: Cell) -> Row:
+    """Return a row with the panel, line and value of a cell."""
     return replace(row, panel=cell.panel, line=cell.line.label, value=cell.value)
