@@ -137,7 +137,7 @@ def test_a_pattern_is_found_only_if_its_parts_are():
     how = DetGD()
     # Many reports of (1, 1) beside many fewer of a = 1 than expected: the pair passes, one of its items does not.
     seen = np.array([[60, 0], [70, 70]])
-    assert how.estimate_counts(seen, 4)[0, 0] > 55 > how.estimates(seen.sum(axis=1), 4)[0] - 20
+    assert how.estimate_counts(seen, 4)[0, 0] > 55 > how.estimate_counts(seen.sum(axis=1), 4)[0] - 20
     found = how.mine_reports(seen, table, ComparatorTask(count=65))
     assert frozenset({"a=1"}) not in found
     assert not any("a=1" in itemset for itemset in found)
