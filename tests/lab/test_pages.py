@@ -85,9 +85,7 @@ def test_the_lines_stand_side_by_side_and_the_best_is_bold():
 def test_what_the_paper_prints_stands_beside_it():
     printed = {("tea", "old", "1", "false_negative_rate"): 0.25}
     (found,) = [
-        line
-        for line in render_comparison(results(replace(OVER, printed=printed), NUMBERS), MISSED)
-        if "|  | 1" in line
+        line for line in render_comparison(results(replace(OVER, printed=printed), NUMBERS), MISSED) if "|  | 1" in line
     ]
     assert found == "|  | 1 | 0.30 ± 0.14 (paper: 0.25) | **0.10** |"
 
