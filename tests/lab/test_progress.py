@@ -33,27 +33,27 @@ def test_cells_weigh_what_runs_like_them_took_before():
     before = [[row(cells[0], 9.0)], [row(cells[2], 1.0)], []]
     pace = Pace(WAITING, before)
     # 9 seconds are over; 9 of the slow line and twice 1 of the fast one are to come.
-    assert pace.done(cells[0], [row(cells[0], 9.0), row(cells[0], 9.0, "another")]) == 9 / 20
-    assert pace.done(cells[1], [row(cells[1], 9.0)]) == 18 / 20
-    assert pace.done(cells[2], [row(cells[2], 1.0)]) == 19 / 20
-    assert pace.done(cells[3], [row(cells[3], 1.0)]) == 1.0
+    assert pace.add_cell(cells[0], [row(cells[0], 9.0), row(cells[0], 9.0, "another")]) == 9 / 20
+    assert pace.add_cell(cells[1], [row(cells[1], 9.0)]) == 18 / 20
+    assert pace.add_cell(cells[2], [row(cells[2], 1.0)]) == 19 / 20
+    assert pace.add_cell(cells[3], [row(cells[3], 1.0)]) == 1.0
 
 
 def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
     cells = [cell for cell, _ in WAITING]
     pace = Pace(WAITING, [])
-    first = pace.done(cells[2], [row(cells[2], 1.0)])
+    first = pace.add_cell(cells[2], [row(cells[2], 1.0)])
     assert first == 1 / 4
-    assert pace.done(cells[0], [row(cells[0], 7.0)]) == 8 / (8 + 7 + 1)
-    assert pace.done(cells[1], []) == 8 / 9  # it could not be run
-    assert pace.done(cells[3], [row(cells[3], 90.0)]) == 1.0
+    assert pace.add_cell(cells[0], [row(cells[0], 7.0)]) == 8 / (8 + 7 + 1)
+    assert pace.add_cell(cells[1], []) == 8 / 9  # it could not be run
+    assert pace.add_cell(cells[3], [row(cells[3], 90.0)]) == 1.0
     slower = Pace(WAITING, [])
     assert slower.done(cells[2], [row(cells[2], 1.0)]) == 1 / 4
     assert slower.done(cells[3], [row(cells[3], 0.0)]) >= 1 / 4
 
 
 def test_a_run_tells_its_pace(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "check_asked", lambda cell: None)
+    monkeypatch.setattr(runner, "check_options", lambda cell: None)
     monkeypatch.setattr(runner, "measure_cell", lambda cell, seed: {"number": 0.0})
     told = []
     run([TWO], tmp_path, jobs=1, progress=told.append)
