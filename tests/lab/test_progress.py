@@ -48,8 +48,8 @@ def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
     assert pace.add_cell(cells[1], []) == 8 / 9  # it could not be run
     assert pace.add_cell(cells[3], [row(cells[3], 90.0)]) == 1.0
     slower = Pace(WAITING, [])
-    assert slower.done(cells[2], [row(cells[2], 1.0)]) == 1 / 4
-    assert slower.done(cells[3], [row(cells[3], 0.0)]) >= 1 / 4
+    assert slower.add_cell(cells[2], [row(cells[2], 1.0)]) == 1 / 4
+    assert slower.add_cell(cells[3], [row(cells[3], 0.0)]) >= 1 / 4
 
 
 def test_a_run_tells_its_pace(tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def test_every_two_levels_meet_in_an_eighth_of_the_grid(turn):
             pair
             for one in map(ReleaseQuestion.parse, questions)
             for pair in combinations(
-                (("wanted", one.wanted), ("lengths", one.lengths), ("epsilon", one.epsilon), ("delta", one.delta)), 2
+                (("wanted", one.target), ("lengths", one.lengths), ("epsilon", one.epsilon), ("delta", one.delta)), 2
             )
         }
 

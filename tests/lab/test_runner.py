@@ -193,7 +193,7 @@ def test_every_experiment_asks_what_its_measure_knows():
 def test_one_reason_is_said_once(tmp_path, monkeypatch):
     """Without data, the same sentence stood there for every point of every experiment."""
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
-    monkeypatch.setattr(datasets, "_places", lambda: [tmp_path])
+    monkeypatch.setattr(datasets, "_list_directories", lambda: [tmp_path])
     sets = tuple(Data(name=name) for name in ("retail", "chess"))
     small = replace(SMALL, data=sets, goals=())
     results = run([small, replace(small, name="other")], tmp_path / "kept", quick=True, jobs=1)
@@ -247,10 +247,10 @@ def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatc
     local = next(replace(SMALL, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True))
     cells = {"made up": made, "curator": real, "local": replace(local, data=Data(name="mushroom"))}
     before = {label: keys_of(cell, (0,)) for label, cell in cells.items()}
-    look = fingerprint.__globals__["_looked_at"]
+    look = fingerprint.__globals__["_hash_module"]
     monkeypatch.setitem(
         fingerprint.__globals__,
-        "_looked_at",
+        "_hash_module",
         lambda name: ("changed", look(name)[1]) if name == module else look(name),
     )
     assert {label for label, cell in cells.items() if keys_of(cell, (0,)) != before[label]} == reruns
@@ -274,10 +274,10 @@ def test_fingerprints_follow_imports_and_ignore_comments(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "theirs.py").write_text("x = 1\n")
     before = fingerprint("theirs")
-    fingerprint.__globals__["_looked_at"].cache_clear()
+    fingerprint.__globals__["_hash_module"].cache_clear()
     (tmp_path / "theirs.py").write_text('"""Words."""\nx = 1  # more words\n')
     worded = fingerprint("theirs")
-    fingerprint.__globals__["_looked_at"].cache_clear()
+    fingerprint.__globals__["_hash_module"].cache_clear()
     (tmp_path / "theirs.py").write_text("x = 2\n")
     assert fingerprint("theirs") not in (before, worded)
     assert fingerprint("discreet.curator.mechanisms.laplace") != fingerprint("discreet.curator.mechanisms.exponential")
