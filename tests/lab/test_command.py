@@ -196,10 +196,10 @@ def test_data_are_read_as_messages_say(tmp_path, monkeypatch):
     told = running.run("lab", "run", "004-figure-5", "--data", "own.dat")
     assert told.returncode == 1
     assert told.stderr.endswith("; --labels names reads items as names.\n")
-    assert OwnData(file=Path("own.dat"), labels="names").data().reading == {"labels": "names"}
+    assert OwnData(file=Path("own.dat"), labels="names").build_data().reading == {"labels": "names"}
     Path("own.csv").write_text("who;what\n1;tea\n;milk\n")
     said = {"person": "who", "item": "what", "nulls": "drop", "delimiter": ";"}
-    assert OwnData(file=Path("own.csv"), **said).data().reading == said
+    assert OwnData(file=Path("own.csv"), **said).build_data().reading == said
 
 
 def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):

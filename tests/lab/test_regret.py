@@ -168,7 +168,7 @@ def wanted(tmp_path):
         path = tmp_path / "mine.dat"
         path.write_text("\n".join(" ".join(map(str, sorted(held))) for held in baskets) + "\n")
         measure.mine_top.cache_clear()
-        measure.loaded.cache_clear()
+        measure.load_baskets.cache_clear()
         found = measure.select_wanted((str(path), None, ()), ReleaseQuestion.parse(question))
         if found is None:
             return None
