@@ -92,7 +92,7 @@ def test_hierarchies_of_baskets_that_are_too_many_to_be_looked_at_together(sessi
     mining.Miner.max_task_codes = 900
     try:
         left, right = (generalised(held, HIERARCHY) for held in (local, spread))
-        assert engine_of(right)._miner._needed > 2
+        assert engine_of(right)._miner._min_part_count > 2
         alike(engine_of(left), engine_of(right), 27)
         for asked in (
             {"min_count": 2, "lengths": (1, 3)},

@@ -96,7 +96,7 @@ def test_reports_that_are_screened(session: Any) -> None:
     ask = Ask(name="published", who=EVERYBODY, question=which, oracle=oracle)
     sent = answers(ask, 3_000)
     frame = session.createDataFrame(pa.table({"report": sent})).repartition(3)
-    with patch.object(reports, "_PIECE", 2_000):
+    with patch.object(reports, "_PIECE_NUMBERS", 2_000):
         same(reports.add_up_reports(frame, ask, screen=False), collect(ask, sent))
     # Most partitions are empty, and then all of them.
     last = frame.where("report > '{\"seed\":99'")

@@ -163,7 +163,7 @@ def test_baskets_that_are_too_many_to_be_looked_at_together(session: Any) -> Non
     max_task_codes = mining.Miner.max_task_codes
     mining.Miner.max_task_codes = 700  # codes and people: a few parts
     try:
-        assert engine_of(spread)._miner._needed > 2
+        assert engine_of(spread)._miner._min_part_count > 2
         alike(engine_of(local), engine_of(spread), 15)
         for asked in ({"min_count": 2, "lengths": (1, 3)}, {"top": 40}, {"min_count": 3, "kind": "closed"}):
             assert shown(discreet.mine(spread, **asked)) == shown(discreet.mine(local, **asked)), asked

@@ -74,10 +74,10 @@ class SparkEngine(ExactEngine):
         )
 
     def search(
-        self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+        self, bounds: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
         """Return patterns of `allowed` codes among the people with `prefix`, which every pattern then contains."""
-        return self._miner.search(wanted, allowed, prefix, progress)
+        return self._miner.search(bounds, allowed, prefix, progress)
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of rank k, or, if larger, of rank `work` over all itemsets of 1 to `longest` items."""

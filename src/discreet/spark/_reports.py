@@ -114,9 +114,9 @@ class _ClusterReports:
         # Sums of no reports have the shapes; the last array counts refused and torn reports.
         totals = *part([]), np.zeros(2, np.int64)
         if self._row_count:
-            work = partial(_sum_reports, part=part, oracle=self._ask.oracle, column=self._column)
+            work = partial(_sum_reports, part=part, oracle=self._ask.oracle, column=self._column, piece=_PIECE_NUMBERS)
             step = _STEP_NAMES[part.func if isinstance(part, partial) else part]
-            small_arrays, large_pieces = _split_arrays(totals)
+            small_arrays, large_pieces = _split_arrays(totals, _PIECE_NUMBERS)
             result_of_slot = merge_results(
                 self._cluster, self._frame, self._partitions, work, np.add, step, pieces=len(large_pieces)
             )
@@ -140,26 +140,27 @@ def _sum_reports(
     part: Callable[[Iterable[ReportColumns]], Sums],
     oracle: Oracle | MeanOracle,
     column: str,
+    piece: int,
 ) -> Iterator[Result]:
     """Run in an executor: yield the sums of a partition in pieces; pieces of zeros are left out."""
     table = ReportTable(oracle, column)
     sums = part(table.columns(batches))
     # The counts of the table are complete only after `part` has read all batches.
-    small_arrays, large_pieces = _split_arrays((*sums, np.array([table.refused, table.torn], np.int64)))
+    small_arrays, large_pieces = _split_arrays((*sums, np.array([table.refused, table.torn], np.int64)), piece)
     pieces = ((find_slot(), np.concatenate(small_arrays)), *enumerate(large_pieces, SMALL_SLOTS))
     yield from ((slot, numbers) for slot, numbers in pieces if numbers.any())
 
 
-def _split_arrays(sums: Sums) -> tuple[list[Counts], list[Counts]]:
-    """Return the small arrays, which travel together, and the pieces of the large arrays: all views."""
+def _split_arrays(sums: Sums, piece: int) -> tuple[list[Counts], list[Counts]]:
+    """Return the small arrays, which travel together, and pieces of the large arrays, of `piece` numbers: all views."""
     small_arrays: list[Counts] = []
     large_pieces: list[Counts] = []
     for array in sums:
         flat = array.reshape(-1)
-        if len(flat) <= _PIECE_NUMBERS:
+        if len(flat) <= piece:
             small_arrays.append(flat)
         else:
-            large_pieces += [flat[start : start + _PIECE_NUMBERS] for start in range(0, len(flat), _PIECE_NUMBERS)]
+            large_pieces += [flat[start : start + piece] for start in range(0, len(flat), piece)]
     return small_arrays, large_pieces
 
 

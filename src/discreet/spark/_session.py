@@ -64,9 +64,9 @@ class Cluster:
     def step(self, name: str) -> Iterator[None]:
         """Show the name of a step on Spark's pages, and turn an error within the step into one sentence."""
         tag = re.sub(r"[^\w ]", " ", _STEP_PREFIX + name).replace(" ", "-")
-        # Spark Connect has no job descriptions; a tag is all that it shows.
-        context = None if self.is_connect else self.session.sparkContext
         with clear_errors():
+            # Spark Connect has no job descriptions; a tag is all that it shows.
+            context = None if self.is_connect else self.session.sparkContext
             description_before = None if context is None else context.getLocalProperty(_DESCRIPTION_PROPERTY)
             while UNREFERENCED_FRAMES:
                 with suppress(Exception):  # its session may be stopped, and the frame with it
