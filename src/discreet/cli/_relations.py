@@ -71,7 +71,7 @@ def relations(
     reporting: Reporting,
 ) -> None:
     """Find relations a → b: who holds a mostly has b after it, or with it. The result is [bold]not private[/bold]."""
-    from ..exact import MERGED, relations as find
+    from ..exact import MERGED_NOTE, relations as find
 
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
@@ -80,7 +80,7 @@ def relations(
     with ProgressBar("counting pairs"):
         found = find(baskets, how=how, items=items, support=support, top=top, longest=longest)
     if baskets.several:
-        say(MERGED, err=True)
+        say(MERGED_NOTE, err=True)
     found = found.where(antecedent=labels(antecedent, baskets), consequent=labels(consequent, baskets))
     found = found.sort(by=sort)
     writing.write(found)

@@ -58,7 +58,7 @@ from ._query import (
     Truncation as Truncation,
 )
 from ._relations import (
-    MERGED as MERGED,
+    MERGED_NOTE as MERGED_NOTE,
     How as How,
     checked_how as checked_how,
     held_pairs as held_pairs,

@@ -14,7 +14,7 @@ from ..errors import MisuseError
 
 
 def degree_bound(set_offsets: Offsets, set_codes: Codes, max_items: int) -> int:
-    """Return an upper bound of the number of these itemsets within one basket of at most `max_items` items.
+    """Return an upper bound of the number of given itemsets within one basket of at most `max_items` items.
 
     Parameters
     ----------
@@ -46,15 +46,19 @@ def degree_bound(set_offsets: Offsets, set_codes: Codes, max_items: int) -> int:
     size, set_count = int(sizes[0]), len(set_offsets) - 1
     if max_items < size:
         return 0
+    # The empty itemset is within every basket.
     if size == 0:
         return set_count
+    # The degree of an item is the number of itemsets with the item.
     degrees = np.unique(set_codes, return_counts=True)[1]
+    # The basket with the most itemsets has, at best, the items of largest degree.
     largest = np.sort(np.minimum(degrees, min(comb(max_items - 1, size - 1), set_count)))[-max_items:]
     return min(int(largest.sum()) // size, comb(max_items, size), set_count)
 
 
 def lengths_for(top: int, min_length: int) -> int:
     """Return the largest length of a pattern among the top: all its subsets are at least as frequent (A10)."""
+    # One more item would need all its subsets of the allowed lengths among the top.
     size = min_length
     while sum(comb(size + 1, length) for length in range(min_length, size + 2)) <= top:
         size += 1

@@ -39,6 +39,7 @@ class Family:
 
     def _compute_loads(self, itemsets: Itemsets, squares: bool) -> NDArray[np.integer[Any]]:
         rows, owners, trees = self._rows, self._owners, self._trees
+        # v^2 needs the count over all rows of a person for each member, and not one sum per row.
         if squares and owners is not None:
             squared_trees = trees or _plant_trees(rows, itemsets)
             loads = np.zeros(len(owners) - 1, np.int64)
@@ -62,6 +63,7 @@ class Family:
         # Each person has a row, as `reduceat` requires.
         return row_loads if owners is None else np.add.reduceat(row_loads, owners[:-1], dtype=np.int64)
 
+    # A person must not be split over two pieces: the load is written once per person.
     def _pieces(self, owners: I64) -> list[tuple[int, int]]:
         """Split the people into runs of about equal work."""
         edges = np.unique(np.searchsorted(owners, [start for start, _ in self._rows.pieces()]))
@@ -103,11 +105,12 @@ def is_every_item(itemsets: Itemsets, items: int) -> bool:
 
 
 def _plant_trees(rows: RowLayout, itemsets: Itemsets) -> tuple[I64, I32, I32, I32]:
-    """Return a family as trees that begin with the rarest items: few rows contain them, and only these rows go on."""
+    """Return a family as trees that begin with the rarest items, which few rows contain."""
     sets = np.repeat(np.arange(len(itemsets)), itemsets.sizes)
     rank = np.empty(len(rows.item_counts), np.int64)
     rank[np.argsort(rows.item_counts, kind="stable")] = np.arange(len(rank))
     codes = itemsets.codes[np.lexsort((rank[itemsets.codes], sets))]
+    # Trees with one root are adjacent: sort by root, then by the rank of the further items.
     order = np.full((len(itemsets), int(itemsets.sizes.max(initial=1))), -1, np.int64)
     order[sets, np.arange(len(codes)) - itemsets.offsets[sets]] = rank[codes]
     order[:, 0] = codes[itemsets.offsets[:-1]]

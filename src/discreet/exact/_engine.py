@@ -42,7 +42,8 @@ from ._search import FoundArrays, Progress, SearchBounds, count_columns, count_o
 
 I64 = NDArray[np.int64]
 
-# The number of most frequent items with columns from the first pass on: most later queries are about them.
+# The number of most frequent items with columns from the first pass on: most later queries are about them. Larger: a
+# longer first pass; smaller: more passes for later queries.
 _COLUMNS_AHEAD = 128
 
 
@@ -70,7 +71,7 @@ class Engine(ABC):
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
         """Return the at most `limit` itemsets of `least` to `longest` items with more than `bound` holders.
 
-        If there are more, the bound is raised to the count of rank limit + 1. If shorter itemsets are not requested,
+        With more itemsets, the bound is raised to the count of rank limit + 1. If shorter itemsets are not requested,
         it is also raised to the count of rank max(`MAX_RANKED`, limit) + 1 over all itemsets of 1 to `longest` items.
         Both are order statistics, so that the raised bound changes by at most 1 when a basket is added.
         """
@@ -92,6 +93,7 @@ class ExactEngine(Engine):
 
     def __init__(self, items: int) -> None:
         self.items = items
+        # A mechanism asks for the largest count size by size: one search answers all sizes.
         self._largest = lru_cache(maxsize=1)(self._largest_by_size)
 
     @abstractmethod
@@ -100,7 +102,7 @@ class ExactEngine(Engine):
 
     @abstractmethod
     def search(
-        self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+        self, bounds: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
         """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains.
 
@@ -154,10 +156,10 @@ class ExactEngine(Engine):
 
     def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
         """Return the largest count of each size over the bound, and the bound: all sizes in one search."""
-        listed = self.above(floor - 1, 1, MAX_LENGTH, rank)
-        bound = max(floor, listed.bound)
-        largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
-        np.maximum.at(largest, listed.itemsets.sizes, listed.counts)
+        frequent_sets = self.above(floor - 1, 1, MAX_LENGTH, rank)
+        bound = max(floor, frequent_sets.bound)
+        largest = np.full(int(frequent_sets.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
+        np.maximum.at(largest, frequent_sets.itemsets.sizes, frequent_sets.counts)
         return largest.tolist(), bound
 
 
@@ -166,7 +168,7 @@ class RemoteBaskets(AnyBaskets):
 
     @abstractmethod
     def engine(self) -> ExactEngine:
-        """Return the engine over these baskets."""
+        """Return the engine over the baskets."""
 
 
 def engine_of(baskets: AnyBaskets) -> ExactEngine:
@@ -194,6 +196,7 @@ class LocalEngine(ExactEngine):
             baskets.offsets, baskets.codes, baskets.items, ahead=_COLUMNS_AHEAD, lineage=baskets.lineage
         )
         self._given_copies = copies
+        # A release asks several queries about one truncation, one numbering of copies and one family.
         self._cut = lru_cache(maxsize=1)(self._truncate)
         self._copies = lru_cache(maxsize=1)(self._number_copies)
         self._family = lru_cache(maxsize=1)(partial(Family, self._rows, baskets.owners))
@@ -222,11 +225,12 @@ class LocalEngine(ExactEngine):
                 raise MisuseError(f"This engine cannot answer {type(query).__name__}.")
 
     def search(
-        self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+        self, bounds: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
         """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains."""
+        # The cached layout has the columns of earlier queries; any restriction needs a layout of its own.
         if allowed is None and not len(prefix):
-            return search(self._rows, wanted, progress)
+            return search(self._rows, bounds, progress)
         offsets, codes = self.baskets.offsets, self.baskets.codes
         if len(prefix):
             rows_of_prefix = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
@@ -235,7 +239,7 @@ class LocalEngine(ExactEngine):
         if allowed is not None:
             is_allowed[allowed] = True
         rows = RowLayout(offsets=offsets, codes=codes, allowed=is_allowed, prefix=prefix, lineage=self.lineage)
-        return search(rows, wanted, progress)
+        return search(rows, bounds, progress)
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of rank k, or the count of rank `work` over itemsets of all lengths if larger."""
@@ -254,6 +258,7 @@ class LocalEngine(ExactEngine):
         rows = self._rows
         offsets = starts([len(basis) for basis in bases])
         codes = np.array([code for basis in bases for code in basis], np.int32)
+        # Columns answer from bitmaps; without room for them, one pass over the rows counts the cells.
         if not rows.columns.fit(len(codes)):
             return count_cells(rows.offsets, rows.codes, self.items, offsets, codes)[1]
         bitmaps, places = rows.columns.of(codes)
@@ -265,8 +270,10 @@ class LocalEngine(ExactEngine):
         sets = truncation.sets
         if sets is not None and truncation.scores is not None and sets.same(itemsets):
             # The counted candidates also decide the truncation. A basket with at most `longest` of their items keeps
-            # every candidate: only larger baskets have to be truncated, and only these items are read.
+            # every candidate: only larger baskets have to be truncated, and only items of candidates
+            # are read.
             items = np.unique(sets.codes)
+            # No basket has more of the items than it may keep: nothing is truncated.
             if len(items) <= truncation.longest:
                 return count_sets(self._rows, sets.offsets, sets.codes)
             if sets.sizes[0] > 1 and self._rows.columns.fit(2 * len(items)):

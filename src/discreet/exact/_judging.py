@@ -36,7 +36,7 @@ class WantedPatterns:
     counts
         The wanted patterns with a count over `last`; for a threshold, all wanted patterns.
     threshold
-        Whether the wanted patterns are those over a threshold, instead of a top.
+        Whether the wanted patterns are all patterns over a threshold, instead of a top.
     """
 
     many: int
@@ -56,7 +56,7 @@ class ListedPatterns:
     true_counts: F64
 
 
-def judged(listed: ListedPatterns, wanted: WantedPatterns, *, rules: bool) -> dict[str, float]:
+def judged(release: ListedPatterns, target: WantedPatterns, *, rules: bool) -> dict[str, float]:
     """Return the missed share and the errors of a release.
 
     ``missed`` is the unlisted share of a top; a pattern that ties with the last wanted count is correct. Over a
@@ -66,12 +66,13 @@ def judged(listed: ListedPatterns, wanted: WantedPatterns, *, rules: bool) -> di
     confidence that cannot be computed from the release counts as 0. ``covered`` is the share of listed intervals that
     contain the true count.
     """
-    listed_count = len(listed.itemsets)
-    correct_count = min(int((listed.true_counts >= wanted.last).sum()), wanted.many)
+    listed_count = len(release.itemsets)
+    # More patterns may tie at the last count than the top has places.
+    correct_count = min(int((release.true_counts >= target.last).sum()), target.many)
     missed_share = (
-        1 - 2 * correct_count / (listed_count + wanted.many) if wanted.threshold else 1 - correct_count / wanted.many
+        1 - 2 * correct_count / (listed_count + target.many) if target.threshold else 1 - correct_count / target.many
     )
-    errors = _errors(listed, wanted)
+    errors = _errors(release, target)
     numbers = {
         "found": float(listed_count),
         "missed": missed_share,
@@ -79,42 +80,46 @@ def judged(listed: ListedPatterns, wanted: WantedPatterns, *, rules: bool) -> di
         "high_error": float(np.quantile(errors, 0.9)),
     }
     if listed_count:
-        numbers["covered"] = float(((listed.low <= listed.true_counts) & (listed.true_counts <= listed.high)).mean())
-    if rules and (confidence_errors := _confidence_errors(listed, wanted)):
+        numbers["covered"] = float(
+            ((release.low <= release.true_counts) & (release.true_counts <= release.high)).mean()
+        )
+    if rules and (confidence_errors := _confidence_errors(release, target)):
         numbers["confidence_error"] = float(np.mean(confidence_errors))
     return numbers
 
 
-def _errors(listed: ListedPatterns, wanted: WantedPatterns) -> F64:
+def _errors(release: ListedPatterns, target: WantedPatterns) -> F64:
     """Return the relative error of each wanted pattern; among ties at the last places, listed patterns go first."""
+    # The list implies this count for an unlisted pattern: at most the last listed count, or the threshold.
     fallback_count = (
-        float(wanted.last)
-        if wanted.threshold
-        else float(listed.released_counts.min(initial=np.inf))
-        if len(listed.released_counts)
+        float(target.last)
+        if target.threshold
+        else float(release.released_counts.min(initial=np.inf))
+        if len(release.released_counts)
         else 0
     )
-    released = dict(zip(listed.itemsets, listed.released_counts.tolist(), strict=True))
-    estimates = [released.get(itemset, fallback_count) for itemset in wanted.counts]
-    places = wanted.many - len(estimates)
+    released = dict(zip(release.itemsets, release.released_counts.tolist(), strict=True))
+    estimates = [released.get(itemset, fallback_count) for itemset in target.counts]
+    # The last places of a top are filled by patterns that tie at the last count.
+    places = target.many - len(estimates)
     tied_counts = (
-        [] if wanted.threshold else listed.released_counts[listed.true_counts == wanted.last].tolist()[:places]
+        [] if target.threshold else release.released_counts[release.true_counts == target.last].tolist()[:places]
     )
     estimates += tied_counts + [fallback_count] * (places - len(tied_counts))
-    true_counts = np.array([*wanted.counts.values(), *([wanted.last] * places)], np.float64)
+    true_counts = np.array([*target.counts.values(), *([target.last] * places)], np.float64)
     errors: F64 = np.maximum(np.abs(np.array(estimates) - true_counts), 1) / true_counts
     return errors
 
 
-def _confidence_errors(listed: ListedPatterns, wanted: WantedPatterns) -> list[float]:
+def _confidence_errors(release: ListedPatterns, target: WantedPatterns) -> list[float]:
     """Return the confidence error of each rule with one item on the right, over patterns above the last."""
-    released = dict(zip(listed.itemsets, listed.released_counts.tolist(), strict=True))
+    released = dict(zip(release.itemsets, release.released_counts.tolist(), strict=True))
     errors = []
-    for itemset, count in wanted.counts.items():
+    for itemset, count in target.counts.items():
         for place in range(len(itemset) if len(itemset) > 1 else 0):
             body = itemset[:place] + itemset[place + 1 :]
             # A subset is at least as frequent as the pattern, and so wanted too.
-            confidence = count / wanted.counts[body]
+            confidence = count / target.counts[body]
             readable = itemset in released and released.get(body, 0) > 0
             estimate = min(max(released[itemset] / released[body], 0.0), 1.0) if readable else 0.0
             errors.append(abs(estimate - confidence))

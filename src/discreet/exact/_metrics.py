@@ -31,7 +31,7 @@ score_relations      F1, NCR, VAR           Dong et al. 2024, section 7.1: relat
 Of Dong et al. only a text without the quality q of NCR and without the formula of VAR is at hand. Here the quality of a
 true relation is the number of wanted relations, less one for every rank by confidence, down to 1, as in Wang, Li, Jha.
 VAR is the mean over the *true* relations of the squared error of confidence, with 0 for a relation that was not found:
-two methods of their table 3 find no relation and have equal VAR on each data set, as they must under this definition.
+two methods of their table 3 find no relation and have equal VAR on each data set, as this definition implies.
 The error over the found relations is given beside it.
 """
 
@@ -56,29 +56,29 @@ Counts: TypeAlias = Mapping[Itemset, float]
 
 @runtime_checkable
 class HasCounts(Protocol):
-    """A result that gives its counts by itemset, such as `Patterns`."""
+    """A result with counts by itemset, for example `Patterns`."""
 
     def to_dict(self) -> Mapping[Itemset, float]:
         """Return the count of each itemset."""
         ...
 
 
-Given: TypeAlias = Counts | HasCounts
+CountsLike: TypeAlias = Counts | HasCounts
 
 
-def counts_of(patterns: Given) -> Counts:
+def counts_of(patterns: CountsLike) -> Counts:
     """Return patterns as a mapping from itemset to count."""
     return patterns.to_dict() if isinstance(patterns, HasCounts) else patterns
 
 
-Several: TypeAlias = Iterable[Itemset] | HasCounts
+ItemsetsLike: TypeAlias = Iterable[Itemset] | HasCounts
 
 
-def _itemsets(several: Several) -> set[Itemset]:
-    return set(several.to_dict() if isinstance(several, HasCounts) else several)
+def _collect_itemsets(itemsets: ItemsetsLike) -> set[Itemset]:
+    return set(itemsets.to_dict() if isinstance(itemsets, HasCounts) else itemsets)
 
 
-def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
+def ranked(patterns: CountsLike, top: int | None = None) -> list[Itemset]:
     """Return the itemsets by falling count, all or only the first `top`.
 
     Among equal counts the shorter itemset comes first, then the order of the labels decides, so that ranks are unique.
@@ -92,14 +92,15 @@ def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
     counts = counts_of(patterns)
     if top is not None and top < 1:
         raise MisuseError.format("{top} is {given}; it must be 1 or more.", given=top)
-    return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _sort_labels(itemset)))[:top]
+    return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _order_labels(itemset)))[:top]
 
 
-def _sort_labels(itemset: Itemset) -> list[tuple[bool, Item]]:
+def _order_labels(itemset: Itemset) -> list[tuple[bool, Item]]:
+    # Numbers first: Python does not compare numbers with text.
     return sorted((isinstance(label, str), label) for label in itemset)
 
 
-def precision(found: Several, wanted: Several) -> float:
+def precision(found: ItemsetsLike, wanted: ItemsetsLike) -> float:
     """Return the share of the found itemsets that were wanted.
 
     Examples
@@ -107,28 +108,28 @@ def precision(found: Several, wanted: Several) -> float:
     >>> precision([frozenset("a"), frozenset("b")], [frozenset("a")])
     0.5
     """
-    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
+    found_itemsets, wanted_itemsets = _collect_itemsets(found), _collect_itemsets(wanted)
     return _share(len(found_itemsets & wanted_itemsets), len(found_itemsets))
 
 
-def recall(found: Several, wanted: Several) -> float:
+def recall(found: ItemsetsLike, wanted: ItemsetsLike) -> float:
     """Return the share of the wanted itemsets that were found."""
     return precision(wanted, found)
 
 
-def f_score(found: Several, wanted: Several) -> float:
+def f_score(found: ItemsetsLike, wanted: ItemsetsLike) -> float:
     """Return the harmonic mean of precision and recall; 0 where both are 0."""
-    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
+    found_itemsets, wanted_itemsets = _collect_itemsets(found), _collect_itemsets(wanted)
     # 2PR / (P + R) with the common factor cancelled, which also settles every division by zero.
     return _share(2 * len(found_itemsets & wanted_itemsets), len(found_itemsets) + len(wanted_itemsets))
 
 
-def false_negative_rate(found: Several, wanted: Several) -> float:
+def false_negative_rate(found: ItemsetsLike, wanted: ItemsetsLike) -> float:
     """Return the share of the wanted itemsets that were missed."""
     return 1 - recall(found, wanted)
 
 
-def false_positive_rate(found: Several, wanted: Several, *, universe: int) -> float:
+def false_positive_rate(found: ItemsetsLike, wanted: ItemsetsLike, *, universe: int) -> float:
     """Return the share of the unwanted itemsets that were found, 0 where all itemsets are wanted.
 
     Parameters
@@ -138,7 +139,7 @@ def false_positive_rate(found: Several, wanted: Several, *, universe: int) -> fl
     universe
         The number of possible itemsets: C(m, l) for itemsets of l out of m items.
     """
-    found_itemsets, wanted_itemsets = _itemsets(found), _itemsets(wanted)
+    found_itemsets, wanted_itemsets = _collect_itemsets(found), _collect_itemsets(wanted)
     if universe < len(found_itemsets | wanted_itemsets):
         raise MisuseError(
             f"universe is {universe:,}, but {len(found_itemsets | wanted_itemsets):,} different itemsets were given:"
@@ -149,7 +150,7 @@ def false_positive_rate(found: Several, wanted: Several, *, universe: int) -> fl
     return len(found_itemsets - wanted_itemsets) / unwanted if unwanted else 0.0
 
 
-def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
+def cumulative_rank(found: CountsLike, truth: CountsLike, *, top: int) -> float:
     """Return the normalised cumulative rank: 1 if all true top itemsets were found, in any order.
 
     The itemset of true rank r is worth `top` + 1 - r points. Points are given for the `top` found itemsets with the
@@ -167,7 +168,7 @@ def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
     return _share(points_reached, sum(points.values()))
 
 
-def squared_error(found: Given, truth: Given, *, people: int | None = None) -> float:
+def squared_error(found: CountsLike, truth: CountsLike, *, people: int | None = None) -> float:
     """Return the mean squared error of the counts of the itemsets in both found and truth.
 
     Give only the true top itemsets as the truth for the figure of the papers. With `people` it is the error of
@@ -180,7 +181,7 @@ def squared_error(found: Given, truth: Given, *, people: int | None = None) -> f
 
 
 def relative_error(
-    found: Given, truth: Given, *, floor: float = 1, summary: Literal["median", "mean"] = "median"
+    found: CountsLike, truth: CountsLike, *, floor: float = 1, summary: Literal["median", "mean"] = "median"
 ) -> float:
     """Return the median or mean over the found itemsets of the error over max(true count, floor).
 
@@ -207,12 +208,12 @@ def relative_error(
     return float(median(errors) if summary == "median" else fmean(errors))
 
 
-def completeness(found: Given, truth: Given, *, above: float | Fraction) -> float:
+def completeness(found: CountsLike, truth: CountsLike, *, above: float | Fraction) -> float:
     """Return the found share of the itemsets with a true count over `above`."""
     return recall(counts_of(found), (itemset for itemset, count in counts_of(truth).items() if count > above))
 
 
-def soundness(found: Given, truth: Given, *, below: float | Fraction) -> float:
+def soundness(found: CountsLike, truth: CountsLike, *, below: float | Fraction) -> float:
     """Return the share of the found itemsets with a true count of at least `below`."""
     true_counts = counts_of(truth)
     estimates = counts_of(found)
@@ -232,7 +233,7 @@ class Approximation:
         return self.completeness == 1 and self.soundness == 1
 
 
-def approximation(found: Given, truth: Given, *, min_count: float, slack: float) -> Approximation:
+def approximation(found: CountsLike, truth: CountsLike, *, min_count: float, slack: float) -> Approximation:
     """Return the completeness and soundness of a result (Zeng, Naughton, Cai, definition 5).
 
     Complete: every itemset with a true count over ``(1 + slack) * min_count`` was found. Sound: no itemset with a true
@@ -261,16 +262,19 @@ class Usefulness:
         return self.sound and self.complete and self.accurate and self.full
 
 
-def usefulness(found: Given, truth: Given, *, top: int, people: int, margin: float, accuracy: float) -> Usefulness:
+def usefulness(
+    found: CountsLike, truth: CountsLike, *, top: int, people: int, margin: float, accuracy: float
+) -> Usefulness:
     """Return whether one run is useful in the sense of Bhaskar et al., definition 4.
 
-    With c the count of the `top`-th itemset of the truth (0 if there are fewer, erratum E11): no itemset
+    With c the count of the `top`-th itemset of the truth (0 for a shorter truth, erratum E11): no itemset
     found has a true count under ``c - margin * people``, every one over ``c + margin * people`` was found,
     each released count is within ``accuracy * people`` of the true one, and exactly `top` itemsets were
     found. The margin that a mechanism may claim, with ln(2K/ρ) (erratum E2), is derived at the mechanism.
     """
     true_counts, estimates = counts_of(truth), counts_of(found)
     true_top = ranked(true_counts, top)
+    # The empty itemsets of E11 have count 0: a top may be larger than the number of patterns with a holder.
     last_count = true_counts[true_top[-1]] if len(true_top) == top else 0
     return Usefulness(
         sound=soundness(found, truth, below=_to_fraction(last_count) - _to_fraction(margin) * people) == 1,
@@ -308,8 +312,8 @@ class Score:
 
 
 def score(
-    found: Given,
-    truth: Given,
+    found: CountsLike,
+    truth: CountsLike,
     *,
     top: int | None = None,
     min_count: float | None = None,
@@ -353,6 +357,7 @@ def score(
         raise MisuseError.format("slack is measured around {min_count}: give {min_count} as well, or leave slack out.")
     true_counts, estimates = _select_lengths(counts_of(truth), lengths), _select_lengths(counts_of(found), lengths)
     if top is not None:
+        # Only as many as wanted: a longer list would improve the recall.
         estimates = {itemset: estimates[itemset] for itemset in ranked(estimates, top)}
         wanted_counts = {itemset: true_counts[itemset] for itemset in ranked(true_counts, top)}
     else:
@@ -465,4 +470,5 @@ def _to_fraction(value: float) -> Fraction:
 
 
 def _share(part: float, total: float) -> float:
+    """Return part / total; 1 for a total of 0, as nothing is wrong in an empty set."""
     return part / total if total else 1.0

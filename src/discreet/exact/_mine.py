@@ -56,7 +56,7 @@ def mine(
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts.
+        Baskets of :func:`discreet.read`, or anything it accepts.
     person, item
         The columns of a table with one row per item, as for :func:`discreet.read`.
     min_support
@@ -67,7 +67,7 @@ def mine(
     top
         The number of patterns with the largest counts.
     itemsets
-        Count only these itemsets; the result has their order.
+        The itemsets to count, instead of a search; the result has their order.
     lengths
         The number of items of a pattern: a number, or the least and the most (None for no bound), both included.
     contains, excludes
@@ -119,6 +119,7 @@ def mine(
     allowed = _restrict_to_long_baskets(data, prefix, allowed, count, min_length)
     if allowed is not None and not len(allowed) and min_length > len(prefix):
         return _make_empty_patterns(data)
+    # The search counts the items besides the prefix.
     fixed = len(prefix)
     bounds = SearchBounds(
         count=count,
@@ -192,6 +193,7 @@ def rules(
     """
     from ..baskets import read
 
+    # A missing threshold is an error of the call: raise it before reading data.
     threshold_of_rules(min_support, min_count)
     data = generalised(read(baskets, person=person, item=item), hierarchy, level)
     patterns = mine(
@@ -238,7 +240,7 @@ def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
 
 
 def threshold_of_rules(min_support: object, min_count: object) -> None:
-    """Check that there is exactly one threshold for rules, before data are read."""
+    """Check that exactly one threshold for rules is given, before data are read."""
     if (min_support is None) == (min_count is None):
         raise MisuseError.format(
             "Say how many people must hold the items of a rule by one of {min_support} (a fraction of people) or "
@@ -317,8 +319,8 @@ def _restrict_to_long_baskets(
 
     Each item of a pattern with `min_length` items and count `count` occurs in at least `count` baskets with at least
     `min_length` possible items. Repeat until nothing changes: (1) keep the baskets with at least `min_length` possible
-    items; (2) keep the items in at least `count` of these baskets. All requested patterns remain, and shorter patterns
-    of long baskets are not listed: one basket of 32 items has 2**32 subsets.
+    items; (2) keep the items in at least `count` kept baskets. All requested patterns remain, and shorter patterns of
+    long baskets are not listed: one basket of 32 items has 2**32 subsets.
     """
     if min_length - len(prefix) < _TRIMMED_LENGTH:
         return allowed
@@ -372,6 +374,7 @@ def _make_empty_patterns(baskets: AnyBaskets) -> Patterns:
 
 
 def _count_itemsets(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
+    # Codes of an itemset are unique and ascending, as the counting kernels require.
     sets = [np.unique(baskets.vocabulary.codes(parse_items(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
         raise MisuseError.format("{itemsets} has an empty itemset: everyone holds it. Leave it out.")

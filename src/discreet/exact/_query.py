@@ -6,8 +6,9 @@ number of baskets. It consists of the largest L1 norm, the largest squared L2 no
 or removing a person.
 
 Most queries add up baskets, regardless of their owners. A person with c baskets then adds a sum of c vectors: L1 norm
-and entries are at most c times, and the squared L2 norm at most c^2 times, that of one basket, as all c vectors may be
-equal. Queries over all baskets of a person at once (`BasketsEach`, `Held`, `Clipped`) define their own sensitivity.
+and entries are at most c times, and the squared L2 norm at most c^2 times, the norm of one basket, as all c vectors
+may be equal. Queries over all baskets of a person at once (`BasketsEach`, `Held`, `Clipped`) define their own
+sensitivity.
 
 If one person is replaced, one vector is removed and one is added. L1 and squared L2 norm at most double, as no entry is
 negative. But no cell changes by more than the largest entry, so that the norm of counts that one basket can reach all
@@ -34,9 +35,11 @@ from ..errors import MisuseError
 from ..results import Itemsets
 from ._bounds import degree_bound
 
-# The largest number of items in a basis: 2^16 cells are counted at a time.
+# The largest number of items in a basis. Larger: more than 2^16 cells, each with its own noise; smaller: fewer itemsets
+# within one basis.
 LARGEST_BASIS = 16
 # The largest rank of a count: itemsets below it are not distinguished, so that at most about this number is searched.
+# Larger: more memory and time for long patterns; smaller: the counts of long patterns are raised more often.
 MAX_RANKED = 1_000_000
 # Clipped sums are whole numbers of parts of a basket: rounding a weight down loses at most 1 / 1024 of a basket.
 PARTS = 1 << 10
@@ -91,7 +94,7 @@ class Query(ABC):
 
 
 class BasketQuery(Query):
-    """A question whose answer is a sum over baskets, regardless of their owners."""
+    """A query with a sum over baskets as its answer, regardless of their owners."""
 
     @property
     @abstractmethod
@@ -206,10 +209,11 @@ class Supports(BasketQuery):
 
     @cached_property
     def l1_sensitivity(self) -> int:
-        """The largest number of these itemsets within one basket."""
+        """The largest number of the itemsets within one basket."""
         if self.truncation is None:
             return len(self.itemsets)
         sizes = self.itemsets.sizes
+        # Itemsets of different sizes are bounded apart (C12): their bounds add up.
         total = 0
         for size in np.unique(sizes).tolist():
             sets_of_size = self.itemsets.take(np.flatnonzero(sizes == size))
@@ -273,6 +277,7 @@ class Clipped(Query):
         is at most min(c PARTS, L1); squared L2 <= (largest entry) * L1. With root: squared L2 = W^2 r <= total PARTS;
         L1 <= sqrt(cells * squared L2), by Cauchy and Schwarz.
         """
+        # An itemset within all baskets of a person gets at most PARTS parts from each basket.
         max_entry, cells = baskets * PARTS, self.cells
         if self.root:
             squared = min(self.total * PARTS, max_entry**2 * cells)
@@ -350,7 +355,7 @@ class Kth(BasketQuery):
 
 @dataclass(frozen=True, eq=False)
 class KthClipped(Query):
-    """The k-th largest entry of a clipped count, in parts; 0 if there are fewer entries.
+    """The k-th largest entry of a clipped count, in parts; 0 for a shorter answer.
 
     Beside :class:`Kth`, it shows the loss of the largest counts by clipping.
     """

@@ -26,13 +26,14 @@ from ..wording import hint_keywords
 MOST_ITEMS = 46_340
 # A table of all chains of three items must fit into memory: 256**3 counts of 8 bytes are 128 MiB.
 MOST_CHAINED = 256
-# The number of pairs laid out at a time, and the largest number of cells of a table of all pairs (512 MiB).
+# The number of pairs laid out at a time (64 MiB), and the largest number of cells of a table of all pairs (512 MiB).
+# Larger: more memory; smaller: more pieces, and sorting instead of a table.
 _PAIRS_AT_A_TIME = 1 << 24
 _MAX_TABLE_CELLS = 1 << 26
 
 
 # A relation is about all baskets of a person together.
-MERGED = "Counts are of people: what all baskets of a person hold was put together."
+MERGED_NOTE = "Counts are of people: what all baskets of a person hold was put together."
 
 
 def checked_how(how: Any, baskets: Baskets) -> How:
@@ -92,7 +93,7 @@ def held_pairs(
 
 
 def pair_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ascending codes of the occurring pairs of these items, and the number of people with each pair."""
+    """Return the ascending codes of the occurring pairs of some items, and the number of people with each pair."""
     width, ranks, spans = _plan_spans(baskets, order, how)
 
     def count(span: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -114,7 +115,7 @@ def pair_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[N
 
 
 def chain_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ascending codes of the occurring chains (a, b, c) of these items, and the number of people with each.
+    """Return the ascending codes of the occurring chains (a, b, c) of some items, and the number of people with each.
 
     The code is the code of the pair (a, b) times the number of items, plus c. If items are only together, the more
     frequent of a and b comes first: the reverse order would repeat the relation.
@@ -169,7 +170,7 @@ def relations(
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts.
+        Baskets of :func:`discreet.read`, or anything it accepts.
     person, item, time, pair
         The columns of a table, as for :func:`discreet.read`.
     how
@@ -248,7 +249,7 @@ def relations(
 
 
 def _decode_antecedent(code: int, order: NDArray[np.int64], how: How) -> list[int]:
-    """Return the items of the antecedent: one for a pair, two for a chain, whose codes follow those of pairs."""
+    """Return the items of the antecedent: one for a pair, two for a chain, with codes above the codes of pairs."""
     item_count = len(order)
     if code < item_count * item_count:
         return [int(order[code // item_count])]

@@ -1,6 +1,6 @@
 """The layout of rows in memory: derived arrays are kept for later queries.
 
-Exact mining asks one query, a private mechanism five or ten, and a pass over the rows costs as much as most answers.
+Exact mining asks one query, a private mechanism five or ten, and a pass over the rows takes as long as most answers.
 Item counts are therefore kept, and so are columns: a bitmap over all rows for each item of an earlier query. Columns
 answer most later queries (pairs, cells, top patterns) without a pass over the rows.
 """
@@ -25,7 +25,8 @@ I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 Ranks: TypeAlias = NDArray[Any]
 
-# Columns may take this multiple of the memory of the rows, and always this number of bytes.
+# Columns may take this multiple of the memory of the rows, and always this number of bytes. Larger: more memory;
+# smaller: more passes over the rows.
 _MAX_MEMORY_FACTOR = 2
 _FREE_BYTES = 1 << 20
 
@@ -134,7 +135,7 @@ class BitColumns:
         # Other codes write to a spare column, which is discarded: a branch for each code would take longer.
         place = np.full(len(self._place), total_count, np.int32)
         place[new_codes] = self._place[new_codes]
-        table = narrow(place, total_count + 1)
+        table = shrink_ranks(place, total_count + 1)
         in_threads(
             lambda piece: row_layout.fill_bitmaps(rows.offsets, rows.codes, table, *piece, bits), rows.pieces(align=64)
         )
@@ -158,14 +159,15 @@ def ranks_of(labels: I32, codes: int) -> I32:
     return rank
 
 
-def narrow(rank: I32, ranks: int) -> Ranks:
+def shrink_ranks(rank: I32, ranks: int) -> Ranks:
     """Return ranks in two bytes if they fit: half the memory to read."""
     return rank.astype(np.int16) if ranks < 2**15 else rank
 
 
 def lay_out(rows: RowLayout, labels: I32) -> tuple[Ranks, I32, I64]:
     """Lay the rows out flat (see `kernels.mining`), and list for each rank its positions."""
-    rank = narrow(ranks_of(labels, len(rows.allowed)), len(labels))
+    rank = shrink_ranks(ranks_of(labels, len(rows.allowed)), len(labels))
+    # One separator after each row, and one before the first, so that a kernel stops at the end of a row.
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
     if len(flat) > np.iinfo(np.int32).max:
         raise LimitError.format(
@@ -180,6 +182,7 @@ def lay_out(rows: RowLayout, labels: I32) -> tuple[Ranks, I32, I64]:
     tallies = np.zeros((len(spans) + 1, len(labels)), np.int64)
     in_threads(lambda t: row_layout.count_positions(flat, *spans[t], tallies[t + 1]), range(len(spans)))
     heads = starts(tallies.sum(axis=0))
+    # Each thread writes the positions of its rows behind the positions of earlier rows.
     cursors = heads[:-1] + np.cumsum(tallies, axis=0)[:-1]
     positions = np.empty(heads[-1], np.int32)
     in_threads(lambda t: row_layout.fill_positions(flat, *spans[t], cursors[t], positions), range(len(spans)))

@@ -20,7 +20,7 @@ from ..checks import MAX_COUNT
 from ..errors import LimitError, Message, build_message
 from ..kernels import assemble, counting, in_threads, mining, split_rows, threads
 from ..results import Itemsets
-from ._rows import RowLayout, by_count, largest, lay_out, narrow, ranks_of
+from ._rows import RowLayout, by_count, largest, lay_out, ranks_of, shrink_ranks
 
 Kind: TypeAlias = Literal["all", "closed", "maximal"]
 Progress: TypeAlias = Callable[[float], object]
@@ -29,12 +29,14 @@ I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 
-# The memory of bitmaps in the search for closed and maximal patterns, in bytes; beyond, lists are used.
+# The memory of bitmaps in the search for closed and maximal patterns, in bytes; beyond, lists are used. Both give equal
+# patterns.
 _MAX_BITMAP_BYTES = 1 << 24
 # If item counts leave more items than this in the running for the top, patterns of the first items raise the threshold.
 _FIRST_ITEMS = 64
 _MAX_FIRST_ITEMS = 256
-# Itemsets are counted by columns if the words to read are at most this multiple of the codes of all rows.
+# Itemsets are counted by columns if the words to read are at most this multiple of the codes of all rows: a word takes
+# a fraction of the time of a code, as it is 64 rows at once.
 _MAX_WORDS_PER_CODE = 16
 # All pairs of some items are counted at once if the items are at most the first number, and the square of their number
 # is at most the second number times the requested pairs.
@@ -61,7 +63,7 @@ class SearchBounds:
     def numbers(self) -> I64:
         """Return the bounds in the form of the kernels.
 
-        A pattern is closed or maximal in comparison with patterns of one more item, so that these are searched too.
+        A pattern is closed or maximal in comparison with patterns of one more item: search one item further.
         """
         is_condensed = int(self.kind != "all")
         numbers = np.zeros(mining.QUERY_SIZE, np.int64)
@@ -169,9 +171,9 @@ def _add_prefix_pattern(
 
 
 def count_of_rank(rows: RowLayout, rank: int, least: int, most: int, work: int) -> int:
-    """Return the count of a rank among all patterns of these lengths; 0 if fewer patterns occur.
+    """Return the count of a rank among all patterns of `least` to `most` items; 0 if fewer patterns occur.
 
-    The count is at least that of rank `work`, a larger rank, among patterns of 1 to `most` items: this bounds the
+    The count is at least the count of rank `work`, a larger rank, among patterns of 1 to `most` items: this bounds the
     search for long patterns. Ties are counted and not listed.
     """
     bounds = SearchBounds(count=1, least=least, most=most, limit=MAX_COUNT, top=rank, work=work)
@@ -357,7 +359,7 @@ def _write_candidates(batches: list[I32]) -> tuple[Itemsets, I32]:
 
 
 def _select_condensed(candidates: Itemsets, counts: I32, labels: I32, prefix: I32, bounds: SearchBounds) -> FoundArrays:
-    """Return the closed or maximal candidates: those without a superset (of equal count, for closed patterns)."""
+    """Return the closed or maximal candidates: candidates without a superset (of equal count, for closed patterns)."""
     sizes = candidates.sizes
     if bounds.kind == "closed":
         # A superset of equal count comes first in its group: later itemsets are compared with earlier ones only.
@@ -447,7 +449,7 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32) -> I64:
 def _count_by_pairs(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:
     """Return the counts of pairs, by counting all pairs of `labels` in one pass."""
     rank = ranks_of(labels, len(rows.allowed))
-    table = narrow(rank, len(labels))
+    table = shrink_ranks(rank, len(labels))
     work = list(rows.pieces())
     tallies = np.zeros((len(work), len(labels), len(labels)), np.int64)
     in_threads(lambda t: counting.count_pairs(rows.offsets, rows.codes, table, *work[t], tallies[t]), range(len(work)))

@@ -1,8 +1,7 @@
 """All itemsets of a range of lengths over a public list of items: their number, and uniform draws.
 
 The number may be far beyond any list (C(41270, 3) is about 10^13), so that itemsets are numbered and never enumerated
-(E10). With a lineage, an itemset must not contain an item and its ancestor: `antichains` counts and numbers these
-itemsets.
+(E10). With a lineage, an itemset must not contain an item and its ancestor: `antichains` counts and numbers them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from ..baskets import Lineage
 from ._antichains import Forest
 from ._numbering import subset
 
-# Up to this number of itemsets, unlisted itemsets are enumerated; beyond, they are drawn by rejection.
+# Up to this number of itemsets, unlisted itemsets are enumerated; beyond, they are drawn by rejection. Both draws are
+# uniform.
 _MAX_ENUMERATED = 100_000
 # An upper limit of log2(number of itemsets): larger universes take too long to draw from, and no itemset would stand
 # out of the noise.
@@ -27,7 +27,7 @@ MAX_NUMBER_BITS = 1_000
 class Universe:
     """The itemsets of `least` to `longest` items, with item codes from 0 to `items` - 1.
 
-    With a lineage over these items, only itemsets without an item and its ancestor.
+    With a lineage over the items, only itemsets without an item and its ancestor.
     """
 
     items: int

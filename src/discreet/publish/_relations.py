@@ -21,7 +21,7 @@ from ..baskets import Baskets, Codes, Vocabulary, item_list, on_this_machine, on
 from ..curator import Found, Problem
 from ..curator.mechanisms import ClippedCounting
 from ..errors import LimitError, MisuseError
-from ..exact import MERGED, Engine, How, checked_how, engine_of, held_pairs, usual_how
+from ..exact import MERGED_NOTE, Engine, How, checked_how, engine_of, held_pairs, usual_how
 from ..privacy import Guarantee, Meter, Relation, SealedEngine
 from ..results import Itemsets, Patterns, Rules, whole_counts, within
 from ._case import PEOPLE_SHARE
@@ -148,7 +148,7 @@ def build_relation_case(question: RelationQuestion, baskets: Baskets | Any) -> R
         people=people,
         public=public,
         record={"relations": question.top, "how": how, "among": among, "items": len(vocabulary)},
-        notes=(MERGED,) if data.several else (),
+        notes=(MERGED_NOTE,) if data.several else (),
     )
 
 
