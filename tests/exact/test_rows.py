@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import strategies
 from discreet.baskets import starts
 from discreet.exact import RowLayout, _rows as layout
-from discreet.exact._rows import largest, narrow
+from discreet.exact._rows import largest, shrink_ranks
 
 ITEMS = 9
 baskets_of = strategies.baskets(ITEMS, 150)
@@ -79,6 +79,6 @@ def test_largest(rank, expected):
 
 def test_ranks_take_two_bytes_where_they_fit():
     for ranks, size in ((2**15 - 1, 2), (2**15, 4), (40_000, 4)):
-        kept = narrow(np.arange(ranks, dtype=np.int32), ranks)
+        kept = shrink_ranks(np.arange(ranks, dtype=np.int32), ranks)
         assert kept.itemsize == size
         assert kept[-1] == ranks - 1
