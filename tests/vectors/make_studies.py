@@ -37,9 +37,9 @@ from discreet.local.device import (
     STUDY,
     WORD,
     Participant,
+    becomes,
     parse_questions,
     parse_study,
-    recode_basket,
 )
 from discreet.local.device._ed25519 import (
     _BASE as BASE,
@@ -101,7 +101,7 @@ def levels() -> list[Case]:
     """Return what baskets become."""
     table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
     baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
-    return [{"basket": one, "table": table, "becomes": recode_basket(one, table)} for one in baskets]
+    return [{"basket": one, "table": table, "becomes": becomes(one, table)} for one in baskets]
 
 
 def packed_oracles() -> list[Any]:

@@ -15,7 +15,7 @@ from ._answering import (
     find_values as find_values,
 )
 from ._becoming import (
-    recode_basket as recode_basket,
+    becomes as becomes,
 )
 from ._choosing import (
     chosen as chosen,

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from ._becoming import recode_basket
+from ._becoming import becomes
 from ._ed25519 import is_signature
 from ._limits import MOST_QUESTION
 from ._loss import WORD, is_whole
@@ -51,7 +51,7 @@ class StudyText(NamedTuple):
 
     def recode(self, basket: Iterable[int]) -> list[int]:
         """Return the basket that a device answers for: in a study with a hierarchy, recoded by its table."""
-        return recode_basket(basket, self.fields["become"]) if self.fields["format"] == 2 else list(basket)
+        return becomes(basket, self.fields["become"]) if self.fields["format"] == 2 else list(basket)
 
 
 class QuestionText(NamedTuple):
