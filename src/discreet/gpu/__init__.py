@@ -1,4 +1,4 @@
-"""The addition and decoding of reports on an NVIDIA card: integers equal to those of the cores, bit for bit.
+"""The addition and decoding of reports on an NVIDIA card: integers equal to the sums of the cores, bit for bit.
 
 `kernels.cu` runs on the card. `driver` copies arrays to the card and back by CuPy, and raises a `CardError` with the
 reason if that is impossible. `card` counts reports and reads tables of published seeds. `rounds` streams the reports of

@@ -216,7 +216,7 @@ def kernel_names(text: str) -> list[str]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type and first line of an error of another library, at most 200 characters of it."""
+    """Return the type and first line of an error of a library, 200 characters at most."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 

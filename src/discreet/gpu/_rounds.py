@@ -1,8 +1,8 @@
 """The reports of a round, streamed to a card or made there: their sums stay on the card until the end of the round.
 
 Reports pass through two stages of pinned memory. While the card works on the bytes of one stage, the next reports are
-written to the other, so that the card waits for the reader of the reports alone. Words that are no report of the round
-are counted as refused and add nothing, as on the cores.
+written to the second stage, so that the card waits for the reader of the reports alone. Words that are no report of the
+round are counted as refused and add nothing, as on the cores.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class CardRound:
             card_bytes = stage.send(ends[-1])
             arrays = tuple(card_bytes[start:stop] for start, stop in pairwise(ends))
             with stage.work():
-                # CuPy reuses the memory of a stage's work for the same stage alone, so that no wait is needed.
+                # CuPy reuses the memory of a stage's work for this stage alone, so that no wait is needed.
                 words = self._driver.empty((len(people), self._width), np.uint32)
                 self._launch_making(arrays, seed, len(people), words)
                 yield words, len(people)

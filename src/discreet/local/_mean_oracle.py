@@ -28,25 +28,6 @@ _MAX_SPAN = 1 << 16  # larger: finer numbers; smaller: more of the 2^32 threshol
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean:
-    """An estimated mean.
-
-    Parameters
-    ----------
-    value
-        The mean of numbers from -1 to 1; noise may take it outside that range.
-    variance
-        Its variance as an estimate about all people, with the asked people as a random sample of them.
-    people
-        The number of reports.
-    """
-
-    value: float
-    variance: float
-    people: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class MeanOracle(Randomiser):
     """A mean oracle.
 
@@ -111,7 +92,7 @@ class MeanOracle(Randomiser):
 
     @property
     def form(self) -> dict[str, Any]:
-        """The oracle as it travels."""
+        """The oracle in its JSON form."""
         return {"oracle": self.name, "span": self.span, **self.numbers}
 
     @cached_property
@@ -143,12 +124,6 @@ class MeanOracle(Randomiser):
         constant, factor = map(float, self.square)
         return (constant + factor - np.minimum(values * values, 1.0)) / people
 
-    def mean(self, columns: ReportColumns) -> Mean:
-        """Return the mean of reports with its variance."""
-        people = len(next(iter(columns.values())))
-        value = self.estimate(self.supports(columns), people)
-        return Mean(value=float(value[0]), variance=float(self.spread(value, people)[0]), people=people)
-
-    def clip_numbers(self, answered: Answered) -> NDArray[np.int64]:
-        """Return the number of each person, clipped to the range (D5)."""
-        return np.clip(answered.held, -self.span, self.span).astype(np.int64)
+    def kernel_arguments(self, answered: Answered, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64], np.uint64]:
+        """Return the first arguments of each kernel: the clipped numbers (D5), the people, and the seed."""
+        return np.clip(answered.held, -self.span, self.span).astype(np.int64), answered.people, np.uint64(seed)

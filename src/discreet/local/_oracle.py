@@ -1,9 +1,9 @@
 """A frequency oracle: the randomisation of a device's values as one report, and the estimates from many reports.
 
 An oracle is a frozen value for one question: a number of candidates, a padding, an epsilon. Its integers travel; its
-probabilities are exact fractions of them. Every report *supports* some candidates: a candidate of its device with the
-probability `p_held`, if the device holds at most `pad` candidates, and any other candidate with `p_other`. The estimate
-of a frequency is `(supports / people - p_other) / (p_held - p_other)`.
+probabilities are exact fractions of integers. Every report *supports* some candidates: a candidate of its device with
+the probability `p_held`, if the device holds at most `pad` candidates, and any other candidate with `p_other`. The
+estimate of a frequency is `(supports / people - p_other) / (p_held - p_other)`.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ _OWN_NAMES = frozenset(page.stem for page in Path(__file__).with_name("oracles")
 
 @lru_cache(maxsize=256)
 def grown(epsilon: Fraction) -> Fraction:
-    """Return e^epsilon rounded down to 96 bits: probabilities made of it have no ratio above e^epsilon."""
+    """Return e^epsilon rounded down to 96 bits: no ratio of probabilities made of this number exceeds e^epsilon."""
     lower_bound = Fraction(intervals.exp(intervals.ratio(epsilon, 60), 60)[0])
     return Fraction(lower_bound * (1 << 96) // 1, 1 << 96)
 
 
 def compute_weight(growth: Fraction, inside: int, outside: int) -> int:
-    """Return the probability of a place inside, times 2^64: at most `growth` times that of a place outside.
+    """Return the probability of a place inside, times 2^64: at most `growth` times the probability of a place outside.
 
-    It is within a few units of the largest such weight. With one place inside, the places outside share the rest
-    evenly, as the amplification by sampling requires.
+    It is within a few units of the largest possible weight. With one place inside, the places outside share the
+    remainder evenly, as the amplification by sampling requires.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class Oracle(Randomiser):
 
     @property
     def form(self) -> dict[str, Any]:
-        """The oracle as it travels."""
+        """The oracle in its JSON form."""
         return {
             "oracle": self.name,
             "size": self.size,
@@ -291,7 +291,7 @@ class Oracle(Randomiser):
         return compute_delta(self.form)
 
     def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
-        """Return the report of one device with these candidates; `take` is the source of random bytes."""
+        """Return the report of one device that holds the candidates `values`; `take` is the source of random bytes."""
         return EVERY_ANSWER[self.name](self.form, sorted(values), Draws(take))
 
     def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
@@ -307,7 +307,7 @@ class Oracle(Randomiser):
         return noise / ((p - q) ** 2 * max(people, 1))
 
     def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
-        """Return the variance of estimates about all people, with the asked people as a random sample of them."""
+        """Return the variance of estimates about all people, with the asked people as a random sample."""
         frequencies = np.clip(values, 0.0, 1.0)
         sampling_variance = frequencies * (1 - frequencies) / max(people, 1)
         variance: NDArray[np.float64] = self.variance(frequencies, people) + sampling_variance
@@ -324,7 +324,7 @@ class OneValue(Oracle):
 
     @property
     def p_held(self) -> Fraction:
-        """The probability of supporting a held candidate: as the sampled symbol, or as another symbol."""
+        """The probability of supporting a held candidate: as the sampled symbol, or as an unsampled one."""
         return self.p_own / self.pad + self.p_other * (1 - Fraction(1, self.pad))
 
     @property
@@ -333,13 +333,13 @@ class OneValue(Oracle):
         return 0 if self.single else 1
 
     def symbols(self, answered: Answered, seed: int) -> Counts:
-        """Return the number of people who sampled each symbol, dummies last."""
+        """Return the number of people with each symbol sampled, dummies last."""
         sampled_symbols = np.empty(len(answered.people), np.int64)
         sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled_symbols)
         return np.bincount(sampled_symbols, minlength=self.size + self.dummies).astype(np.int64)
 
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
-        """Draw each count from its own exact law, from the number of people who sampled its candidate."""
+        """Draw each count from its own exact law, from the number of people with its candidate sampled."""
         return _draw_supports(
             self.symbols(answered, seed)[: self.size], len(answered.people), self.p_own, self.p_other, generator
         )
@@ -351,7 +351,7 @@ class SetValued(Oracle):
     sets: ClassVar[bool] = True
 
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
-        """Draw each count from its own exact law, from the number of people who hold its candidate after cutting."""
+        """Draw each count from its own exact law, from the number of holders of its candidate after cutting."""
         counts = np.zeros(self.size, np.int64)
         sample_sets(*answered.arguments(seed), self.pad, counts)
         return _draw_supports(counts, len(answered.people), self.p_held, self.p_other, generator)
@@ -360,5 +360,5 @@ class SetValued(Oracle):
 def _draw_supports(
     holders: Counts, people: int, p_held: Fraction, p_other: Fraction, generator: np.random.Generator
 ) -> Counts:
-    """Draw the supports of each candidate independently: those of its holders, and those of the other people."""
+    """Draw the supports of each candidate independently: of its holders, and of all further people."""
     return generator.binomial(holders, float(p_held)) + generator.binomial(people - holders, float(p_other))

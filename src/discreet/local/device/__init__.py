@@ -3,30 +3,16 @@
 `client` takes a question and the data of the device, and returns the report. `trust` refuses questions that are
 malformed, too large (`limits`) or beyond the allowed privacy loss, which the device computes exactly from the numbers
 of the question (`loss`). `answering` turns the data into values, and `draws` randomises them. `choosing` draws a basket
-on a device with several. Ports to other languages follow these files; `docs/wire.md` says the same in words, and golden
-vectors bind all of them.
+on a device with several. Ports to other languages follow the files here; `docs/wire.md` has them in words, and golden
+vectors bind every port.
 """
 
 from __future__ import annotations
 
-from ._answering import (
-    END as END,
-    OWN as OWN,
-    find_values as find_values,
-)
-from ._becoming import (
-    becomes as becomes,
-)
-from ._choosing import (
-    chosen as chosen,
-    draw_position as draw_position,
-)
-from ._client import (
-    ANSWERS as ANSWERS,
-    Answer as Answer,
-    client as client,
-    sample_symbol as sample_symbol,
-)
+from ._answering import END as END, OWN as OWN, find_values as find_values
+from ._becoming import becomes as becomes
+from ._choosing import chosen as chosen, draw_position as draw_position
+from ._client import ANSWERS as ANSWERS, Answer as Answer, client as client, sample_symbol as sample_symbol
 from ._documents import (
     MOST_NESTED as MOST_NESTED,
     QUESTION as QUESTION,
@@ -37,11 +23,7 @@ from ._documents import (
     parse_questions as parse_questions,
     parse_study as parse_study,
 )
-from ._draws import (
-    Draws as Draws,
-    derive_seed as derive_seed,
-    hash_item as hash_item,
-)
+from ._draws import Draws as Draws, derive_seed as derive_seed, hash_item as hash_item
 from ._ed25519 import is_signature as is_signature
 from ._limits import (
     MOST_CELLS as MOST_CELLS,
@@ -64,11 +46,5 @@ from ._loss import (
     symmetric_ratio as symmetric_ratio,
 )
 from ._participant import Participant as Participant
-from ._sending import (
-    opener as opener,
-    over_http as over_http,
-)
-from ._trust import (
-    check as check,
-    parse_json as parse_json,
-)
+from ._sending import opener as opener, over_http as over_http
+from ._trust import check as check, parse_json as parse_json

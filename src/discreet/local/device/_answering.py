@@ -1,7 +1,7 @@
 """The values that a basket answers a question with, before any randomisation. Standard library only.
 
-The time of an answer can be observed from outside. The loops therefore run over the question, and look at every entry
-of it for every basket. Three steps alone take longer for more items: building sets of the held items, adding up the
+The time of an answer can be observed from outside. The loops therefore run over all entries of the question,
+for every basket. Three steps alone take longer for more items: building sets of the held items, adding up the
 pairs of a projection, and questions about all items below a number. Their time depends on the number of held items
 and not on the items. The work is linear in the length of the question and in the number of held items.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 MOST_HELD = 1 << 15
 """The largest number of items, and of pairs of either kind, that a device answers for: later entries are ignored.
 
-It bounds the work of an answer by a public number. A device with more items answers all the same, because a refusal
+It bounds the work of an answer by a public number. A device with more items still answers, because a refusal
 would reveal the number of its items; so the limit is not one of the limits of questions in `limits`. Larger: answers
 take longer on every device, which waits for the longest answer; smaller: long baskets lose more items.
 """
@@ -46,7 +46,7 @@ def whole_numbers(items: Iterable[Any]) -> list[int]:
 
 
 def plain_texts(texts: Iterable[Any]) -> list[str]:
-    """Return texts as a list; every entry is looked at before an entry of another type is refused."""
+    """Return texts as a list; every entry is checked before any entry is refused."""
     held_texts = list(texts)
     if sum([not isinstance(text, str) for text in held_texts]):
         raise ValueError("A study without a list of items asks for texts: this device holds other things.")

@@ -35,7 +35,7 @@ def chosen(
     max_baskets
         The number of baskets up to which a person with several counts for more than a person with one, from 1 to
         1,000,000. It is a number of the study, equal on all devices. A device with fewer baskets may draw an empty
-        one. With 1 every person counts the same.
+        one. With 1 all persons count equally.
     take
         The source of random bytes: the system's secure source, except in tests.
     """

@@ -7,7 +7,7 @@ exponentials to answer, and it refuses a question with a larger loss than stated
 
 Items are numbers: positions on the study's public list; items beyond that list are ignored. In a study without a list
 a device holds texts, and the question has the coding from texts to numbers. A device without a value answers too: its
-report follows the same law as all reports, within the epsilon (errata A7, X3).
+report differs from other reports by no more than the epsilon allows (errata A7, X3).
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, An
 
 
 def sample_symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
-    """Draw one of the values, padded to the length `pad` with dummies that follow the values (PS of Wang et al. 2018).
-
-    Dummies are the symbols from `size` on; a value is a candidate below it.
-    """
+    """Draw one of the values, padded to `pad` with dummies, the symbols from `size` on (PS of Wang, Li, Jha 2018)."""
     drawn = draws.below(max(len(values), oracle["pad"]))
     return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
 
@@ -37,15 +34,12 @@ def sample_symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) ->
 def _answer_value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol = sample_symbol(oracle, values, draws)
     drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
-    # Place 0 is the own symbol; the places after it are the other symbols in order.
+    # Place 0 is the own symbol; places from 1 on are all further symbols in order.
     return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
 
 
 def _draw_seed(oracle: Mapping[str, Any], draws: Draws) -> tuple[int | list[int], tuple[int, int]]:
-    """Draw a seed, and return its form in the report and the seed: a published seed travels as its number.
-
-    The draw does not depend on the values.
-    """
+    """Draw a seed, independently of the values; return its form in the report (published: its number) and the seed."""
     if "seeds" in oracle:
         number = draws.published(oracle["seeds"])
         return number, derive_seed(number)
@@ -196,7 +190,7 @@ def client(
         not list are ignored, and so is everything after the first 32,768 items, and after as many relations.
     max_epsilon
         The largest epsilon that this device gives away, a finite number over 0: a question with a larger epsilon is
-        refused. The owner of the device sets it, and not the collector, so there is no default.
+        refused. The owner of the device sets it, and not the collector, so it has no default.
     max_delta
         The largest delta, from 0 to below 1: the probability of giving away more than epsilon. By default only
         questions without a delta are answered.
@@ -208,12 +202,12 @@ def client(
     take
         The source of random bytes: the system's secure source, except in tests.
     answers, losses
-        The oracles that the device answers for, by name: those of the format, except in simulations.
+        The oracles that the device answers for, by name: the oracles of the format, except in simulations.
     """
     asked = parse_json(question)
     check(asked, max_epsilon, max_delta, losses)
     check_kind(asked, texts)
-    # Checked whatever the question: a report that depended on the type of an entry, or a refusal, would reveal it.
+    # Checked for every question: a report that depended on the type of an entry, or a refusal, would reveal it.
     own = DeviceData.of(basket, texts, given, after)
     held_entries = own.items if own.texts is None else own.texts
     values = find_values(asked, held_entries, own.after if asked.get("pairs") == "after" else own.given)

@@ -33,7 +33,7 @@ OTHER_FORMAT = "The {document} is not written as format 1 has it."
 
 
 class StudyText(NamedTuple):
-    """A checked study: its id, its text, its key, its name, its limits, and all its fields as they travel."""
+    """A checked study: its id, its text, its key, its name, its limits, and all fields of its text."""
 
     id: str
     text: str
@@ -114,7 +114,7 @@ def parse_study(
 
 
 def parse_questions(answer: Any, study: StudyText, seen: Collection[SeenRound] = ()) -> tuple[str, list[QuestionText]]:
-    """Return the state of a study and its questions, each signed and of this study, or refuse all of them.
+    """Return the state of a study and its questions, each signed and of this study, or refuse all questions.
 
     Two rounds with a device in common, or two questions of one round, are refused: a device would be asked twice.
 

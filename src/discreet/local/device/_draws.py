@@ -43,7 +43,7 @@ class Draws:
         return 0
 
     def place(self, weight: int, inside: int, outside: int) -> int:
-        """Draw a place: each of the first `inside` with `weight` / 2^64, the `outside` after them share the rest."""
+        """Draw a place: each of the first `inside` with `weight` / 2^64, the `outside` after them equally."""
         drawn = self.word() + WORD * self.word()
         if drawn < weight * inside:
             return drawn // weight
@@ -61,7 +61,7 @@ class Draws:
         return drawn & ((1 << count) - 1)
 
     def some(self, many: int, values: Collection[int]) -> list[int]:
-        """Draw `many` of the values, every subset of that size as likely, or all if there are no more."""
+        """Draw `many` of the values, every subset of that size as likely, or all values if they are no more."""
         values = list(values)
         if len(values) > many:
             # The first steps of the Fisher-Yates shuffle.
@@ -71,7 +71,7 @@ class Draws:
         return values[:many]
 
     def filled(self, chosen: set[int], many: int, bound: int, without: Collection[int] = ()) -> set[int]:
-        """Draw a set of `many` numbers below `bound`: the chosen and others outside `without`, each set as likely."""
+        """Draw a set of `many` numbers below `bound`: the chosen and numbers outside `without`, each set as likely."""
         while len(chosen) < many:
             number = self.below(bound)
             if number not in without:
@@ -79,7 +79,7 @@ class Draws:
         return chosen
 
     def until(self, attempt: Callable[[], set[int] | None]) -> set[int]:
-        """Return the set of the first successful attempt; an attempt must not depend on those before it."""
+        """Return the set of the first successful attempt; an attempt must not depend on earlier ones."""
         while (result := attempt()) is None:
             pass
         return result
@@ -97,5 +97,5 @@ def hash_item(seed: tuple[int, int], item: int) -> int:
 
 
 def derive_seed(number: int) -> tuple[int, int]:
-    """Return the published seed of a number below 2^31: two hashes of it, the lowest bit of the first set."""
+    """Return the published seed of a number below 2^31: two hashes of the number, the lowest bit of the first set."""
     return hash_item(_FAMILY, 2 * number) | 1, hash_item(_FAMILY, 2 * number + 1)

@@ -1,9 +1,9 @@
 """Every limit of format 1: the largest questions and reports that a device works on. Standard library only.
 
 A device need not trust the collector, so that no question may keep it busy for long, fill its memory or make it send
-much. `docs/wire.md` has the same numbers in words; `tests/local/device/test_limits.py` compares them and tries a
+much. `docs/wire.md` has the numbers in words; `tests/local/device/test_limits.py` compares them and tries a
 question at each limit and beyond it. Together they bound the work: it grows with the length of the question and with
-the number of held items, and apart from these takes at most about a million random words.
+the number of held items, and beyond that takes at most about a million random words.
 
 Each limit trades the largest study against the time and memory of the smallest device; larger serves larger studies.
 """
@@ -17,7 +17,7 @@ MOST_NUMBERS = 1 << 20
 """Entries of all lists of a question together; a list within a list is one entry more."""
 
 MOST_DEPTH = 3
-"""Levels of lists and objects within each other, the question itself included: objects of lists of lists."""
+"""Levels of nested lists and objects, the question itself included: objects of lists of lists."""
 
 MOST_DIGITS = 100
 """Digits of epsilon and delta before the point or slash, and after it."""
@@ -38,7 +38,7 @@ MOST_CELLS = 16
 """Items of a question about cells: each item doubles the number of cells, here 65,536."""
 
 MOST_WEIGHT = 1 << 20
-"""The weights of a projection, with either sign: sums of them take equal time for all baskets."""
+"""The weights of a projection, with either sign: their sums take equal time for all baskets."""
 
 MOST_RANGE = (1 << 53) - 1
 """The ends of a range, with either sign, and every integer of a question or report: exact in double precision."""

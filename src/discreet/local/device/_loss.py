@@ -23,7 +23,7 @@ BEYOND = "The question is about more than a device looks at."
 NOT_WHOLE = "The question's numbers are not whole."
 NO_PROBABILITIES = "The question's numbers are not probabilities."
 UNWRITTEN = "The question is not written as format 1 has it."
-# Terms of the series of e^x. Those left out are below 2^-96 of it up to x = 20, the largest epsilon of an oracle.
+# Terms of the series of e^x. The terms left out are below 2^-96 of the sum up to x = 20, the largest epsilon.
 _TERMS = 160
 
 
@@ -42,7 +42,7 @@ def is_whole(value: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def exp_lower_bound(epsilon: Fraction) -> Fraction:
-    """Return a lower bound of e^epsilon; up to epsilon 20 it is within 2^-96 of it, relatively."""
+    """Return a lower bound of e^epsilon; up to epsilon 20 its relative error is below 2^-96."""
     term = total = Fraction(1)
     for count in range(1, _TERMS):
         # Each term is rounded down to 128 bits: the sum stays a lower bound, and its numbers stay short.
@@ -61,14 +61,14 @@ def _place_ratio(weight: int, inside: int, outside: int, sampled: Fraction = Fra
     inside, outside
         The numbers of places, with all values of a basket at different places.
     sampled
-        The part of the probability that depends on one value of the basket, from 0 to 1; the rest is at least that of
+        The part of the probability that depends on one value of the basket, from 0 to 1; the remaining part is that of
         a place outside.
     """
     rest, places = WEIGHT_SCALE - weight * inside, inside + outside
     if min(weight, inside, outside) < 1 or rest < outside:
         raise ValueError(NO_PROBABILITIES)
     # With no place inside all places are alike; the weight outside lies between that weight and the weight with all
-    # places inside. If the rest does not divide evenly, some places outside are one unit heavier.
+    # places inside. If the remaining weight does not divide evenly, some places outside are one unit heavier.
     heavy = max(-(-rest // outside), -(-WEIGHT_SCALE // places) if inside > 1 else 0)
     least = min(weight, rest // outside, WEIGHT_SCALE // places if inside > 1 else weight)
     return (sampled * max(weight, heavy) + (1 - sampled) * heavy) / least
@@ -128,13 +128,13 @@ def compute_delta(oracle: Mapping[str, Any]) -> Fraction:
 
 def _value_ratio(oracle: Mapping[str, Any]) -> Fraction:
     pad, dummies = oracle["pad"], oracle["dummies"]
-    # One symbol in `pad` is sampled: the sampling hides the other symbols (Theorem 1), if all dummies differ (A3).
+    # One symbol in `pad` is sampled: the sampling hides all further symbols (Theorem 1), if all dummies differ (A3).
     sampled = Fraction(1, pad) if dummies >= pad else Fraction(1)
     return _place_ratio(_parse_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
 
 
 def _check_published_seeds(oracle: Mapping[str, Any], fits: bool) -> None:
-    """Refuse numbers of published seeds that are no power of two, or that do not fit the other numbers."""
+    """Refuse numbers of published seeds that are no power of two, or that do not fit the oracle."""
     seeds = oracle.get("seeds", 2)
     if not 2 <= seeds < WORD or seeds & (seeds - 1) or not fits:
         raise ValueError("The question's numbers are not those of published seeds.")
@@ -162,7 +162,7 @@ def _subset_ratio(oracle: Mapping[str, Any]) -> Fraction:
 
 
 def _wheel_ratio(oracle: Mapping[str, Any]) -> Fraction:
-    # A small number of points belongs to published seeds, whose reports are added up point by point.
+    # A small number of points belongs to published seeds: their reports are added up point by point.
     _check_published_seeds(oracle, ("seeds" in oracle) == ("points" in oracle))
     arcs, points = oracle["pad"] * oracle["arc"], oracle.get("points", WORD)
     return _place_ratio(_parse_weight(oracle), arcs, points - arcs)

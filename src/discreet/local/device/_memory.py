@@ -1,7 +1,7 @@
 """The memory of a device: one small file per study, written whole or not at all, before anything is sent.
 
 A write goes to a file beside the old one, is forced to the disk, and replaces the old one; then the directory is
-forced to the disk too. After a crash at any moment there is therefore either the old memory or the new one. Two
+forced to the disk too. A crash at any moment therefore leaves either the old memory or the new one. Two
 programs of one device take turns. Standard library only.
 """
 
@@ -95,7 +95,7 @@ class Spending:
     def _read_other_spends(
         self, fields: dict[str, Any], study: str, epsilon: str, limit: Limit | None
     ) -> list[list[str]]:
-        """Return the spends of other studies, after a check of their sum with epsilon; no limit where it is None."""
+        """Return the spends of other studies, after a check of their sum with epsilon; None is no limit."""
         try:
             spends = [
                 (str(name), text, parse_budget({"epsilon": text}, "epsilon")) for name, text in fields.get("spent", [])
@@ -110,7 +110,7 @@ class Spending:
 
 
 def expand_directory(folder: Path | str) -> Path:
-    """Return an absolute path: a relative one would be another directory in a program started elsewhere."""
+    """Return an absolute path: a relative path would change with the place where a program starts."""
     try:
         path = Path(folder).expanduser()
     except RuntimeError:  # a user without a home directory

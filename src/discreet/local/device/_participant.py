@@ -1,9 +1,9 @@
 """One device in one study, over the network: it joins, reads the questions, and answers once. Standard library only.
 
 The order of the steps is the point. A device first of all checks its data. It draws its number before it reads a
-question. It refuses a question that does not fit (`documents`) whatever its data are, and it has a token before it
-answers: without a token its report would be useless. It writes its report down before it sends it, and sends these
-bytes and no others from then on. `docs/wire.md` says the same in words.
+question. It refuses a question that does not fit (`documents`) for any data, and it has a token before it
+answers: without a token its report would be useless. It writes its report down before it sends it, and from then
+on sends exactly its bytes. `docs/wire.md` has the order in words.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Participant:
         The least seconds from the beginning of the answer to its sending. It is longer for a question with more work:
         four times the longest answer, which the device tries first. So the time does not depend on the data.
     send, now, take
-        The sender of requests, the clock in seconds since 1970, and the source of random bytes; others are for tests.
+        The sender of requests, the clock in seconds since 1970, and the source of random bytes; tests replace them.
     """
 
     def __init__(
@@ -93,16 +93,16 @@ class Participant:
     ) -> Standing:
         """Take the next step of the study, and return the standing of this device; call it again while it waits.
 
-        ``"counted"`` and ``"already-counted"``: the service took the one report, now or before. ``"waiting"``: the
-        study goes on, and no question has asked this device yet. ``"not-asked"``: the study ended without a question to
-        this device. ``"refused"``: the service did not take the one report, and no other will be made; :attr:`reason`
+        ``"counted"`` and ``"already-counted"``: the service took the report, now or before. ``"waiting"``: the study
+        goes on, and no question has asked this device yet. ``"not-asked"``: the study ended without a question to this
+        device. ``"refused"``: the service did not take the report, and the device makes no further one; :attr:`reason`
         says why.
 
         In a study without a list of items the data are `texts`, and the basket is empty.
 
         A `ValueError` is the reason why the device does not answer the question, or says that the service does not know
-        the token: then the same report is sent with another token. An `OSError` says that the service was not reached,
-        or that the answer is not one of a service of studies; the next call sends the same bytes again.
+        the token: then the report is sent again with a right token. An `OSError` says that the service was not reached,
+        or that the answer is not one of a service of studies; the next call sends equal bytes again.
         """
         with self.memory.lock() as memory:
             if "report" not in memory:
@@ -130,7 +130,7 @@ class Participant:
                     extra_data[kind] = own.given if kind == "given" else own.after
                 report = client(asked.question, study.recode(own.items), take=self.take, **extra_data, **self.limits)
                 body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
-                # The body as it travels, so that a later call sends equal bytes.
+                # The body is kept as text, so that a later call sends equal bytes.
                 memory |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
                 self.memory.write(memory)
                 sleep_until(ready, wait)
@@ -169,7 +169,7 @@ class Participant:
         return study
 
     def _find_token(self, memory: dict[str, Any]) -> str:
-        """Return the token of the memory, else that of the owner, else a new one from the service."""
+        """Return the token of the memory, else the owner's token, else a new one from the service."""
         if "token" not in memory:
             token = str(self._fetch("/enrol", b"{}").get("token", "")) if self.token is None else self.token
             memory["token"] = self._check_token(token)
@@ -202,7 +202,7 @@ class Participant:
         return fate
 
     def _change_token(self, memory: dict[str, Any], token: str) -> None:
-        """Put another token to the report. The service refused the first as unknown, so it counted no report."""
+        """Change the token of the report. The service refused the first as unknown, so it counted no report."""
         body = json.loads(memory["report"])
         memory |= {"token": token, "report": json.dumps({**body, "token": token}, separators=(",", ":"))}
         del memory["reason"]

@@ -2,7 +2,7 @@
 
 The moment of sending must not depend on the data of the device. It is therefore chosen beforehand, and later than the
 end of any answer. The speed of a device is unknown, so the device answers the question once for the largest data that
-it answers for, all of them items of the question, and discards that report. The measured time depends on the question
+it answers for, made of items of the question, and discards that report. The measured time depends on the question
 and on the device, and not on its data.
 """
 
@@ -55,7 +55,7 @@ def build_largest_data(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _build_texts(coding: Mapping[str, Any], length: int) -> Iterator[str]:
-    """Yield texts of about `length` symbols with beginnings of the question, as many as a device answers for."""
+    """Yield texts of about `length` symbols with beginnings of the question, up to the limit of a device."""
     symbols_left = MOST_SYMBOLS_HELD
     for begin in cycle(coding["begin"]):
         stem = begin.removesuffix(END)

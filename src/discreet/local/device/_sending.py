@@ -1,7 +1,7 @@
 """The requests of a device to a service over HTTP, and the reading of the answers. Standard library only.
 
 Proxies answer too, and networks with a login page. A device therefore gives up a report only after a problem document
-of a service of studies, with a final reason. After any other answer it sends the same bytes again. `docs/wire.md` has
+of a service of studies, with a final reason. After any other answer it sends its bytes again. `docs/wire.md` has
 the reasons, and golden vectors try each on both clients.
 """
 
@@ -21,10 +21,10 @@ Send: TypeAlias = Callable[[str, str, bytes | None], tuple[int, bytes]]
 Fate: TypeAlias = Literal["counted", "already-counted", "refused", "another-token", "again"]
 
 FINAL = frozenset({"round-closed", "token-spent", "report-impossible"})
-"""Reasons after which a report is given up: the service would refuse the same bytes every time."""
+"""Reasons after which a report is given up: the service would refuse its bytes every time."""
 
 ANOTHER_TOKEN = "token-unknown"  # noqa: S105
-"""The reason after which the same report may be sent with another token."""
+"""The reason after which the report may be sent again with a different token."""
 
 _MOST_ANSWER = 4 * MOST_STUDY  # bytes: the longest study, with room for the escapes of its JSON text
 _MOST_PROBLEM = 1 << 16  # bytes: a reason and a title are far shorter
@@ -60,7 +60,7 @@ def over_http(method: str, address: str, body: bytes | None) -> tuple[int, bytes
             with error:
                 return error.code, error.read(_MOST_PROBLEM)
     except HTTPException as error:
-        # A broken answer, or one in another protocol, is for the caller the same as no answer.
+        # A broken answer, or one in a different protocol, counts as no answer.
         raise ConnectionError(f"The service was not reached: {type(error).__name__}.") from error
 
 

@@ -53,11 +53,11 @@ def parse_json(
     Parameters
     ----------
     text
-        The text of a question, or of another document of a service.
+        The text of a question, or of a study.
     most
         The largest number of bytes, checked before anything else.
     depth
-        The largest number of lists and objects within each other; None if a later check bounds it.
+        The largest number of nested lists and objects; None if a later check bounds it.
     """
     if not isinstance(text, bytes | str):
         return text
@@ -77,7 +77,7 @@ def parse_json(
 
 
 def _is_deeper(document: Any, depth: int) -> bool:
-    """Return whether more than `depth` lists and objects are within each other."""
+    """Return whether more than `depth` lists and objects are nested."""
     level: list[Any] = [document]
     for _ in range(depth + 1):
         level = [entry for entry in level if isinstance(entry, (list, dict))]
@@ -223,7 +223,7 @@ def parse_budget(question: Mapping[str, Any], name: str, default: str | None = N
 
 
 def _check_answers(question: Mapping[str, Any]) -> None:
-    """Check that every basket has an answer to the question, and that the oracle is made for these answers."""
+    """Check that every basket has an answer to the question, and that the oracle is made for its answers."""
     kind, oracle = question["ask"], question["oracle"]
     if kind not in _VALUE_COUNTS:
         raise ValueError(f"This device does not know the question {kind!r:.40}.")

@@ -1,4 +1,4 @@
-"""What oracles share: hashing, unary and subset encodings, reading reports, and which oracle suits a question."""
+"""The common parts of oracles: hashing, unary and subset encodings, reading of reports, choice of an oracle."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The aggregate of a round, for each kind of oracle: the sums of its reports.
 
 An *aggregate* is an array of whole numbers that begins with zeros (`Adder.start`). Blocks of reports are added to it
-(`Adder.add`), in any order and on any machine, as aggregates of parts of a round add up number by number to that of the
-whole. At the end it is read once (`Adder.decode`) as supports, from which all results are computed. For most oracles
-the aggregate is the supports. Where devices draw from published seeds it is a table of seeds and buckets, which costs
-one step per report to add to, and seeds times candidates to read, whatever the number of people.
+(`Adder.add`), in any order and on any machine, as aggregates of parts of a round add up number by number to the
+aggregate of the round. At the end it is read once (`Adder.decode`) as supports, from which all results are computed.
+For most oracles the aggregate is the supports. Where devices draw from published seeds it is a table of seeds and
+buckets, which costs one step per report to add to, and seeds times candidates to read, for any number of people.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Adder(ABC):
 
     # Whether adding a report takes one step: a simulation then makes single reports at each speed.
     quick: ClassVar[bool] = False
-    # Whether one block of reports is added on all cores: a second aggregate in another thread then saves no time.
+    # Whether one block of reports is added on all cores: a second thread with its own aggregate then saves no time.
     on_all_cores: bool = False
 
     @abstractmethod

@@ -1,8 +1,8 @@
 """How a report is written: as JSON, as columns of many reports, and as rows of 32-bit words.
 
-A `Codec` is made of fields, in the order in which a device writes them. A field says once what is wrong with a value,
-which columns hold many values, and which words a value is packed into (the table in `docs/wire.md`). An oracle lists
-its fields; nothing else in the tree knows how its reports look.
+A `Codec` is made of fields, in the order in which a device writes them. A field finds the flaw of a value, makes
+columns of many values, and packs a value into words (the table in `docs/wire.md`). An oracle lists its fields; nothing
+else in the tree knows how its reports look.
 
 Reports come from anybody. The length of a report is checked before anything else, one bad report costs no other, and
 a reason for a refusal repeats nothing of the report.
@@ -32,14 +32,14 @@ Report: TypeAlias = dict[str, Any]
 Words: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
 
-SHORT = 256  # bytes: the longest report of an oracle whose loss states no other length
+SHORT = 256  # bytes: the longest report of an oracle with a loss that states no length
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _HEXADECIMAL = re.compile("[0-9a-f]*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """A report that is left out: its place among those that were sent, and why."""
+    """A report that is left out: its position among the sent reports, and the reason."""
 
     place: int
     reason: str
@@ -47,14 +47,14 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """The reports that were read: a collector acknowledges the kept ones, and gives the others their reasons.
+    """The reports that were read: a collector acknowledges the kept ones, and sends the reason of each refused one.
 
     Parameters
     ----------
     columns
         The good reports, in the order in which they were sent.
     kept
-        The place of each good report among those that were sent.
+        The position of each good report among the sent reports.
     refused
         The reports that are left out, in order.
     """
@@ -70,7 +70,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Field(ABC):
-    """One field of a report; `word_count` is the number of 32-bit words of a packed value, where it is packed."""
+    """One field of a report; `word_count` is the number of 32-bit words of a packed value."""
 
     name: str
 
@@ -94,10 +94,10 @@ class Field(ABC):
 
     @abstractmethod
     def make_value(self, columns: ReportColumns, row: int) -> Any:
-        """Return the value of one row, as it travels in JSON."""
+        """Return the JSON value of one row."""
 
     def pack(self, columns: ReportColumns) -> list[Words]:
-        """Return the words of a field that is one column, rows beside each other."""
+        """Return the words of a field that is one column, a row for each report."""
         return [columns[self.name].astype(np.uint32).reshape(-1, self.word_count)]
 
     def unpack(self, words: Words) -> ReportColumns:
@@ -105,7 +105,7 @@ class Field(ABC):
         raise NotImplementedError(f"{type(self).__name__} is not packed.")
 
     def find_good_rows(self, words: Words) -> Mask:
-        """Return a mask of the rows whose words are a value of this field."""
+        """Return a mask of the rows with words that are a value of this field."""
         raise NotImplementedError(f"{type(self).__name__} is not packed.")
 
 
@@ -122,7 +122,7 @@ class WholeField(Field):
         return ceil(log2(self.bound))
 
     def find_flaw(self, value: Any) -> str:
-        """Return whether the value is no whole number below the bound."""
+        """Return the flaw of a value that is no integer below the bound, or an empty string."""
         return "" if is_below(value, self.bound) else f"its {self.name} is not a whole number below {self.bound:,}"
 
     def make_columns(self, values: Sequence[Any]) -> ReportColumns:
@@ -152,7 +152,7 @@ class SeedField(Field):
     bits: ClassVar[int] = SEED_BITS
 
     def find_flaw(self, value: Any) -> str:
-        """Return whether the value is no list of an odd number and another."""
+        """Return the flaw of a value that is no list of an odd number and any number, or an empty string."""
         if isinstance(value, list) and len(value) == 2 and is_below(value[0], WORD) and is_below(value[1], WORD):
             return "" if value[0] & 1 else "the first number of its seed is even"
         return "its seed is not two whole numbers of 32 bits"
@@ -188,7 +188,7 @@ class RowField(Field):
 
     @property
     def bits(self) -> int:
-        """Return the bits of so many numbers below the bound."""
+        """Return the bits of `count` numbers below the bound."""
         return self.count * ceil(log2(self.bound))
 
     @property
@@ -197,13 +197,13 @@ class RowField(Field):
         return self.count
 
     def find_flaw(self, value: Any) -> str:
-        """Return whether the value is no list of so many numbers below the bound."""
+        """Return the flaw of a value that is no list of `count` numbers below the bound, or an empty string."""
         if not isinstance(value, list) or len(value) != self.count or not set(map(type, value)) <= {int}:
             return f"its {self.name} are not {self.count:,} whole numbers"
         return self.find_number_flaw(value)
 
     def find_number_flaw(self, numbers: list[int]) -> str:
-        """Return whether a number of a list of the right length is too large."""
+        """Return the flaw of a list with a number beyond the bound, or an empty string."""
         in_range = all(0 <= number < self.bound for number in numbers)
         return "" if in_range else f"its {self.name} are not all below {self.bound:,}"
 
@@ -231,7 +231,7 @@ class SubsetField(RowField):
     """A list of `count` whole numbers below `bound` that ascend."""
 
     def find_number_flaw(self, numbers: list[int]) -> str:
-        """Return whether the numbers of a list of the right length do not ascend below the bound."""
+        """Return the flaw of a list that does not ascend below the bound, or an empty string."""
         ascends = numbers[0] >= 0 and numbers[-1] < self.bound and all(a < b for a, b in pairwise(numbers))
         return "" if ascends else f"its {self.name} do not ascend from 0 to below {self.bound:,}"
 
@@ -253,7 +253,7 @@ class BitsField(Field):
         return self.count
 
     def find_flaw(self, value: Any) -> str:
-        """Return whether the value is no text of so many bits."""
+        """Return the flaw of a value that is no text of `count` bits, or an empty string."""
         digits = (self.count + 7) // 8 * 2
         if not isinstance(value, str) or len(value) != digits or _HEXADECIMAL.fullmatch(value) is None:
             return f"its {self.name} are not {digits:,} hexadecimal digits"
@@ -283,7 +283,7 @@ class Codec:
     longest
         The bytes of the longest report that a device sends.
     fields
-        The fields of a report, in order. As words, they stand in the same order.
+        The fields of a report, in order. Their words stand in that order.
 
     Examples
     --------
@@ -313,13 +313,13 @@ class Codec:
         return columns
 
     def make_report(self, columns: ReportColumns, row: int) -> Report:
-        """Return one report of the columns as it travels."""
+        """Return one report of the columns in its JSON form."""
         return {field.name: field.make_value(columns, row) for field in self.fields}
 
     def read(self, sent: Sequence[bytes | Report]) -> Batch:
-        """Return the reports that devices sent as bytes: good ones as columns, and of the others why they are refused.
+        """Return the good reports among the bytes of devices as columns, and the reason of each refusal.
 
-        Reports that are objects already are checked the same way.
+        Reports that are objects already pass the same checks.
         """
         if isinstance(sent, bytes | bytearray | str | Mapping):
             raise MisuseError(f"Reports are given in a list, also a single one; {type(sent).__name__} was given.")
@@ -363,7 +363,7 @@ class Codec:
         return reduce(np.logical_and, masks)
 
     def check_width(self, words: Words) -> None:
-        """Refuse rows of another number of words."""
+        """Check the number of words of rows."""
         if words.ndim != 2 or words.shape[1] != self.width:
             raise MisuseError(f"A report of {self.oracle} has {self.width:,} words; {words.shape} were given.")
 
@@ -381,7 +381,7 @@ class Codec:
 
 
 def flatten_report(report: Report) -> list[int]:
-    """Return the words of one report as it travels: for code that has the question and no oracle.
+    """Return the words of one report in its JSON form: for code that has the question and no oracle.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def is_below(value: Any, bound: int) -> bool:
 
 
 def find_names_flaw(report: Any, *names: str) -> str:
-    """Return whether a report is no object with fields of these names, in this order, and no others."""
+    """Return the flaw of a report that is no object with exactly the named fields in order, or an empty string."""
     if isinstance(report, dict) and tuple(report) == names:
         return ""
     return f"it is not an object with {' and '.join(names)}, and nothing else"

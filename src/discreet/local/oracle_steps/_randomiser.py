@@ -59,7 +59,7 @@ class Randomiser(ABC):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Return the oracle's own numbers as they travel, by the names that its class gives them.
+        """Return the oracle's own numbers in their JSON form, by the names that its class gives them.
 
         A weight (`inside`) is out of 2^64: it travels as digits, as JavaScript reads numbers beyond 2^53 inexactly.
         """
@@ -83,7 +83,7 @@ class Randomiser(ABC):
 
     @abstractmethod
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return the report of each person, as columns: that of `randomise` on the person's words."""
+        """Return the report of each person, as columns: equal to `randomise` on the person's words."""
 
     @abstractmethod
     def supports(self, columns: ReportColumns) -> Counts:

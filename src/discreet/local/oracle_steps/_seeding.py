@@ -115,13 +115,12 @@ class HashedOracle(Oracle):
 
     def expecting(self, people: int) -> Self:
         """Return the oracle with published seeds if the number of people makes them worthwhile, and else itself."""
-        smallest = self.numbered(2)  # its buckets are those of any number of published seeds
+        smallest = self.numbered(2)  # with the buckets of any number of published seeds
         if self.seeds or LEAST_SEEDS * smallest.places > MOST_CELLS or people < LEAST_SEEDS * WORTH:
             return self
         noise = smallest.rare_variance(1)
-        room = (1 + LOSS) * self.rare_variance(
-            1
-        ) / noise - 1  # a table may have coarser buckets, at the cost of some variance
+        # A table may have coarser buckets, at the cost of some variance.
+        room = (1 + LOSS) * self.rare_variance(1) / noise - 1
         symbols = self.symbols_in_all
         seeds = seeds_for(people, smallest.places, symbols, noise, smallest.symbols_at_most, smallest.overlaps, room)
         return self if seeds is None else self.numbered(seeds)
@@ -143,7 +142,7 @@ class HashedOracle(Oracle):
 
     @property
     def at_once(self) -> int:
-        """The number of values that some seed puts into one window: fewer if there are fewer seeds to choose from."""
+        """The number of values that some seed puts into one window: fewer with fewer seeds to choose from."""
         return min(self.size, count_colliding_values(self.p_other, int(self.seeding.field.bits)))
 
     @property
@@ -189,7 +188,7 @@ class FreshSeeds:
     oracle: HashedOracle
 
     field: ClassVar[Field] = SeedField()
-    # The seeds as they travel with the oracle.
+    # The numbers of the seeds that travel with the oracle.
     numbers: ClassVar[dict[str, int]] = {}
     # The largest influence of a report, relative to its influence by the values that it names.
     amplified: ClassVar[Fraction] = Fraction(1)
@@ -237,7 +236,7 @@ class PublishedSeeds:
     seeds: int
 
     most_excess: ClassVar[float] = 0.0  # it is known and subtracted; `amplified` bounds the remainder
-    # Published seeds put the same values together for all devices: screening looks at lots instead.
+    # Published seeds put equal values together for all devices: screening looks at lots instead.
     honest: ClassVar[None] = None
 
     def check(self) -> None:
@@ -252,7 +251,7 @@ class PublishedSeeds:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The number of seeds, as it travels."""
+        """The number of seeds, as a number of the oracle."""
         return {"seeds": self.seeds}
 
     @property

@@ -42,7 +42,7 @@ LOSS = Loss(_loss, "size pad dummies keep lie", longest=lambda oracle: 11 + (ora
 
 @dataclass(frozen=True, kw_only=True)
 class Unary(OneValue):
-    """Report one bit per candidate: that of the sampled symbol is 1 with `keep`, any other with `lie`, out of 2^32."""
+    """Report one bit per candidate: the sampled bit is 1 with the chance `keep` / 2^32, any other with `lie` / 2^32."""
 
     keep: int
     lie: int

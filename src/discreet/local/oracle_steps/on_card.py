@@ -1,9 +1,9 @@
 """The choice between this machine's cores and its graphics card, for adding up reports and for reading tables.
 
-This module alone decides. The result of a card is equal to that of the cores to the last bit (`gpu/`), so that no other
-module depends on the choice: a caller gives its task to `on_card`, and does the work on the cores if `on_card` returns
-None. It does so if no card is asked for, if the machine has none, if the work is too small, or if the card failed; a
-failure is logged once.
+This module alone decides. The result of a card is equal to the result of the cores to the last bit (`gpu/`), so that no
+other module depends on the choice: a caller gives its task to `on_card`, and does the work on the cores if `on_card`
+returns None. It does so if no card is asked for, if the machine has none, if the work is too small, or if the card
+failed; a failure is logged once.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Duchi(MeanOracle):
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one sign for each person."""
         sign = np.empty(len(answered.people), np.int64)
-        report_signs(self.clip_numbers(answered), answered.people, np.uint64(seed), self.slope, sign)
+        report_signs(*self.kernel_arguments(answered, seed), self.slope, sign)
         return {"sign": sign}
 
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:

@@ -187,13 +187,11 @@ class PointReading(AggregateReading):
 def _unsampled_chance(field: int, coordinates: int, own: Fraction) -> Fraction:
     """Return the probability that a report meets a symbol that was not sampled.
 
-    Any two symbols have the same hyperplane sizes: `common_points` of the own hyperplane's points meet the symbol.
+    Any two symbols have hyperplanes of equal sizes: `common_points` of the own hyperplane's points meet the symbol.
     """
     plane_points, common_points = count_space_points(field, coordinates - 1), count_space_points(field, coordinates - 2)
-    outside_points = field ** (coordinates - 1)
-    return own * Fraction(common_points, plane_points) + (1 - own) * Fraction(
-        plane_points - common_points, outside_points
-    )
+    missed = Fraction(plane_points - common_points, field ** (coordinates - 1))
+    return own * Fraction(common_points, plane_points) + (1 - own) * missed
 
 
 @lru_cache(maxsize=256)

@@ -67,21 +67,9 @@ class HM(MeanOracle):
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return the mechanism, and the point or the sign, of each person."""
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
-        pm = self.pm
-        report_either(
-            self.clip_numbers(answered),
-            answered.people,
-            np.uint64(seed),
-            self.choose,
-            self.duchi.slope,
-            self.span,
-            pm.step,
-            pm.window,
-            pm.points,
-            np.uint64(pm.inside),
-            kind,
-            value,
-        )
+        pm, arguments = self.pm, self.kernel_arguments(answered, seed)
+        numbers = self.choose, self.duchi.slope, self.span, pm.step, pm.window, pm.points
+        report_either(*arguments, *numbers, np.uint64(pm.inside), kind, value)
         return {"kind": kind, "value": value}
 
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
@@ -106,7 +94,7 @@ class HM(MeanOracle):
 
     @cached_property
     def codec(self) -> Codec:
-        """Return the codec that writes a report as that of one of both mechanisms."""
+        """Return the codec that writes a report in the form of its mechanism."""
         return EitherCodec(
             oracle=self.name, longest=self.longest_report, fields=self.fields, pm=self.pm.codec, duchi=self.duchi.codec
         )

@@ -53,12 +53,12 @@ class HR(OneValue):
 
     @property
     def p_own(self) -> Fraction:
-        """The probability that the sign is that of the own column."""
+        """The probability that the sign equals the sign of the own column."""
         return Fraction(self.keep, WORD)
 
     @property
     def p_other(self) -> Fraction:
-        """The probability that the sign is that of any other column: two columns agree in half of the rows."""
+        """The probability that the sign equals the sign of any other column: two columns agree in half of the rows."""
         return Fraction(1, 2)
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:

@@ -36,7 +36,8 @@ def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Repor
 
 
 def _loss(oracle: Mapping[str, Any]) -> Fraction:
-    # Two people differ in two keys: one has its own sign more often, and the other is left without a sign more often.
+    # Two people differ in two keys: the first has its own sign more often, and the second is left without a sign more
+    # often.
     keep, lie = (Fraction(oracle[name], WORD) for name in ("keep", "lie"))
     if not (0 < keep < 1 and 0 < lie < 1):
         raise ValueError("The question's numbers are not probabilities.")
@@ -98,18 +99,7 @@ class PCKVUE(OneValue):
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return two rows of bits for each person."""
         named_keys, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
-        report_signed(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.keep,
-            self.lie,
-            named_keys,
-            signs,
-        )
+        report_signed(*answered.arguments(seed), self.pad, self.size, self.keep, self.lie, named_keys, signs)
         return {"told": named_keys, "signs": signs}
 
     def supports(self, columns: ReportColumns) -> Counts:

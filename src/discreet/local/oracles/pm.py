@@ -77,24 +77,14 @@ class PM(MeanOracle):
 
     @property
     def largest(self) -> Fraction:
-        """The largest value of a report: that of the last point."""
+        """The largest value of a report: the value of the last point."""
         return Fraction(self.points - 1, 2) * self._unit
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one point for each person."""
         point = np.empty(len(answered.people), np.int64)
-        inside = np.uint64(self.inside)
-        report_pieces(
-            self.clip_numbers(answered),
-            answered.people,
-            np.uint64(seed),
-            self.span,
-            self.step,
-            self.window,
-            self.points,
-            inside,
-            point,
-        )
+        window = self.span, self.step, self.window, self.points
+        report_pieces(*self.kernel_arguments(answered, seed), *window, np.uint64(self.inside), point)
         return {"point": point}
 
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ class PrivSet(Subsets, SetValued):
 
     @cached_property
     def _sets(self) -> tuple[int, int]:
-        """The number of sets of the size of a report, and of these the number that misses the own values."""
+        """The number of sets of the size of a report, and the number of sets without own values."""
         return comb(self.symbols_in_all, self.many), comb(self.symbols_in_all - self.pad, self.many)
 
     @cached_property
@@ -65,9 +65,8 @@ class PrivSet(Subsets, SetValued):
         subsets, missing = self._sets
         hit = Fraction(self.hit, WORD)
         missing_own = comb(self.symbols_in_all - self.pad - 1, self.many - 1)
-        return hit * Fraction(comb(self.symbols_in_all - 1, self.many - 1) - missing_own, subsets - missing) + (
-            1 - hit
-        ) * Fraction(missing_own, missing)
+        meeting_own = comb(self.symbols_in_all - 1, self.many - 1) - missing_own
+        return hit * Fraction(meeting_own, subsets - missing) + (1 - hit) * Fraction(missing_own, missing)
 
     @property
     def honest(self) -> HonestLaw:

@@ -1,4 +1,4 @@
-"""Symmetric unary encoding, which basic RAPPOR is: every bit is right with the same probability."""
+"""Symmetric unary encoding, which basic RAPPOR is: all bits are right with equal probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..oracle_steps import LOSS, Unary, answer
 
 @dataclass(frozen=True, kw_only=True)
 class SUE(Unary):
-    """Report one bit per candidate, each turned round with the same probability."""
+    """Report one bit per candidate, each turned round with equal probability."""
 
     name: ClassVar[str] = "sue"
     summary: ClassVar[str] = (
