@@ -146,8 +146,8 @@ def find_values(question: Mapping[str, Any], basket: Iterable[Any], pairs: Itera
         if kind == "valued":
             # Value 2c + 1 is a held relation, 2c its first item without the relation.
             key_flags = [question["absent"] and candidate[0] in items for candidate in candidates]
-            return [2 * code + held for code, held in enumerate(held_flags) if held or key_flags[code]]
-        values = [code for code, held in enumerate(held_flags) if held]
+            return [2 * code + is_held for code, is_held in enumerate(held_flags) if is_held or key_flags[code]]
+        values = [code for code, is_held in enumerate(held_flags) if is_held]
     if kind == "how-many":
         return [bisect_right(question["bins"], len(values)) - 1]
     return values
@@ -185,8 +185,8 @@ def _project(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple
     held_pairs = set(map(tuple, pairs))
     held_flags = _find_held_candidates(question, items, held_pairs)
     if question["pairs"] == "together":
-        left_sum = sum(held * weight for held, weight in zip(held_flags, left, strict=True))
-        return int(left_sum) * int(sum(held * weight for held, weight in zip(held_flags, right, strict=True)))
+        left_sum = sum(is_held * weight for is_held, weight in zip(held_flags, left, strict=True))
+        return int(left_sum) * int(sum(is_held * weight for is_held, weight in zip(held_flags, right, strict=True)))
     chains = [_as_chain(entry) for entry in entries]
     item_weights = {chain[0]: right[code] for code, chain in enumerate(chains) if len(chain) == 1}
     # The right weights of the partners of each item. Every held pair is added, whether or not the question lists it,

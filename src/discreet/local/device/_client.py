@@ -27,15 +27,15 @@ Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, An
 
 def sample_symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
     """Draw one of the values, padded to `pad` with dummies, the symbols from `size` on (PS of Wang, Li, Jha 2018)."""
-    drawn = draws.below(max(len(values), oracle["pad"]))
-    return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
+    position = draws.below(max(len(values), oracle["pad"]))
+    return values[position] if position < len(values) else oracle["size"] + (position - len(values)) % oracle["dummies"]
 
 
 def _answer_value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol = sample_symbol(oracle, values, draws)
-    drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
+    place = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
     # Place 0 is the own symbol; places from 1 on are all further symbols in order.
-    return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
+    return {"value": symbol if place == 0 else place - (place <= symbol)}
 
 
 def _draw_seed(oracle: Mapping[str, Any], draws: Draws) -> tuple[int | list[int], tuple[int, int]]:
@@ -51,22 +51,22 @@ def _answer_hash(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> 
     symbol = sample_symbol(oracle, values, draws)
     seed_form, seed = _draw_seed(oracle, draws)
     bucket = hash_item(seed, symbol) * oracle["buckets"] >> 32
-    drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
-    return {"seed": seed_form, "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
+    place = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
+    return {"seed": seed_form, "value": bucket if place == 0 else place - (place <= bucket)}
 
 
 def _answer_subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     subset_size, symbols = oracle["many"], oracle["size"] + oracle["dummies"]
     if oracle["oracle"] == "subset":
-        own = [sample_symbol(oracle, values, draws)]
+        own_symbols = [sample_symbol(oracle, values, draws)]
     else:
-        own = draws.some(oracle["pad"], values)
-        own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
-    own_set = set(own)
+        own_symbols = draws.some(oracle["pad"], values)
+        own_symbols += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own_symbols))  # distinct dummies (A3)
+    own_set = set(own_symbols)
 
     def attempt() -> set[int] | None:
         # A subset with m own symbols is proposed in m ways, and kept with the probability 1 / m: all are as likely.
-        subset = draws.filled({own[draws.below(len(own))]}, subset_size, symbols)
+        subset = draws.filled({own_symbols[draws.below(len(own_symbols))]}, subset_size, symbols)
         return subset if draws.below(len(subset & own_set)) == 0 else None
 
     hit = draws.chance(oracle["hit"])
@@ -74,9 +74,9 @@ def _answer_subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -
 
 
 def _answer_wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    own, arc, points = draws.some(oracle["pad"], values), oracle["arc"], oracle.get("points", WORD)
+    own_values, arc, points = draws.some(oracle["pad"], values), oracle["arc"], oracle.get("points", WORD)
     seed_form, seed = _draw_seed(oracle, draws)
-    starts = sorted(hash_item(seed, value) * points >> 32 for value in own)
+    starts = sorted(hash_item(seed, value) * points >> 32 for value in own_values)
     # The union of the arcs as disjoint stretches in order; the part of an arc past the last point begins the circle.
     end = max(starts[-1] + arc - points, 0) if starts else 0
     stretches = [(0, end)]
@@ -107,19 +107,19 @@ def find_coordinates(number: int, field: int, dimension: int) -> list[int]:
 
 def _answer_geometry(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     field, dimension = oracle["field"], oracle["coordinates"]
-    own = find_coordinates(sample_symbol(oracle, values, draws), field, dimension)
-    lead = own.index(1)
+    own_point = find_coordinates(sample_symbol(oracle, values, draws), field, dimension)
+    lead = own_point.index(1)
     # All coordinates are free but one, which decides whether the inner product with the own point is 0 (a hit). The
     # free coordinates before it have the higher digits.
     free, product = dimension - 1 - lead, 0
     if draws.chance(oracle["hit"]):
         vector = find_coordinates(draws.below(count_space_points(field, dimension - 1)), field, dimension - 1)
     else:
-        front, rest = divmod(draws.below(field ** (dimension - 1)), field**lead)
-        behind = [rest // field**power % field for power in range(lead - 1, -1, -1)]
+        front, behind_number = divmod(draws.below(field ** (dimension - 1)), field**lead)
+        behind = [behind_number // field**power % field for power in range(lead - 1, -1, -1)]
         number, product = divmod(front - 1, field - 1) if front else (0, 0)
         vector, product = (find_coordinates(number, field, free) if front else [0] * free) + behind, product + 1
-    partial = sum(own[dimension - 1 - position] * vector[position] for position in range(free))
+    partial = sum(own_point[dimension - 1 - position] * vector[position] for position in range(free))
     point = 0
     vector.insert(free, (product - partial) % field)
     for digit in vector[vector.index(1) + 1 :]:
@@ -133,8 +133,8 @@ def _answer_duchi(oracle: Mapping[str, Any], values: list[int], draws: Draws) ->
 
 def _answer_piecewise(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     start, window = (_clip(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
-    drawn = draws.place(int(oracle["inside"]), window, oracle["points"] - window)
-    return {"point": start + drawn if drawn < window else drawn - window + window * (drawn - window >= start)}
+    place = draws.place(int(oracle["inside"]), window, oracle["points"] - window)
+    return {"point": start + place if place < window else place - window + window * (place - window >= start)}
 
 
 def _answer_hybrid(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
@@ -204,12 +204,13 @@ def client(
     answers, losses
         The oracles that the device answers for, by name: the oracles of the format, except in simulations.
     """
-    asked = parse_json(question)
-    check(asked, max_epsilon, max_delta, losses)
-    check_kind(asked, texts)
+    checked_question = parse_json(question)
+    check(checked_question, max_epsilon, max_delta, losses)
+    check_kind(checked_question, texts)
     # Checked for every question: a report that depended on the type of an entry, or a refusal, would reveal it.
-    own = DeviceData.of(basket, texts, given, after)
-    held_entries = own.items if own.texts is None else own.texts
-    values = find_values(asked, held_entries, own.after if asked.get("pairs") == "after" else own.given)
-    report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
+    data = DeviceData.of(basket, texts, given, after)
+    held_entries = data.items if data.texts is None else data.texts
+    pairs = data.after if checked_question.get("pairs") == "after" else data.given
+    oracle, values = checked_question["oracle"], find_values(checked_question, held_entries, pairs)
+    report = answers[oracle["oracle"]](oracle, values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

@@ -101,6 +101,7 @@ def parse_study(
         raise ValueError("The study comes with another key than this device knows for it.")
     if known is not None and text != known:
         raise ValueError("The study says something else than it did when this device joined it.")
+    # A study with a known text had its signature checked when the device joined.
     if known is None and not _is_signed(answer_key, STUDY, text, signature):
         raise ValueError(UNSIGNED.format(document="study"))
     fields = _parse_document(text, "study")
@@ -191,6 +192,7 @@ def _check_rounds(seen: Iterable[SeenRound], questions: list[QuestionText]) -> N
         entry = (question.round, question.start, question.stop, question.hash)
         if rounds.setdefault(question.round, entry) != entry:
             raise ValueError("A round of the study asks something else than it did before.")
+    # Sorted by their starts, intervals are disjoint if each ends before the next begins.
     intervals = sorted((start, stop) for _, start, stop, _ in rounds.values())
     if any(stop > start for (_, stop), (start, _) in pairwise(intervals)):
         raise ValueError("Two rounds of the study ask the same people.")

@@ -44,21 +44,21 @@ class Draws:
 
     def place(self, weight: int, inside: int, outside: int) -> int:
         """Draw a place: each of the first `inside` with `weight` / 2^64, the `outside` after them equally."""
-        drawn = self.word() + WORD * self.word()
-        if drawn < weight * inside:
-            return drawn // weight
-        return inside + (drawn - weight * inside) % outside
+        number = self.word() + WORD * self.word()
+        if number < weight * inside:
+            return number // weight
+        return inside + (number - weight * inside) % outside
 
     def bits(self, count: int, threshold: int) -> int:
         """Draw `count` bits, each 1 with probability `threshold` / 2^32: the threshold's bits choose or / and.
 
         Oracles kept for comparison use it, and no oracle of format 1.
         """
-        drawn, width = 0, (count + 31) // 32 * 4
+        bits, width = 0, (count + 31) // 32 * 4
         for level in range((threshold & -threshold).bit_length() - 1, 32):
             fair = int.from_bytes(self.take(width), "little")
-            drawn = drawn | fair if threshold >> level & 1 else drawn & fair
-        return drawn & ((1 << count) - 1)
+            bits = bits | fair if threshold >> level & 1 else bits & fair
+        return bits & ((1 << count) - 1)
 
     def some(self, many: int, values: Collection[int]) -> list[int]:
         """Draw `many` of the values, every subset of that size as likely, or all values if they are no more."""

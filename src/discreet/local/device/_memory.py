@@ -60,6 +60,7 @@ class Memory:
 
     def write(self, fields: dict[str, Any]) -> None:
         """Write the fields for good."""
+        # Readable by the owner alone: with the token, anyone could send a report in its place.
         part_path = self.path.with_suffix(".part")
         with open(os.open(part_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123
             # Equal to the bytes of the client in TypeScript, so that either client reads the memory.

@@ -81,6 +81,7 @@ class Participant:
         self.limits: dict[str, Any] = {"max_epsilon": max_epsilon, "max_delta": max_delta}
         self.max_total_epsilon, self.pause = max_total_epsilon, pause
         self.token, self.key, self.send, self.now, self.take = token, key, send, now, take
+        # Each has a file with a lock, so that two programs of one device take turns.
         self.memory, self.spending = Memory(folder, study), Spending(folder)
 
     def take_part(
@@ -170,6 +171,7 @@ class Participant:
 
     def _find_token(self, memory: dict[str, Any]) -> str:
         """Return the token of the memory, else the owner's token, else a new one from the service."""
+        # A token that was asked for is remembered: asking again would use up a second one.
         if "token" not in memory:
             token = str(self._fetch("/enrol", b"{}").get("token", "")) if self.token is None else self.token
             memory["token"] = self._check_token(token)

@@ -33,6 +33,7 @@ Words: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
 
 SHORT = 256  # bytes: the longest report of an oracle with a loss that states no length
+# Without spaces, as a device writes a report.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _HEXADECIMAL = re.compile("[0-9a-f]*")
 
@@ -257,11 +258,13 @@ class BitsField(Field):
         digits = (self.count + 7) // 8 * 2
         if not isinstance(value, str) or len(value) != digits or _HEXADECIMAL.fullmatch(value) is None:
             return f"its {self.name} are not {digits:,} hexadecimal digits"
+        # The last byte may have spare bits, which have to be 0.
         excess = int.from_bytes(bytes.fromhex(value), "little") >> self.count
         return f"its {self.name} are more than {self.count:,}" if excess else ""
 
     def make_columns(self, values: Sequence[Any]) -> ReportColumns:
         """Return one column, of a row of words per report."""
+        # Padded to whole words, which kernels count bits in.
         words = (self.count + 31) // 32
         rows = [bytes.fromhex(value).ljust(4 * words, b"\0") for value in values]
         return {self.name: np.frombuffer(b"".join(rows), "<u4").astype(np.uint32).reshape(len(rows), words)}
@@ -298,6 +301,7 @@ class Codec:
 
     def find_flaw(self, report: Any) -> str:
         """Return why a report is none of this oracle's, in words that repeat nothing of the report, or ""."""
+        # The order of the fields is part of the format: a device writes one order.
         if not isinstance(report, dict) or tuple(report) != self._names:
             return find_names_flaw(report, *self._names)
         for field in self.fields:
@@ -399,6 +403,7 @@ def flatten_report(report: Report) -> list[int]:
 
 def is_below(value: Any, bound: int) -> bool:
     """Return whether a value is a whole number from 0 to before a bound, and nothing that passes for one."""
+    # Booleans are integers in Python, and 1.0 equals 1: neither is a number of a report.
     return type(value) is int and 0 <= value < bound
 
 
@@ -411,11 +416,13 @@ def find_names_flaw(report: Any, *names: str) -> str:
 
 def _parse_report(text: bytes, longest: int) -> tuple[Any, str]:
     """Return the report that some bytes are, and why they are none."""
+    # The length comes first: a long report would take long to parse.
     if len(text) > longest:
         return None, f"it has {len(text):,} bytes, and no report to this question has over {longest:,}"
     try:
         written = text.decode("ascii")
         report = json.loads(written)
+        # Written again it is the very text: repeated fields, spaces and further forms of numbers are refused.
         canonical = _encode(report) == written
     except (ValueError, RecursionError):
         return None, "it is not JSON"

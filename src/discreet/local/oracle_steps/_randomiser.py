@@ -63,6 +63,7 @@ class Randomiser(ABC):
 
         A weight (`inside`) is out of 2^64: it travels as digits, as JavaScript reads numbers beyond 2^53 inexactly.
         """
+        # The fields of a class are its own numbers: a new oracle lists them once.
         names = (field.name for field in dataclass_fields(self) if field.name not in _SHARED)
         return {name: str(getattr(self, name)) if name == "inside" else getattr(self, name) for name in names}
 

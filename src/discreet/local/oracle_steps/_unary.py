@@ -27,6 +27,7 @@ def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report
     """Return one bit per candidate: 1 with the probability `keep` for the own symbol, and `lie` for any other."""
     size, symbol = oracle["size"], sample_symbol(oracle, values, draws)
     bits = draws.bits(size, oracle["lie"])
+    # A dummy has no bit: its report has lies alone.
     if symbol < size:
         bits = bits & ~(1 << symbol) | draws.chance(oracle["keep"]) << symbol
     return {"bits": bits.to_bytes((size + 7) // 8, "little").hex()}

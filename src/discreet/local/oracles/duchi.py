@@ -44,6 +44,7 @@ class Duchi(MeanOracle):
     @property
     def square(self) -> tuple[Fraction, Fraction]:
         """The mean square of a report, with no part that depends on the number."""
+        # A report is plus or minus the unit: its square is constant.
         return self._unit**2, Fraction(0)
 
     @property

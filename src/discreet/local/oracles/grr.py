@@ -24,6 +24,7 @@ class GRR(OneValue):
     name: ClassVar[str] = "grr"
     summary: ClassVar[str] = "the value itself, or any other: best for few candidates or long baskets"
     citation: ClassVar[str] = "Warner 1965; Kairouz, Oh, Viswanath 2014; amplification: Wang, Li, Jha 2018, Theorem 1"
+    # A report is one symbol, so that the counts of a round have a joint law: the multinomial.
     joint: ClassVar[bool] = True
 
     @classmethod
@@ -31,6 +32,7 @@ class GRR(OneValue):
         """Return the oracle; `inside` grows with the padding, as one symbol in `pad` is sampled (A1)."""
         growth = pad * (grown(epsilon) - 1) + 1
         unsampled = size - 1 if single else size + pad - 1
+        # A single candidate that every device holds has no other symbol; a weight needs a place outside.
         inside = compute_weight(growth, 1, max(unsampled, 1))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
 

@@ -32,6 +32,7 @@ class HM(MeanOracle):
 
     name: ClassVar[str] = "hm"
     summary: ClassVar[str] = "a coin between pm and duchi: about as exact for every number"
+    # The number of points, their sum, and the number of signs that are 1.
     aggregate_size: ClassVar[int] = 3
     citation: ClassVar[str] = "Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019"
 
@@ -90,6 +91,7 @@ class HM(MeanOracle):
     @property
     def fields(self) -> tuple[Field, ...]:
         """Return the columns of a report: whether it is a point, and the point or the sign."""
+        # A sign takes two values, also for a coin that never chooses a point.
         return (WholeField("kind", 1 + bool(self.choose)), WholeField("value", max(2, self.pm.points)))
 
     @cached_property

@@ -21,6 +21,7 @@ from ..oracle_steps import Field, HonestLaw, WholeField, independent_pair_laws
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
     symbol = sample_symbol(oracle, values, draws)
     row = draws.below(oracle["rows"])
+    # The entry of the matrix is the parity of the common bits of row and column; symbol s has the column s + 1.
     sign = (row & symbol + 1).bit_count() & 1
     return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
 
@@ -48,6 +49,7 @@ class HR(OneValue):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; column 0 has equal signs in all rows, and no symbol has it."""
         growth = grown(epsilon)
+        # The matrix has a power of two of columns: one for each symbol, and column 0.
         rows = 1 << (size + (0 if single else 1)).bit_length()
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, rows=rows, keep=chance(growth / (growth + 1)))
 

@@ -148,6 +148,7 @@ class OLH(HashedOracle, OneValue):
 
     def count_fresh_cells(self, columns: ReportColumns) -> Counts | None:
         """Return the number of reports with each bucket; None for too many buckets."""
+        # With more buckets, most would have too few reports for a test of their counts.
         if self.buckets > _MAX_CELLS:
             return None
         return np.bincount(columns["value"], minlength=self.buckets).astype(np.int64)

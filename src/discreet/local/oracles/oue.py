@@ -29,5 +29,6 @@ class OUE(Unary):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; lies are rounded up, against the collector."""
+        # p = 1/2 and q = 1 / (e^epsilon + 1) have the least variance for rare candidates (Wang et al. 2017).
         lie = ceil(WORD / (grown(epsilon) + 1))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=WORD // 2, lie=lie)

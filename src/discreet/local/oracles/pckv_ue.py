@@ -26,6 +26,7 @@ def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Repor
     key = 1 << symbol // 2
     named_keys = draws.bits(keys, oracle["lie"])
     signs = draws.bits(keys, WORD // 2)
+    # All random bits are drawn first, so that the number of bytes does not depend on the basket.
     if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not named_keys & key:
         named_keys, signs = named_keys | key, signs | key if symbol % 2 else signs & ~key
     size = (keys + 7) // 8

@@ -45,6 +45,7 @@ class Wheel(HashedOracle, SetValued):
         """Return the oracle with the arc that makes the variance least for a candidate outside all baskets."""
         check_ranges(epsilon, size, pad, single)
         growth = grown(epsilon)
+        # The arc of least variance, derived in `wheel.md`.
         arc = int(WORD / (2 * pad - 1 + pad * growth))
         if arc < 1:
             raise MisuseError(f"A padding of {pad:,} leaves no room on the wheel: use a smaller one.")
@@ -70,6 +71,7 @@ class Wheel(HashedOracle, SetValued):
     @classmethod
     def longest(cls, epsilon: Fraction) -> int:
         """Return the largest padding: the number of arcs of one point with room on the circle."""
+        # The arc of `make` has a point as long as 2 l - 1 + l e^epsilon <= 2^32.
         return max(1, int((WORD + 1) / (grown(epsilon) + 2)))
 
     @property
@@ -136,4 +138,5 @@ class Wheel(HashedOracle, SetValued):
 
     def count_fresh_cells(self, columns: ReportColumns) -> Counts:
         """Return the number of points in each sixteenth of the circle."""
+        # The upper four bits of 32; `look_over` in `gpu/kernels.cu` counts equal parts.
         return np.bincount(columns["point"] >> np.uint32(28), minlength=16).astype(np.int64)
