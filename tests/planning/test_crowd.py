@@ -10,7 +10,7 @@ import pytest
 from discreet.exact import BasketCount, Kth, Largest, LocalEngine, Sizes, Supports
 from discreet.local.device import WORD
 from discreet.local.study import Ask, CandidateList, Which, Who
-from discreet.planning._crowd import BASKETS, ScaledEngine, _drawn, imagine, sizes_of, zipf
+from discreet.planning._crowd import BASKETS, ScaledEngine, _draw_items, imagine, sizes_of, zipf
 from discreet.results import Itemsets
 
 
@@ -87,7 +87,7 @@ def test_sizes_keep_their_mean_where_they_are_moved_towards_it(mean):
 def test_what_is_drawn_one_after_the_other():
     # An item is the first of two, or the second after any other; off by five deviations of 40,000 once in 10^6.
     weights = np.array([1.0, 4.0, 1.0, 2.0])
-    holders, items = _drawn(weights, np.full(40_000, 2), np.random.default_rng(3))
+    holders, items = _draw_items(weights, np.full(40_000, 2), np.random.default_rng(3))
     assert np.bincount(holders).tolist() == [2] * 40_000
     share = np.bincount(items) / 40_000
     for item, weight in enumerate(weights):
@@ -98,7 +98,7 @@ def test_what_is_drawn_one_after_the_other():
 def test_rare_items_are_drawn_as_often_as_they_weigh():
     # Most of 2,000 items have no time of their own in baskets of one and of three; each is drawn by its weight.
     weights = np.linspace(1.0, 2.0, 2_000)
-    holders, items = _drawn(weights, np.repeat([1, 3], 20_000), np.random.default_rng(4))
+    holders, items = _draw_items(weights, np.repeat([1, 3], 20_000), np.random.default_rng(4))
     assert np.bincount(holders).tolist() == [1] * 20_000 + [3] * 20_000
     assert len(np.unique(holders * 2_000 + items)) == len(items)
     # 80,000 draws in two halves of the items, whose weights are as 5 to 7: five deviations are 0.0087.

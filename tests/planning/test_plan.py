@@ -27,7 +27,7 @@ from discreet.planning._bounds import bounds
 from discreet.planning._crowd import imagine
 from discreet.planning._forecast import Outlook
 from discreet.planning._planner import _entries
-from discreet.planning._trying import CrowdTruth, _counts, _named, itemsets_of
+from discreet.planning._trying import CrowdTruth, _count_itemsets, _crowd_itemsets, itemsets_of
 from discreet.privacy import Budget, Neighbours
 from discreet.registry import Entry, _entries as entries
 from discreet.results import Itemsets
@@ -66,9 +66,9 @@ def test_texts_by_the_numbers_of_a_crowd():
     learnt = Learnt(
         itemsets=((0,), (1,), (0, 2)), values=nothing, variance=nothing, texts=(texts[2], "nobody's", texts[0])
     )
-    named = _named(learnt, crowd)
+    named = _crowd_itemsets(learnt, crowd)
     assert named == ((2,), (4,), (0, 2))
-    held = _counts(crowd, list(named))
+    held = _count_itemsets(crowd, list(named))
     assert held[0] == pytest.approx(200, rel=0.3)
     assert held[1:].tolist() == [0, 0]  # nobody holds a text that is no item of the crowd, nor two of them at once
 

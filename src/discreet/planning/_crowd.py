@@ -1,8 +1,8 @@
 """An imagined crowd: baskets drawn from public numbers, over which mechanisms and protocols run as over real ones.
 
-There are few baskets in it, and each stands for many people: counts are scaled up to the number of people, and noise is
-that of the real thing. So a forecast takes as long for a billion people as for ten thousand. The same numbers draw the
-same crowd. Nothing here reads data.
+Each of its few baskets represents many people: counts are scaled up to the number of people, and noise is that of the
+real number. So a forecast for a billion people takes as long as for ten thousand. Equal numbers draw equal crowds. This
+module reads no data.
 """
 
 from __future__ import annotations
@@ -22,24 +22,23 @@ from ..local.study import Ask, Estimate, draw_baskets
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-# How many baskets are imagined, and how many codes of items they may hold together.
+# The imagined baskets, and the items in all of them. Larger: less random error of a forecast; smaller: less time.
 BASKETS, CODES = 20_000, 600_000
-# Where people have several baskets, so many times as many are imagined: it is people that have to be many.
-_SEVERAL = 4
-# How many itemsets are listed: those fewer hold stand for a handful of imagined baskets, which says little.
+_SEVERAL = 4  # the factor of BASKETS if people have several: the number of persons sets the random error
+# The itemsets of a listing: rarer ones are in a handful of imagined baskets, too few for an estimate.
 _LISTED = 50_000
-# Sizes are told apart by so many quantiles while popularities are fitted, in so many steps.
+# The quantiles of basket sizes, and the steps, of the fit of popularities. Larger: nearer supports; smaller: less time.
 _QUANTILES, _STEPS = 16, 8
-# For each item that a basket is to have, so many of the likeliest get a time of their own; so many cells at once.
+# Arrival times per item of a basket that are drawn one by one, and array cells per block (8 MB each).
 _LIKELIEST, _CELLS = 8, 1_000_000
-# No item is held by more people than this, as one that everybody holds tells nothing.
+# The largest support of an item: its logarithm has to be finite.
 MOST = 0.999
 
 
 def zipf(items: int, mean: float, exponent: float) -> F64:
-    """Return supports of items that fall with the rank to this power and add up to the mean size of a basket.
+    """Return supports of items that fall with a power of the rank and add up to the mean size of a basket.
 
-    Where the first ones would be held by more than everybody, the others take over what is too much.
+    Supports are at most `MOST`: the excess of the first items is spread over further items.
     """
     falling = np.arange(1, items + 1, dtype=np.float64) ** -exponent
     low, high = mean / falling.sum(), mean / falling[-1]
@@ -51,10 +50,10 @@ def zipf(items: int, mean: float, exponent: float) -> F64:
 
 
 def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
-    """Return sizes of baskets and how likely each is, where only their mean is known: short ones are likeliest.
+    """Return sizes of baskets and their probabilities, from the mean alone: short baskets are the most probable.
 
-    They are geometric, and nearer to their mean where the supports need it: items that nearly everyone holds are in
-    short baskets too. Everyone holds something, unless there is less than one item per basket.
+    The law is geometric, and narrower if the supports need it: items in nearly all baskets are in short ones too. No
+    basket is empty, unless the mean is below one item.
     """
     if mean <= 1:
         return np.array([0, 1]), np.array([1 - mean, mean])
@@ -63,7 +62,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
     chances /= chances.sum()
     needed = np.cumsum(np.sort(supports)[::-1])
     for nearer in (0.0, 0.25, 0.5, 0.75, 1.0):
-        # One between two whole numbers is either of them, so that the mean stays what it is.
+        # A size between two whole numbers is split between both, so that the mean is unchanged.
         moved = (1 - nearer) * spread + nearer * mean
         below = np.floor(moved)
         law = np.bincount(
@@ -71,7 +70,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
             np.concatenate([chances * (1 - moved + below), chances * (moved - below)]),
         )
         sizes = np.flatnonzero(law)
-        # Baskets of these sizes have so many of any j items at most: E min(size, j), summed up from the chance of each.
+        # The largest number of any j items in a basket: E min(size, j), summed up from the probability of each size.
         room = np.cumsum(1 - np.cumsum(law))
         if (needed[: len(room)] <= room[: len(needed)] + 0.01 * mean).all():
             break
@@ -80,14 +79,14 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImaginedCrowd:
-    """Imagined baskets of imagined people, each of whom stands for many.
+    """Imagined baskets of imagined people, each of whom represents many people.
 
     Parameters
     ----------
     baskets
         The baskets.
     people
-        How many people they stand for.
+        The number of people that they represent.
     """
 
     baskets: Baskets
@@ -95,26 +94,26 @@ class ImaginedCrowd:
 
     @property
     def scale(self) -> float:
-        """How many people one of the imagined stands for."""
+        """The number of people that an imagined person represents."""
         return self.people / self.baskets.people
 
     @property
     def counted(self) -> int:
-        """How many there are of what is counted: baskets where people have several, else people."""
+        """The number of represented baskets if people have several, else of represented people."""
         return round(self.scale * len(self.baskets))
 
     def of(self, people: int) -> ImaginedCrowd:
-        """Return the same baskets standing for another number of people."""
+        """Return a crowd with these baskets and another number of people."""
         return replace(self, people=people)
 
     def answering(self, max_baskets: int) -> ImaginedCrowd:
-        """Return the baskets that devices answer for: one that each draws of its own, as in a study."""
+        """Return a crowd with the baskets that devices answer for: each draws one of its own, as in a study."""
         return replace(self, baskets=draw_baskets(self.baskets, 0, max_baskets)) if self.baskets.several else self
 
     def spelt(self, symbols: str, length: int) -> ImaginedCrowd:
-        """Return the same baskets of texts: random ones of all these symbols, each as long as may be.
+        """Return a crowd with texts as items: random texts of the largest length.
 
-        Hardly any two begin alike, and none ends early: both make texts harder to find than those that people have.
+        Hardly any two begin alike, and none ends early: both make texts harder to find than real ones.
         """
         drawn = np.random.default_rng(len(self.baskets.vocabulary)).integers(
             0, len(symbols), (self.baskets.items, length)
@@ -125,27 +124,27 @@ class ImaginedCrowd:
 
     @cached_property
     def exact(self) -> LocalEngine:
-        """What is true of the imagined baskets."""
+        """An engine for exact queries over the imagined baskets."""
         return LocalEngine(self.baskets)
 
     def hear(self, ask: Ask, generator: np.random.Generator) -> Estimate:
-        """Put a round to its share of the people, and draw what their reports add up to.
+        """Return the estimate of a round from a draw of the sums of its reports.
 
-        What the imagined baskets answer is taken for what these people answer on average. A report supports each value
-        with the probability of those who hold it or of those who do not, so that each sum is drawn from its own law.
+        The mean answer of these people is that of the imagined baskets. A report supports a value with the probability
+        of its holders, or of other people, so that each sum is drawn from its own law.
         """
         people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
-        everyone = np.arange(len(self.baskets), dtype=np.int64)
+        basket_numbers = np.arange(len(self.baskets), dtype=np.int64)
         oracle = ask.oracle
         if not isinstance(oracle, Oracle) or oracle.aggregate_size != oracle.size:
-            # Reports of another kind are made one by one, for baskets drawn anew up to so many people.
+            # Without a sum per value, reports are made one by one, for baskets drawn with replacement.
             drawn = generator.integers(0, len(self.baskets), people)
             offsets, held = ask.question.answers(self.baskets, drawn)
             answered = Answered(offsets=offsets, held=held, people=np.arange(people, dtype=np.int64))
             aggregate = oracle.adder.start()
             oracle.add_drawn(aggregate, answered, int(generator.integers(1 << 62)), generator)
             return Estimate(ask, people, oracle.adder.decode(aggregate))
-        offsets, held = ask.question.answers(self.baskets, everyone)
+        offsets, held = ask.question.answers(self.baskets, basket_numbers)
         sizes = np.diff(offsets)
         weights = np.repeat(np.minimum(1.0, oracle.pad / np.maximum(sizes, 1)), sizes)
         share = np.bincount(held, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
@@ -158,95 +157,101 @@ class ImaginedCrowd:
 def imagine(
     supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0, each: tuple[I64, F64] | None = None
 ) -> ImaginedCrowd:
-    """Draw a crowd whose items have about these supports, and whose baskets about these sizes.
+    """Return a crowd with items of about these supports, and baskets of about these sizes.
 
-    A basket of so many items has different ones, drawn one after the other by their popularity; apart from that, items
-    have nothing to do with each other. Popularities are fitted so that the supports come out.
+    The items of a basket are drawn one after the other by their popularity, without replacement; apart from that, items
+    are independent. Popularities are fitted to the supports.
 
     Parameters
     ----------
     supports
-        Which fraction of the people holds each item.
+        The fraction of the people who hold each item.
     sizes, chances
-        How many items a basket has, and how likely that is.
+        The sizes of baskets, and the probability of each.
     people
-        How many people there are.
+        The number of people.
     seed
-        Another seed draws another crowd.
+        The seed of the crowd.
     each
-        How many baskets a person has, and how likely that is; one, unless it is given.
+        The numbers of baskets of a person, and the probability of each; one basket by default.
     """
     generator = np.random.default_rng([seed, len(supports)])
     mean = max(1.0, float(sizes @ chances))
     room = int(CODES / mean)
     if each is None:
-        many = max(100, min(BASKETS, people, room))
+        basket_count = max(100, min(BASKETS, people, room))
         owners = None
     else:
-        persons = max(100, min(BASKETS, people, int(min(room, _SEVERAL * BASKETS) / float(each[0] @ each[1]))))
-        owners = starts(generator.choice(each[0], persons, p=each[1]))
-        many = int(owners[-1])
-    lengths = np.minimum(generator.choice(sizes, many, p=chances), int((supports > 0).sum()))
-    popularity = _popularity(supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * many // (2 * _QUANTILES)])
-    holders, items = _drawn(popularity, lengths, generator)
-    baskets = from_events(many, holders, items, numbers(len(supports)))
+        person_count = max(100, min(BASKETS, people, int(min(room, _SEVERAL * BASKETS) / float(each[0] @ each[1]))))
+        owners = starts(generator.choice(each[0], person_count, p=each[1]))
+        basket_count = int(owners[-1])
+    lengths = np.minimum(generator.choice(sizes, basket_count, p=chances), int((supports > 0).sum()))
+    popularity = _fit_popularity(
+        supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * basket_count // (2 * _QUANTILES)]
+    )
+    holders, items = _draw_items(popularity, lengths, generator)
+    baskets = from_events(basket_count, holders, items, numbers(len(supports)))
     return ImaginedCrowd(baskets=baskets if owners is None else replace(baskets, owners=owners), people=people)
 
 
-def _drawn(popularity: F64, lengths: I64, generator: np.random.Generator) -> tuple[I64, I64]:
-    """Return who holds what, where each draws as many different items as it is to have, one after the other.
+def _draw_items(popularity: F64, lengths: I64, generator: np.random.Generator) -> tuple[I64, I64]:
+    """Return the basket and the item of each draw: every basket draws its length in items, without replacement.
 
-    Drawing one after the other is waiting: items arrive at random times, at a rate of their popularity, and a basket
-    takes those that come first. However much likelier one is than the others, it comes once.
+    Successive draws are arrivals: each item arrives at an exponential time, with its popularity as the rate, and a
+    basket takes the first arrivals. An item arrives once, however popular it is.
     """
     order = np.argsort(-popularity, kind="stable")[: int((popularity > 0).sum())]
     weights = popularity[order]
-    # How much the rarest items weigh together, from the rarest up: small sums are not lost beside large ones.
+    # Cumulative weights from the rarest item up: small sums are not lost beside large ones.
     rarest = np.cumsum(weights[::-1])
     holders, items = [], []
     for length in np.unique(lengths[lengths > 0]).tolist():
         baskets = np.flatnonzero(lengths == length)
-        # Each of the likeliest has its own time. What is rarer comes in a basket with a chance of less than 1 in 7
-        # each, so draws of them with replacement are nearly all different, and so many are enough.
-        many = min(_LIKELIEST * length, len(weights))
-        rarer = length + length // 4 + 16 if many < len(weights) else 0
-        rows = max(1, _CELLS // (many + rarer))
+        # The likeliest items have a time each. A rarer item is in a basket with a probability below 1/7, so that draws
+        # with replacement are nearly all different, and a quarter more draws than items are enough.
+        likeliest = min(_LIKELIEST * length, len(weights))
+        rarer = length + length // 4 + 16 if likeliest < len(weights) else 0
+        rows = max(1, _CELLS // (likeliest + rarer))
         for start in range(0, len(baskets), rows):
-            some = baskets[start : start + rows]
-            times = np.empty((len(some), many + rarer))
-            times[:, :many] = generator.standard_exponential((len(some), many)) / weights[:many]
+            block = baskets[start : start + rows]
+            times = np.empty((len(block), likeliest + rarer))
+            times[:, :likeliest] = generator.standard_exponential((len(block), likeliest)) / weights[:likeliest]
             codes = np.empty(times.shape, np.int64)
-            codes[:, :many] = np.arange(many)
+            codes[:, :likeliest] = np.arange(likeliest)
             if rarer:
-                weigh = rarest[len(weights) - many - 1]
-                times[:, many:] = np.cumsum(generator.standard_exponential((len(some), rarer)), axis=1) / weigh
-                found = np.searchsorted(rarest, weigh * generator.random((len(some), rarer)), side="right")
-                codes[:, many:] = len(weights) - 1 - found
-                times[:, many:][_again(found)] = np.inf
-            first = np.argpartition(times, length - 1, axis=1)[:, :length]
-            holders.append(np.repeat(some, length))
-            items.append(np.take_along_axis(codes, first, axis=1).ravel())
+                total_weight = rarest[len(weights) - likeliest - 1]
+                times[:, likeliest:] = (
+                    np.cumsum(generator.standard_exponential((len(block), rarer)), axis=1) / total_weight
+                )
+                drawn_ranks = np.searchsorted(
+                    rarest, total_weight * generator.random((len(block), rarer)), side="right"
+                )
+                codes[:, likeliest:] = len(weights) - 1 - drawn_ranks
+                times[:, likeliest:][_find_repeats(drawn_ranks)] = np.inf
+            earliest = np.argpartition(times, length - 1, axis=1)[:, :length]
+            holders.append(np.repeat(block, length))
+            items.append(np.take_along_axis(codes, earliest, axis=1).ravel())
     empty = np.empty(0, np.int64)
     return np.concatenate([empty, *holders]), order[np.concatenate([empty, *items])]
 
 
-def _again(found: I64) -> NDArray[np.bool_]:
-    """Say of each cell whether its value stands further to the left in its row."""
-    order = np.argsort(found, axis=1, kind="stable")
-    ordered = np.take_along_axis(found, order, axis=1)
-    repeated = np.zeros(found.shape, np.bool_)
+def _find_repeats(values: I64) -> NDArray[np.bool_]:
+    """Return for each cell whether its value occurs further left in its row."""
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    repeated = np.zeros(values.shape, np.bool_)
     np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
     return repeated
 
 
-def _popularity(supports: F64, lengths: I64) -> F64:
-    """Return weights by which drawing baskets of these lengths gives items these supports.
+def _fit_popularity(supports: F64, lengths: I64) -> F64:
+    """Return the weights with which baskets of these lengths give items these supports.
 
-    A basket of h items has item i with a probability of about 1 - exp(-w t), where t makes these add up to h (Rosén's
-    approximation of successive sampling).
+    A basket of h items has item i with a probability of about 1 - exp(-w_i t), with t such that the probabilities add
+    up to h (Rosén's approximation of successive sampling).
     """
-    wanted = -np.log1p(-np.minimum(supports, MOST))
-    weights = np.maximum(wanted, 1e-290)
+    rates = -np.log1p(-np.minimum(supports, MOST))
+    weights = np.maximum(rates, 1e-290)
     lengths = lengths[lengths > 0] if lengths.any() else np.ones(1, np.int64)
     times = np.ones(len(lengths))
     for _ in range(_STEPS):
@@ -255,42 +260,42 @@ def _popularity(supports: F64, lengths: I64) -> F64:
             slope = (np.exp(-waited) * weights).sum(axis=1)
             short = lengths + np.expm1(-waited).sum(axis=1)
             times = np.maximum(times + short / np.maximum(slope, 1e-12), times / 2)
-        held = -np.expm1(-np.outer(times, weights))
-        held[lengths == 1] = weights / weights.sum()  # which is exact
-        weights = weights * wanted / np.maximum(-np.log1p(-np.minimum(held.mean(axis=0), MOST)), 1e-300)
-    # What somebody holds keeps a weight to divide by, however rare it is.
+        probabilities = -np.expm1(-np.outer(times, weights))
+        probabilities[lengths == 1] = weights / weights.sum()  # which is exact
+        weights = weights * rates / np.maximum(-np.log1p(-np.minimum(probabilities.mean(axis=0), MOST)), 1e-300)
+    # An item with holders keeps a positive weight, however rare it is: it is a divisor.
     return np.where(supports > 0, np.maximum(weights, 1e-290), 0.0)
 
 
 class ScaledEngine(Engine):
-    """Answers for many people from the few baskets that stand for them, and counts how often it is asked."""
+    """An engine that scales the answers of a few baskets up to many people, and logs its queries."""
 
-    def __init__(self, inner: LocalEngine, scale: float, asked: list[str]) -> None:
+    def __init__(self, inner: LocalEngine, scale: float, queries: list[str]) -> None:
         self.inner = inner
         self.items = inner.items
         self._scale = scale
-        self._asked = asked
+        self._queries = queries
 
     def answer(self, query: Query) -> I64:
         """Return the answer to a query, scaled up."""
-        self._asked.append(type(query).__name__)
+        self._queries.append(type(query).__name__)
         if isinstance(query, Largest):
             query = replace(query, floor=max(1, int(query.floor / self._scale)), rank=min(query.rank, _LISTED))
         return self._scaled(self.inner.answer(query))
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the itemsets that more than `bound` people hold, as far as a few baskets hold them."""
-        self._asked.append("above")
+        """Return the itemsets that more than `bound` people hold, as far as the imagined baskets tell."""
+        self._queries.append("above")
         listed = self.inner.above(max(1, int(bound / self._scale)), least, longest, min(limit, _LISTED))
         counts = np.maximum(self._scaled(listed.counts), bound + 1)
         raised = max(bound, int(listed.bound * self._scale))
-        some = np.flatnonzero(counts > raised)
-        return Listed(listed.itemsets.take(some), counts[some], raised)
+        kept = np.flatnonzero(counts > raised)
+        return Listed(listed.itemsets.take(kept), counts[kept], raised)
 
     def cut(self, truncation: Truncation) -> ScaledEngine:
-        """Return an engine over the same baskets, each of them cut first."""
-        self._asked.append("cut")
-        return ScaledEngine(self.inner.cut(truncation), self._scale, self._asked)
+        """Return an engine over truncated baskets."""
+        self._queries.append("cut")
+        return ScaledEngine(self.inner.cut(truncation), self._scale, self._queries)
 
     def _scaled(self, counts: I64) -> I64:
         scaled: I64 = np.rint(counts * self._scale).astype(np.int64)

@@ -1,4 +1,4 @@
-"""`discreet.plan`: public numbers in, a forecast out. Nothing is read and nothing is spent."""
+"""`discreet.plan`: a forecast from public numbers. No data are read, and no budget is spent."""
 
 from __future__ import annotations
 
@@ -24,16 +24,13 @@ from ._outlook import Outlook
 from ._shuffle import shuffled
 from ._trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
-# The most patterns that a forecast is made for.
-_TOP = 10_000
-# Where shuffling is accounted for, unless a delta was given.
-_DELTA = Fraction(1, 10**8)
-# So large a share of the patterns has to be found for them to count as seen.
-_SEEN = 0.8
-# Between what epsilon and people are looked for, and how closely.
-_EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
-# Who stands for a side where something is looked for.
-_FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
+_MAX_TOP = 10_000  # patterns of a forecast: its time grows with them
+_SHUFFLING_DELTA = Fraction(1, 10**8)  # if the question has no delta: far below one over the number of people
+_ENOUGH_RECALL = 0.8  # the share of the patterns that an epsilon, or a number of people, has to find to be enough
+# The ranges in which an epsilon or a number of people is searched, and the ratio at which the search ends.
+_EPSILONS, _CROWDS, _PRECISION = (0.01, 20.0), (100.0, 1e9), 1.05
+# The mechanisms and protocols, by preference, of which the first stands for its side in a search.
+_REPRESENTATIVES = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
 
 
 @hint_keywords
@@ -56,55 +53,55 @@ def plan(
     neighbours: Relation = "add-remove",
     progress: Callable[[str], object] | None = None,
 ) -> Forecast:
-    """Say what to expect before anything is spent, for every mechanism and protocol that can answer a question.
+    """Return a forecast of every mechanism and protocol that can answer a question, before any budget is spent.
 
-    No data are read. A crowd is imagined from the numbers given here, and over it runs what would run over the real
-    one, with seeded noise. Leave out `epsilon` or `people` to learn how much of it is needed.
+    No data are read. Baskets are drawn from the given numbers, and each mechanism and protocol runs over them with
+    seeded noise. Leave out `epsilon` or `people` to learn the smallest value that is enough.
 
-    Privacy: nothing is spent, as long as the numbers given here are public or guesses.
+    Privacy: nothing is spent, as long as the given numbers are public or guesses.
 
     Parameters
     ----------
     items
-        How many items there are on the public list; for a protocol without one, how many different texts people hold.
+        The number of items of the public list; for a protocol without a list, the number of different texts.
     people
-        How many people there are, about. Left out: how many are needed for four of five patterns to be found.
+        The number of people, about. Left out: the forecast finds the number at which four of five patterns are found.
     epsilon, delta
-        What may be spent: by a curator once, by a device on its one report (which has no delta). Left out: what is
-        needed. A list of epsilons is forecast at each of them: ``forecast.at(0.5)`` is one of these.
+        The budget: of a curator once, of a device for its one report (which has no delta). Left out: the forecast finds
+        the epsilon that is needed. For a list of epsilons, ``forecast.at(0.5)`` is the forecast at one of them.
     top, min_support
-        Which patterns are wanted: how many, or held by which fraction of the people. One of the two.
+        The patterns to find: their number, or the smallest fraction of the people who hold them. One of the two.
     lengths
-        How many items a pattern has: a number, or the least and the most, such as ``(2, None)``.
+        The number of items of a pattern: a number, or the smallest and the largest, such as ``(2, None)``.
     sizes
-        How many items a basket has: the mean, or a list of sizes that are typical, each as likely as the others.
+        The number of items of a basket: the mean, or a list of typical sizes of equal probability.
     exponent
-        How supports of items fall with their rank: with this power of it (Zipf). 0 makes all equally frequent.
+        The power of the rank with which supports of items fall (Zipf). With 0, all items are equally frequent.
     frequencies
-        The supports of the items instead, as fractions of the people; items without one are held by nobody. With
+        The supports of the items instead, as fractions of the people; items without a frequency have no holders. With
         `baskets_each`, fractions of the baskets.
     baskets_each
-        How many baskets a person has, where they have several (see :doc:`receipts`): the mean, or a list of numbers
-        that are typical, each as likely as the others. A curator then counts baskets, each device answers for one of
-        its own, and the unit of privacy is the person.
+        The number of baskets of a person, if people have several (see :doc:`receipts`): the mean, or a list of typical
+        numbers of equal probability. A curator then counts baskets, each device answers for one of its own, and the
+        unit of privacy is the person.
     max_baskets
-        How many baskets of each person take part, as in :func:`discreet.release` and :func:`discreet.simulate`. Left
-        out, a curator has it chosen with noise, and on devices it is 1.
+        The largest number of baskets of a person that take part, as in :func:`discreet.release` and
+        :func:`discreet.simulate`. Left out, a curator selects it with noise, and on devices it is 1.
     side
         ``"curator"``, ``"local"`` or ``"both"``.
     names
-        Only these mechanisms and protocols. Those about relations, means and texts that no list has take seconds each,
-        and are forecast only where they are named.
+        The mechanisms and protocols of the forecast; by default all. Protocols about relations, means and unlisted
+        texts take seconds each, and are forecast only by name.
     neighbours
-        What the curator's promise is about: ``"add-remove"`` or ``"replace"``.
+        The neighbouring relation of the curator's guarantee: ``"add-remove"`` or ``"replace"``.
     progress
-        Told the name of what is tried next.
+        Called with the name of each mechanism and protocol before it runs.
 
     Examples
     --------
     >>> import discreet
     >>> forecast = discreet.plan(people=50_000, items=100, epsilon=2, top=8, sizes=3, names=["svim", "count"])
-    >>> [one.name for one in forecast.outlooks]
+    >>> [outlook.name for outlook in forecast.outlooks]
     ['svim', 'count']
     >>> receipts = discreet.plan(people=50_000, items=100, epsilon=1, top=8, baskets_each=4, names=["auto"])
     >>> receipts["auto"].max_baskets > 1
@@ -121,49 +118,67 @@ def plan(
         )
     if side not in ("curator", "local", "both"):
         raise MisuseError.format("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side)
-    known = Known.of(items, sizes, exponent, frequencies, baskets_each)
+    facts = Known.of(items, sizes, exponent, frequencies, baskets_each)
     least, longest = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
-    several = isinstance(epsilon, list | tuple)
-    budgets = [Budget.of(1 if one is None else one, delta) for one in (epsilon if several else [epsilon])]
+    is_list = isinstance(epsilon, list | tuple)
+    budgets = [Budget.of(1 if value is None else value, delta) for value in (epsilon if is_list else [epsilon])]
     if not budgets:
         raise MisuseError.format("{epsilon} is an empty list: give one epsilon, or several.")
-    asked = ForecastTask(
-        top=None if top is None else at_most("top", top, _TOP),
+    task = ForecastTask(
+        top=None if top is None else at_most("top", top, _MAX_TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
         longest=None if longest == MAX_LENGTH else longest,
         budget=budgets[0],
         neighbours=Neighbours.typed(neighbours),
-        max_baskets=cap_of(max_baskets, known),
+        max_baskets=cap_of(max_baskets, facts),
     )
-    _check_enough(asked, items)
+    _check_enough(task, items)
     planner = _Planner(
-        known=known,
+        facts=facts,
         entries=_entries(names, side),
         crowd=imagine(
-            known.supports,
-            known.sizes,
-            known.chances,
+            facts.supports,
+            facts.sizes,
+            facts.chances,
             at_most("people", 10**6 if people is None else people, MOST_PEOPLE),
-            each=known.each,
+            each=facts.each,
         ),
         looked_for="epsilon" if epsilon is None else "people" if people is None else "",
         named=names is not None,
-        words={**({} if lengths is None else {"lengths": [asked.least, asked.longest]}), "side": side},
+        words={**({} if lengths is None else {"lengths": [task.least, task.longest]}), "side": side},
         progress=progress,
     )
-    made = [
-        planner.forecast(replace(asked, budget=budget), f" at epsilon {shown(budget.epsilon)}" if several else "")
-        for budget in sorted(set(budgets), key=lambda one: one.epsilon)
+    forecasts = [
+        planner.forecast(replace(task, budget=budget), f" at epsilon {shown(budget.epsilon)}" if is_list else "")
+        for budget in sorted(set(budgets), key=lambda budget: budget.epsilon)
     ]
-    return replace(made[-1], smaller=tuple(made[:-1]))
+    return replace(forecasts[-1], smaller=tuple(forecasts[:-1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Planner:
-    """Everything about a question but the budget: a crowd is imagined once, however many budgets are tried."""
+    """The planner of one question, for any budget: the crowd is drawn once for all budgets.
 
-    known: Known
+    Parameters
+    ----------
+    facts
+        The public numbers about the data.
+    entries
+        The mechanisms and protocols to forecast.
+    crowd
+        The crowd that they run over.
+    looked_for
+        The value to search for: `epsilon`, `people`, or empty for no search.
+    named
+        Whether the entries were given by name.
+    words
+        Further fields of the question, as they are shown.
+    progress
+        Called with the name of each entry before it runs.
+    """
+
+    facts: Known
     entries: list[Entry]
     crowd: ImaginedCrowd
     looked_for: str
@@ -171,174 +186,200 @@ class _Planner:
     words: dict[str, Any]
     progress: Callable[[str], object] | None
 
-    def forecast(self, asked: ForecastTask, where: str) -> Forecast:
-        """Return the forecast of one budget; where something is looked for, of what was found."""
-        stage = _Stage.of(self.crowd, asked)
-        if not stage.whole.itemsets:
+    def forecast(self, task: ForecastTask, suffix: str) -> Forecast:
+        """Return the forecast of one budget; after a search, that of the value it found.
+
+        Parameters
+        ----------
+        task
+            The question with its budget.
+        suffix
+            The end of the names that are passed to `progress`.
+        """
+        stage = _Stage.of(self.crowd, task)
+        if not stage.truth.itemsets:
             raise MisuseError.format(
                 "Under this curve no pattern is as frequent as that: the most frequent item is held by "
                 "{largest:.3g} of the {unit}. Ask for a smaller {min_support}, or state another curve.",
-                largest=float(self.known.supports.max()),
+                largest=float(self.facts.supports.max()),
                 unit=self.crowd.baskets.unit,
             )
         needed: dict[str, float | int | None] = {}
-        what = self.looked_for
-        if what:
-            for one in self.entries if self.named else _first(self.entries):
-                self._tell(f"{one.name}: {what}{where}")
-                needed[one.name] = _needed(one, stage, what)
+        searched = self.looked_for
+        if searched:
+            for entrant in self.entries if self.named else _select_representatives(self.entries):
+                self._report_progress(f"{entrant.name}: {searched}{suffix}")
+                needed[entrant.name] = _find_needed(entrant, stage, searched)
             enough = min((value for value in needed.values() if value is not None), default=None)
-            stage = (
-                stage.with_people(int(enough or _CROWDS[1]))
-                if what == "people"
-                else stage.with_epsilon(f"{enough or _EPSILONS[1]:.4g}")
-            )
-        outlooks, refused = self._all(stage, where)
-        asked, crowd = stage.asked, stage.crowd
-        words = {
+            if searched == "people":
+                stage = stage.with_people(int(enough or _CROWDS[1]))
+            else:
+                stage = stage.with_epsilon(f"{enough or _EPSILONS[1]:.4g}")
+        outlooks, refused = self._compute_outlooks(stage, suffix)
+        task, crowd = stage.task, stage.crowd
+        asked = {
             "people": crowd.people,
             "items": crowd.baskets.items,
-            "epsilon": shown(asked.budget.epsilon),
-            **({} if asked.budget.pure else {"delta": shown(asked.budget.delta)}),
-            **({"top": asked.top} if asked.top is not None else {"min_support": float(asked.min_support or 0)}),
-            **self.known.words,
-            **({} if asked.max_baskets is None else {"max_baskets": asked.max_baskets}),
+            "epsilon": shown(task.budget.epsilon),
+            **({} if task.budget.pure else {"delta": shown(task.budget.delta)}),
+            **({"top": task.top} if task.top is not None else {"min_support": float(task.min_support or 0)}),
+            **self.facts.words,
+            **({} if task.max_baskets is None else {"max_baskets": task.max_baskets}),
             **self.words,
-            "neighbours": asked.neighbours.value,
-            **({"looked for": what} if what else {}),
+            "neighbours": task.neighbours.value,
+            **({"looked for": searched} if searched else {}),
         }
-        long = int(np.quantile(crowd.baskets.sizes, 0.85))
+        # The bound is about the longest basket; a few long ones would make it say nothing about the data.
+        longest = max(1, int(np.quantile(crowd.baskets.sizes, 0.85)))
         return Forecast(
-            asked=words,
+            asked=asked,
             outlooks=outlooks,
             refused=refused,
-            bounds=bounds(crowd.baskets.items, max(1, ceil(stage.whole.last)), max(1, long), crowd.baskets.unit),
-            delta=asked.budget.delta or _DELTA,
+            bounds=bounds(crowd.baskets.items, max(1, ceil(stage.truth.last)), longest, crowd.baskets.unit),
+            delta=task.budget.delta or _SHUFFLING_DELTA,
             needed=needed,
-            notes=(*self.known.notes, *(_texts(one) for one in self.entries if _unlisted(one))),
+            notes=(
+                *self.facts.notes,
+                *(_render_text_note(entrant) for entrant in self.entries if _is_unlisted(entrant)),
+            ),
         )
 
-    def _all(self, stage: _Stage, where: str) -> tuple[tuple[Outlook, ...], dict[str, str]]:
-        """Return what is expected of each, the best first, and why some cannot answer."""
+    def _compute_outlooks(self, stage: _Stage, suffix: str) -> tuple[tuple[Outlook, ...], dict[str, str]]:
+        """Return the outlook of each entry, the best first, and the reasons of those that cannot answer."""
         outlooks = []
         refused: dict[str, Message] = {}
-        for one in self.entries:
-            self._tell(f"{one.name}{where}")
+        for entrant in self.entries:
+            self._report_progress(f"{entrant.name}{suffix}")
             try:
-                outlooks.append(_outlook(one, _runs(one, stage), stage))
+                outlooks.append(_build_outlook(entrant, _run(entrant, stage), stage))
             except DiscreetError as error:
-                refused[one.name] = error.message
+                refused[entrant.name] = error.message
         if not outlooks:
-            why = refused.values()
-            reasons = Message(" ".join(one.python for one in why), " ".join(one.typed for one in why))
+            messages = refused.values()
+            reasons = Message(
+                " ".join(message.python for message in messages), " ".join(message.typed for message in messages)
+            )
             raise MisuseError.format("None of them can answer this question. {reasons}", reasons=reasons)
-        found = tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name)))
-        return found, {name: str(why) for name, why in refused.items()}
+        outlooks.sort(key=lambda outlook: (-outlook.score, outlook.interval, outlook.name))
+        return tuple(outlooks), {name: str(message) for name, message in refused.items()}
 
-    def _tell(self, name: str) -> None:
+    def _report_progress(self, name: str) -> None:
         if self.progress is not None:
             self.progress(name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Stage:
-    """A question and a crowd: what a curator is asked about it, and what devices are, with what is true of both.
+    """A question and a crowd, with the true patterns of both sides.
 
-    Where people have several baskets, a curator counts these, while each device answers for one of its own.
+    A curator counts all baskets of a person; a device answers for one of its own.
+
+    Parameters
+    ----------
+    task
+        The question.
+    crowd, truth
+        The baskets that a curator counts, and their true patterns.
+    device_crowd, device_truth
+        The baskets that devices answer for, and their true patterns.
     """
 
-    asked: ForecastTask
+    task: ForecastTask
     crowd: ImaginedCrowd
-    answering: ImaginedCrowd
-    whole: CrowdTruth
-    drawn: CrowdTruth
+    truth: CrowdTruth
+    device_crowd: ImaginedCrowd
+    device_truth: CrowdTruth
 
     @classmethod
-    def of(cls, crowd: ImaginedCrowd, asked: ForecastTask) -> _Stage:
-        answering, whole = crowd.answering(asked.max_baskets or 1), truth(crowd, asked)
-        drawn = whole if answering is crowd else truth(answering, asked)
-        return cls(asked=asked, crowd=crowd, answering=answering, whole=whole, drawn=drawn)
+    def of(cls, crowd: ImaginedCrowd, task: ForecastTask) -> _Stage:
+        """Return the stage of a question and a crowd."""
+        device_crowd, crowd_truth = crowd.answering(task.max_baskets or 1), truth(crowd, task)
+        device_truth = crowd_truth if device_crowd is crowd else truth(device_crowd, task)
+        return cls(task=task, crowd=crowd, truth=crowd_truth, device_crowd=device_crowd, device_truth=device_truth)
 
     def with_people(self, people: int) -> _Stage:
-        """Return the same with another number of people."""
-        return _Stage.of(self.crowd.of(people), self.asked)
+        """Return the stage with another number of people."""
+        return _Stage.of(self.crowd.of(people), self.task)
 
     def with_epsilon(self, epsilon: str) -> _Stage:
-        """Return the same with another epsilon."""
-        return replace(self, asked=replace(self.asked, budget=Budget.of(epsilon, self.asked.budget.delta)))
+        """Return the stage with another epsilon."""
+        return replace(self, task=replace(self.task, budget=Budget.of(epsilon, self.task.budget.delta)))
 
-    def true(self, one: Entry) -> CrowdTruth:
-        """Return what is true of what a mechanism or a protocol is about."""
-        return self.whole if one.what == "mechanism" else self.drawn
+    def truth_for(self, entrant: Entry) -> CrowdTruth:
+        """Return the true patterns for a mechanism, or for a protocol."""
+        return self.truth if entrant.what == "mechanism" else self.device_truth
 
 
-def _runs(one: Entry, stage: _Stage, many: int = RUNS) -> list[Tried]:
-    true = stage.true(one)
-    if not true.itemsets:
+def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[Tried]:
+    """Return the runs of a mechanism or a protocol over the crowd, with different seeds."""
+    entrant_truth = stage.truth_for(entrant)
+    if not entrant_truth.itemsets:
         raise MisuseError.format(
             "No pattern is expected in so large a part of the baskets that devices draw: ask for a smaller "
             "{min_support} or {max_baskets}."
         )
-    seeds = range(1 if _long(one) or _unlisted(one) else many)
-    if one.what == "mechanism":
-        return [try_mechanism(one, stage.crowd, stage.asked, true, seed) for seed in seeds]
-    return [try_protocol(one, stage.answering, stage.asked, true, seed) for seed in seeds]
+    seeds = range(1 if _is_long(entrant) or _is_unlisted(entrant) else run_count)
+    if entrant.what == "mechanism":
+        return [try_mechanism(entrant, stage.crowd, stage.task, entrant_truth, seed) for seed in seeds]
+    return [try_protocol(entrant, stage.device_crowd, stage.task, entrant_truth, seed) for seed in seeds]
 
 
-def _outlook(one: Entry, runs: list[Tried], stage: _Stage) -> Outlook:
-    first = runs[0]
-    local = one.what == "protocol"
-    budget = stage.asked.budget
+def _build_outlook(entrant: Entry, runs: list[Tried], stage: _Stage) -> Outlook:
+    """Return the outlook of a mechanism or a protocol, from its runs."""
+    sample, budget, shuffled_epsilon = runs[0], stage.task.budget, None
+    is_local = entrant.what == "protocol"
+    if is_local:
+        delta = budget.delta or _SHUFFLING_DELTA
+        shuffled_epsilon = shuffled(budget.epsilon, people=max(1, sample.reports), delta=delta)
     return Outlook(
-        name=one.name,
-        side="local" if local else "curator",
+        name=entrant.name,
+        side="local" if is_local else "curator",
         precision=_mean([run.precision for run in runs]),
         recall=_mean([run.recall for run in runs]),
         interval=float(np.median([run.interval for run in runs])),
-        visible=visible(runs, stage.true(one)),
-        complete=bool(first.found) and all(all(run.found) for run in runs),
-        chosen=first.chosen,
-        max_baskets=first.max_baskets,
-        questions=first.questions,
-        rounds=first.rounds,
-        answering=first.reports,
-        report_bytes=first.size,
-        shuffled=shuffled(budget.epsilon, people=max(1, first.reports), delta=budget.delta or _DELTA)
-        if local
-        else None,
+        visible=visible(runs, stage.truth_for(entrant)),
+        complete=bool(sample.found) and all(all(run.found) for run in runs),
+        chosen=sample.chosen,
+        max_baskets=sample.max_baskets,
+        questions=sample.questions,
+        rounds=sample.rounds,
+        answering=sample.reports,
+        report_bytes=sample.size,
+        shuffled=shuffled_epsilon,
     )
 
 
 def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
-def _needed(one: Entry, stage: _Stage, what: str) -> float | int | None:
+def _find_needed(entrant: Entry, stage: _Stage, searched: str) -> float | int | None:
     """Return the smallest epsilon, or number of people, at which four of five patterns are found and stand out.
 
-    By bisection on a scale of factors; the same crowd and the same noise throughout, so that more is hardly ever worse.
+    The search halves the ratio of its ends. All steps have one crowd and one seed, so that a larger value is hardly
+    ever worse. None is returned if the largest value is not enough.
     """
 
-    def enough(value: float) -> bool:
-        there = stage.with_people(round(value)) if what == "people" else stage.with_epsilon(f"{value:.6g}")
-        outlook = _outlook(one, _runs(one, there, 1), there)
-        seen = outlook.recall is None or outlook.recall >= _SEEN
-        return seen and isfinite(outlook.interval) and outlook.interval <= there.true(one).last
+    def is_enough(value: float) -> bool:
+        moved = stage.with_people(round(value)) if searched == "people" else stage.with_epsilon(f"{value:.6g}")
+        outlook = _build_outlook(entrant, _run(entrant, moved, 1), moved)
+        finds_most = outlook.recall is None or outlook.recall >= _ENOUGH_RECALL
+        return finds_most and isfinite(outlook.interval) and outlook.interval <= moved.truth_for(entrant).last
 
-    low, high = _EPSILONS if what == "epsilon" else _CROWDS
-    if not enough(high):
+    low, high = _EPSILONS if searched == "epsilon" else _CROWDS
+    if not is_enough(high):
         return None
-    if enough(low):
-        return low if what == "epsilon" else round(low)
-    while high > _CLOSE * low:
+    if is_enough(low):
+        return low if searched == "epsilon" else round(low)
+    while high > _PRECISION * low:
         middle = (low * high) ** 0.5
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return float(f"{high:.3g}") if what == "epsilon" else round(float(f"{high:.3g}"))
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return float(f"{high:.3g}") if searched == "epsilon" else round(float(f"{high:.3g}"))
 
 
 def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
-    """Return what is forecast: those that are named, or all that find patterns on this side."""
+    """Return the entries to forecast: the named ones, or all that find patterns on a side."""
     if names is not None:
         if isinstance(names, str):
             raise MisuseError.format(
@@ -346,41 +387,47 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
                 option=Message("names", "--name"),
                 given=names,
             )
-        found = [entry(name) for name in dict.fromkeys(names)]
-        for one in found:
-            if one.what == "oracle":
-                raise MisuseError(f"{one.name} is an oracle: name a mechanism or a protocol that uses it.")
-        return found
-    every = [*(mechanisms().values() if side != "local" else ()), *(protocols().values() if side != "curator" else ())]
-    return [one for one in every if not one.unproven and not _long(one) and not _unlisted(one)]
+        entries = [entry(name) for name in dict.fromkeys(names)]
+        for entrant in entries:
+            if entrant.what == "oracle":
+                raise MisuseError(f"{entrant.name} is an oracle: name a mechanism or a protocol that uses it.")
+        return entries
+    entries = [
+        *(mechanisms().values() if side != "local" else ()),
+        *(protocols().values() if side != "curator" else ()),
+    ]
+    return [
+        entrant for entrant in entries if not entrant.unproven and not _is_long(entrant) and not _is_unlisted(entrant)
+    ]
 
 
-def _unlisted(one: Entry) -> bool:
-    """Say whether it finds out what the items are: it takes seconds, and whoever has a list does without."""
-    return bool(getattr(one.kind, "unlisted", False))
+def _is_unlisted(entrant: Entry) -> bool:
+    """Return whether a protocol finds items that no list has: it takes seconds, and a list makes it needless."""
+    return bool(getattr(entrant.kind, "unlisted", False))
 
 
-def _texts(one: Entry) -> str:
+def _render_text_note(entrant: Entry) -> str:
+    """Return the note on the imagined texts of a protocol without a list."""
     return (
-        f"For {one.name} the items are texts that no list has, imagined to have {one.make().length} symbols each and "
-        "to begin differently: shorter ones, and those that begin alike, are easier to find."
+        f"For {entrant.name} the items are texts that no list has, imagined to have {entrant.make().length} symbols "
+        "each and to begin differently: shorter ones, and those that begin alike, are easier to find."
     )
 
 
-def _long(one: Entry) -> bool:
-    """Say whether it is about relations or means: such conversations have hundreds of rounds, and one says enough."""
-    return one.what == "protocol" and bool({"how", "means"} & set(one.settings))
+def _is_long(entrant: Entry) -> bool:
+    """Return whether a protocol is about relations or means: it has hundreds of rounds, and one run suffices."""
+    return entrant.what == "protocol" and bool({"how", "means"} & set(entrant.settings))
 
 
-def _first(entries: list[Entry]) -> list[Entry]:
-    """Return who stands for each side where something is looked for: the first of a few that are there."""
-    known = {one.name: one for one in entries}
-    chosen = [next((known[name] for name in names if name in known), None) for names in _FIRST.values()]
-    return [one for one in chosen if one is not None]
+def _select_representatives(entries: list[Entry]) -> list[Entry]:
+    """Return the entry that represents each side in a search."""
+    by_name = {entrant.name: entrant for entrant in entries}
+    selected = [next((by_name[name] for name in names if name in by_name), None) for names in _REPRESENTATIVES.values()]
+    return [entrant for entrant in selected if entrant is not None]
 
 
 def _fraction(value: Any) -> Fraction:
-    """Return a fraction of people. What is said of other numbers names only what a forecast takes."""
+    """Return a fraction of people; the error for another number names only values that a forecast takes."""
     try:
         return parse_support(value)
     except MisuseError:
@@ -394,20 +441,20 @@ def _fraction(value: Any) -> Fraction:
         ) from None
 
 
-def _check_enough(asked: ForecastTask, items: int) -> None:
-    """Refuse to look for more patterns than there are."""
-    longest = min(asked.longest or items, items)
-    if asked.least > items:
+def _check_enough(task: ForecastTask, items: int) -> None:
+    """Check that the items have as many patterns as the question asks for."""
+    longest = min(task.longest or items, items)
+    if task.least > items:
         raise MisuseError.format(
             "{lengths} asks for patterns of {asked:,} items or more, but there are only {there:,}.",
-            asked=asked.least,
+            asked=task.least,
             there=items,
         )
-    top = asked.top or 1
-    there = Universe(items, asked.least, longest).up_to(top)
-    if there < top:
+    top = task.top or 1
+    pattern_count = Universe(items, task.least, longest).up_to(top)
+    if pattern_count < top:
         raise MisuseError.format(
             "{top} is {given:,}, but there are only {there:,} patterns of these items: ask for fewer.",
             given=top,
-            there=there,
+            there=pattern_count,
         )

@@ -1,7 +1,7 @@
-"""Running over an imagined crowd what would run over the real one, and measuring what comes out.
+"""Runs over an imagined crowd, and their measures against the true patterns of the crowd.
 
-Mechanisms go through the curator's own door with a meter of seeded noise, protocols through their own conversation. So
-whatever is registered is forecast, with the shares, scales and oracles it really has; nothing is typed twice.
+A mechanism runs as a release, with a meter of seeded noise; a protocol runs as a conversation. So each forecast has the
+real shares, scales and oracles of the registered mechanism or protocol.
 """
 
 from __future__ import annotations
@@ -29,28 +29,25 @@ from ._crowd import ImaginedCrowd, ScaledEngine
 
 F64 = NDArray[np.float64]
 
-# How often each is run; the spread over runs is small beside what is not known about the data.
-RUNS = 3
-# How many patterns may be asked for by a threshold.
-_MOST = 1_000_000
-# A normal variable keeps within so many deviations of its mean in 95 of 100 cases.
-_DEVIATIONS = 1.96
+RUNS = 3  # of each mechanism and protocol: their spread is small beside the uncertainty about the data
+_MAX_PATTERNS = 1_000_000  # patterns over a threshold: larger takes more memory, smaller refuses more thresholds
+_DEVIATIONS = 1.96  # standard deviations of a 95 % interval of a normal variable
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastTask:
-    """The question that is forecast, in public numbers.
+    """The question of a forecast, in public numbers.
 
     Parameters
     ----------
     top, min_support
-        How many patterns, or held by which fraction of the people: one of the two.
+        The number of patterns, or the smallest fraction of the people who hold them: one of the two.
     least, longest
-        How many items a pattern has; `longest` is None where there is no bound.
+        The smallest and the largest number of items of a pattern; `longest` is None for no bound.
     budget, neighbours
-        What may be spent, and what the curator's promise is about.
+        The budget, and the neighbouring relation of the curator's guarantee.
     max_baskets
-        How many baskets of each person take part, where they have several; None has it chosen with noise.
+        The largest number of baskets of a person that take part; None if it is selected with noise, or people have one.
     """
 
     top: int | None
@@ -64,18 +61,18 @@ class ForecastTask:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CrowdTruth:
-    """The patterns that are asked for, as they are in a crowd or in data, the most frequent first.
+    """The true patterns of a crowd or of data that a question asks for, the most frequent first.
 
     Parameters
     ----------
     itemsets
         The patterns.
     counts
-        How many people hold each; how many baskets, where people have several.
+        The number of people who hold each; of baskets, if people have several.
     last
-        The count that makes a pattern one of them.
+        The smallest count of a pattern that the question asks for.
     people
-        How many people, or baskets, there are.
+        The number of people, or of baskets.
     """
 
     itemsets: list[tuple[int, ...]]
@@ -85,57 +82,57 @@ class CrowdTruth:
 
     @classmethod
     def of(cls, patterns: Patterns, last: float, people: int) -> CrowdTruth:
-        """Return mined patterns as the truth about so many people, or baskets."""
+        """Return mined patterns as the truth about a number of people, or baskets."""
         scale = people / max(patterns.people, 1)
         codes, ends = patterns.codes.tolist(), patterns.offsets.tolist()
-        itemsets = [tuple(sorted(codes[a:b])) for a, b in pairwise(ends)]
+        itemsets = [tuple(sorted(codes[start:end])) for start, end in pairwise(ends)]
         counts = patterns.counts.astype(np.float64) * scale
         return cls(itemsets=itemsets, counts=counts, last=last * scale, people=people)
 
 
-def truth(crowd: ImaginedCrowd, asked: ForecastTask) -> CrowdTruth:
-    """Return the patterns of an imagined crowd that are asked for."""
-    lengths = (asked.least, asked.longest)
-    if asked.min_support is None:
-        found = mine(crowd.baskets, top=asked.top, lengths=lengths)
-        last = int(found.counts.min()) if len(found) else 1
+def truth(crowd: ImaginedCrowd, task: ForecastTask) -> CrowdTruth:
+    """Return the true patterns of an imagined crowd that a question asks for."""
+    lengths = (task.least, task.longest)
+    if task.min_support is None:
+        patterns = mine(crowd.baskets, top=task.top, lengths=lengths)
+        last = int(patterns.counts.min()) if len(patterns) else 1
     else:
-        last = max(1, ceil(asked.min_support * len(crowd.baskets)))
+        last = max(1, ceil(task.min_support * len(crowd.baskets)))
         try:
-            found = mine(crowd.baskets, min_count=last, lengths=lengths, limit=_MOST)
+            patterns = mine(crowd.baskets, min_count=last, lengths=lengths, limit=_MAX_PATTERNS)
         except LimitError:
             raise LimitError.format(
                 "Under this curve more than {many:,} patterns are as frequent as that. Ask for a larger "
                 "{min_support}, for shorter ones ({lengths=}), or for the first of them ({top=}).",
-                many=_MOST,
+                many=_MAX_PATTERNS,
             ) from None
-    return CrowdTruth.of(found, last, crowd.counted)
+    return CrowdTruth.of(patterns, last, crowd.counted)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What one run over a crowd, or over data, gave.
+    """The result of one run over a crowd, or over data.
 
     Parameters
     ----------
     precision, recall
-        Which share of what was found is right, and which share of what is right was found; None for counts of
-        patterns that are named.
+        The share of the found patterns that are right, and of the right patterns that are found; None for counts of
+        named patterns.
     interval
-        Half of the 95 % interval of a count in the middle, in people; in baskets, where people have several.
+        The margin of the 95 % interval of a median pattern, in people; in baskets, if people have several.
     found
-        Which of the true patterns were found, in their order.
+        Whether each true pattern was found, in their order.
     rounds, reports, size
-        How many rounds there are, how many people answer in the smallest of them, and how many bytes a report has at
-        most: 0 for a curator.
+        The number of rounds, the number of people in the smallest of them, and the largest size of a report in bytes: 0
+        for a curator.
     questions
-        How often the engine was asked: 0 for a collector.
+        The number of queries to the engine: 0 for a collector.
     chosen
-        The mechanism that did the work, where another one chose it.
+        The mechanism that `auto` selected; empty for other mechanisms.
     among
-        How many people or baskets took part, if not all did.
+        The number of people or baskets that took part, if not all did; else 0.
     max_baskets
-        How many baskets of a person took part at most, where people have several: 0 otherwise.
+        The largest number of baskets of a person that took part, if people have several: 0 otherwise.
     """
 
     precision: float | None
@@ -151,90 +148,99 @@ class Tried:
     max_baskets: int = 0
 
 
-def judged(found: Sequence[tuple[int, ...]], counts: F64, true: CrowdTruth) -> tuple[float, float, tuple[bool, ...]]:
-    """Return precision, recall, and which true patterns were found, given the true counts of those found.
+def judged(
+    itemsets: Sequence[tuple[int, ...]], counts: F64, crowd_truth: CrowdTruth
+) -> tuple[float, float, tuple[bool, ...]]:
+    """Return the precision, the recall, and whether each true pattern was found.
 
-    Whatever as many people hold as the last of the true ones is right: ties are not held against anyone.
+    A pattern is right if it has at least as many holders as the last true pattern, so that ties are no errors.
+
+    Parameters
+    ----------
+    itemsets, counts
+        The found patterns, and their true counts.
+    crowd_truth
+        The true patterns.
     """
-    if not true.itemsets:
-        return (1.0 if not len(found) else 0.0), 1.0, ()
-    right = counts >= true.last - 1e-6
-    known = set(found)
-    held = tuple(one in known for one in true.itemsets)
-    recall = min(1.0, float(right.sum()) / len(true.itemsets))
-    return (float(right.mean()) if len(found) else 0.0), recall, held
+    if not crowd_truth.itemsets:
+        return (1.0 if not len(itemsets) else 0.0), 1.0, ()
+    is_right = counts >= crowd_truth.last - 1e-6
+    itemset_set = set(itemsets)
+    found = tuple(itemset in itemset_set for itemset in crowd_truth.itemsets)
+    recall = min(1.0, float(is_right.sum()) / len(crowd_truth.itemsets))
+    return (float(is_right.mean()) if len(itemsets) else 0.0), recall, found
 
 
-def visible(tried: Sequence[Tried], true: CrowdTruth) -> float:
-    """Return the smallest support that can be told from noise; infinite where none can.
+def visible(runs: Sequence[Tried], crowd_truth: CrowdTruth) -> float:
+    """Return the smallest support that stands out from noise; infinite if none does.
 
-    That is the smallest support of a pattern that is found in half of the runs, when the share in which patterns are
-    found is smoothed to rise with their support; and no less than half an interval, so that this does not reach 0.
+    It is the smallest support of a pattern that is found in half of the runs, after the share of runs that find a
+    pattern is smoothed to rise with its support; and at least half an interval, so that it is never 0.
     """
-    interval = float(np.median([one.interval / max(one.among or true.people, 1) for one in tried]))
-    if not true.itemsets or not tried[0].found:
+    interval = float(np.median([run.interval / max(run.among or crowd_truth.people, 1) for run in runs]))
+    if not crowd_truth.itemsets or not runs[0].found:
         return interval
-    shares = np.mean([one.found for one in tried], axis=0)
-    # What only finds single items is not held to pairs: which lengths it finds shows in what it found.
-    lengths = np.array([len(one) for one in true.itemsets])
-    meant = np.flatnonzero(np.isin(lengths, lengths[shares > 0]))
-    order = meant[np.argsort(true.counts[meant], kind="stable")]
+    shares = np.mean([run.found for run in runs], axis=0)
+    # A mechanism for single items is not measured by pairs: only lengths count of which it found a pattern.
+    lengths = np.array([len(itemset) for itemset in crowd_truth.itemsets])
+    relevant = np.flatnonzero(np.isin(lengths, lengths[shares > 0]))
+    order = relevant[np.argsort(crowd_truth.counts[relevant], kind="stable")]
     seen = np.flatnonzero(fit_rising(shares[order]) >= 0.5 - 1e-9)
     if not len(seen):
         return inf
-    return max(float(true.counts[order][seen[0]]) / true.people, interval)
+    return max(float(crowd_truth.counts[order][seen[0]]) / crowd_truth.people, interval)
 
 
-def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, seed: int) -> Tried:
-    """Run a mechanism over a crowd through the curator's door, with seeded noise."""
-    named = "itemsets" in entry.answers and not {"top", "threshold"} & set(entry.answers)
-    if named and not true.itemsets:
+def try_mechanism(entry: Entry, crowd: ImaginedCrowd, task: ForecastTask, crowd_truth: CrowdTruth, seed: int) -> Tried:
+    """Run a mechanism over a crowd as a release, with seeded noise."""
+    counts_named = "itemsets" in entry.answers and not {"top", "threshold"} & set(entry.answers)
+    if counts_named and not crowd_truth.itemsets:
         raise MisuseError(f"{entry.name} counts patterns that are named, and there is none to name.")
-    question: dict[str, Any] = (
-        {"itemsets": [list(one) for one in true.itemsets[: asked.top]]}
-        if named
-        else {"top": asked.top, "min_support": asked.min_support, "lengths": (asked.least, asked.longest)}
+    fields: dict[str, Any] = (
+        {"itemsets": [list(itemset) for itemset in crowd_truth.itemsets[: task.top]]}
+        if counts_named
+        else {"top": task.top, "min_support": task.min_support, "lengths": (task.least, task.longest)}
     )
-    question_to_ask = Question(
-        really=True,  # nothing is promised by a forecast
-        **question,
-        epsilon=asked.budget.epsilon,
-        delta=asked.budget.delta,
+    question = Question(
+        really=True,  # a forecast has no guarantee to warn of
+        **fields,
+        epsilon=task.budget.epsilon,
+        delta=task.budget.delta,
         items="public",
         people=None if crowd.baskets.several else crowd.people,
-        max_baskets=asked.max_baskets,
+        max_baskets=task.max_baskets,
         mechanism=entry.name,
     )
-    # Where a person is replaced, the sensitivities and the noise are others.
-    case = build_cases(question_to_ask, crowd.baskets)[""]
-    case = replace(case, question=replace(question_to_ask, neighbours=asked.neighbours))
+    case = build_cases(question, crowd.baskets)[""]
+    # Replacing a person has other sensitivities, and other noise, than adding one.
+    case = replace(case, question=replace(question, neighbours=task.neighbours))
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
-    calls: list[str] = []
+    queries: list[str] = []
 
     def engine(baskets: Any) -> ScaledEngine:
         inner = crowd.exact if baskets is crowd.baskets else type(crowd.exact)(baskets)
-        return ScaledEngine(inner, crowd.scale, calls)
+        return ScaledEngine(inner, crowd.scale, queries)
 
     release = run_case(case, meter, engine)
-    most = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
+    max_baskets = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
     run = Tried(
         precision=None,
         recall=None,
         interval=interval_of(release.patterns),
-        questions=len(calls),
+        questions=len(queries),
         chosen=release.chosen,
-        among=release.patterns.people if most else 0,
-        max_baskets=most,
+        among=release.patterns.people if max_baskets else 0,
+        max_baskets=max_baskets,
     )
-    if named:
+    if counts_named:
         return run
-    found = itemsets_of(release.patterns)
-    precision, recall, held = judged(found, _counts(crowd, found), true)
-    return replace(run, precision=precision, recall=recall, found=held)
+    itemsets = itemsets_of(release.patterns)
+    precision, recall, found = judged(itemsets, _count_itemsets(crowd, itemsets), crowd_truth)
+    return replace(run, precision=precision, recall=recall, found=found)
 
 
 def interval_of(patterns: Patterns) -> float:
-    """Return half of the interval of the pattern in the middle, as counts are: infinite where nothing was found."""
+    """Return the median margin of the patterns' intervals, as a count: infinite without patterns."""
     if patterns.low is None or patterns.high is None or not len(patterns):
         return inf
     return float(np.median((patterns.high - patterns.low) / 2))
@@ -243,76 +249,77 @@ def interval_of(patterns: Patterns) -> float:
 def itemsets_of(patterns: Patterns) -> list[tuple[int, ...]]:
     """Return patterns over numbered items as tuples of the numbers."""
     labels = np.asarray(patterns.vocabulary.take(patterns.codes).to_pylist(), np.int64)
-    ends = patterns.offsets.tolist()
-    return [tuple(sorted(labels[a:b].tolist())) for a, b in pairwise(ends)]
+    return [tuple(sorted(labels[start:end].tolist())) for start, end in pairwise(patterns.offsets.tolist())]
 
 
-def try_protocol(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, seed: int) -> Tried:
+def try_protocol(entry: Entry, crowd: ImaginedCrowd, task: ForecastTask, crowd_truth: CrowdTruth, seed: int) -> Tried:
     """Lead the conversation of a protocol with a crowd; reports are drawn from a seeded source."""
-    if not asked.budget.pure:
-        asked = replace(asked, budget=Budget(epsilon=asked.budget.epsilon))
+    if not task.budget.pure:
+        task = replace(task, budget=Budget(epsilon=task.budget.epsilon))
     plan = entry.make()
-    top = len(true.itemsets) if asked.top is None else asked.top
-    if asked.least > 2:
+    if task.least > 2:
         raise MisuseError.format(
             "{name} finds single items, or patterns of two items or more: {lengths} begins at 1 or 2.", name=entry.name
         )
-    listed = 0 if plan.unlisted else crowd.baskets.items
-    wanted = Wanted(items=listed, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)
-    plan.check(wanted)
-    asking = crowd.spelt(plan.symbols, plan.length) if plan.unlisted else crowd
+    top = len(crowd_truth.itemsets) if task.top is None else task.top
+    item_count = 0 if plan.unlisted else crowd.baskets.items
+    goal = Wanted(items=item_count, top=max(1, top), epsilon=task.budget.epsilon, least=task.least)
+    plan.check(goal)
+    asked_crowd = crowd.spelt(plan.symbols, plan.length) if plan.unlisted else crowd
     generator = np.random.default_rng([seed, 1])
-    learnt, heard = converse(
-        plan.talk(wanted), lambda ask: asking.hear(ask, generator), reports=plan.reports, people=crowd.people
+    learnt, estimates = converse(
+        plan.talk(goal), lambda ask: asked_crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
     )
     if learnt.texts is not None:
-        learnt = replace(learnt, itemsets=_named(learnt, asking))
-    precision, recall, held, interval = _scored(plan, learnt, crowd, asked, true, wanted)
+        learnt = replace(learnt, itemsets=_crowd_itemsets(learnt, asked_crowd))
+    precision, recall, found, interval = _score(plan, learnt, crowd, task, crowd_truth, goal)
     return Tried(
         precision=precision,
         recall=recall,
         interval=interval,
-        found=held,
-        rounds=len(heard),
-        reports=min(one.people for one in heard),
-        size=max(ceil(one.ask.oracle.bits / 8) for one in heard),
+        found=found,
+        rounds=len(estimates),
+        reports=min(estimate.people for estimate in estimates),
+        size=max(ceil(estimate.ask.oracle.bits / 8) for estimate in estimates),
     )
 
 
-def _scored(
-    plan: Any, learnt: Learnt, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, wanted: Wanted
+def _score(
+    plan: Any, learnt: Learnt, crowd: ImaginedCrowd, task: ForecastTask, crowd_truth: CrowdTruth, goal: Wanted
 ) -> tuple[float, float, tuple[bool, ...], float]:
-    """Return precision, recall, which true patterns were found, and the interval, of what a conversation ended with."""
+    """Return the precision, the recall, whether each true pattern was found, and the margin of a conversation."""
     if learnt.related is not None:
         from ..local.study import build_rules
 
-        related = build_rules(learnt.related, crowd.baskets.vocabulary, len(crowd.baskets))
-        score = scored_relations(crowd.baskets, plan, related, wanted)["F-score"]
-        off = _half(learnt.related.variance[: wanted.top], crowd.people)
-        return score, score, (), off
-    longest = asked.longest or len(max(learnt.itemsets, key=len, default=()))
-    places = [place for place, one in enumerate(learnt.itemsets) if asked.least <= len(one) <= longest][: wanted.top]
-    found = [learnt.itemsets[place] for place in places]
-    precision, recall, held = judged(found, _counts(crowd, found), true)
-    return precision, recall, held, _half(learnt.variance[places], crowd.people)
+        rules = build_rules(learnt.related, crowd.baskets.vocabulary, len(crowd.baskets))
+        score = scored_relations(crowd.baskets, plan, rules, goal)["F-score"]
+        return score, score, (), _median_margin(learnt.related.variance[: goal.top], crowd.people)
+    longest = task.longest or len(max(learnt.itemsets, key=len, default=()))
+    rows = [row for row, itemset in enumerate(learnt.itemsets) if task.least <= len(itemset) <= longest][: goal.top]
+    itemsets = [learnt.itemsets[row] for row in rows]
+    precision, recall, found = judged(itemsets, _count_itemsets(crowd, itemsets), crowd_truth)
+    return precision, recall, found, _median_margin(learnt.variance[rows], crowd.people)
 
 
-def _named(learnt: Learnt, crowd: ImaginedCrowd) -> tuple[tuple[int, ...], ...]:
-    """Return what was found by the numbers of the crowd's items; a text that nobody holds has one beyond them."""
+def _crowd_itemsets(learnt: Learnt, crowd: ImaginedCrowd) -> tuple[tuple[int, ...], ...]:
+    """Return itemsets of texts in the crowd's item numbers; a text without holders has a number beyond them."""
     vocabulary, texts = crowd.baskets.vocabulary, learnt.texts or ()
-    codes = [vocabulary.code(text) if text in vocabulary else len(vocabulary) + at for at, text in enumerate(texts)]
-    return tuple(tuple(sorted(codes[item] for item in one)) for one in learnt.itemsets)
+    codes = [
+        vocabulary.code(text) if text in vocabulary else len(vocabulary) + position
+        for position, text in enumerate(texts)
+    ]
+    return tuple(tuple(sorted(codes[item] for item in itemset)) for itemset in learnt.itemsets)
 
 
-def _half(variance: F64, people: int) -> float:
+def _median_margin(variance: F64, people: int) -> float:
     return _DEVIATIONS * sqrt(float(np.median(variance))) * people if len(variance) else inf
 
 
-def _counts(crowd: ImaginedCrowd, found: list[tuple[int, ...]]) -> F64:
-    """Return how many people or baskets of a crowd hold each of these: none, where an item is none of the crowd's."""
-    counts = np.zeros(len(found))
-    there = [at for at, one in enumerate(found) if max(one, default=0) < crowd.baskets.items]
-    if there:
-        itemsets: Itemsets = Itemsets.of([found[at] for at in there])
-        counts[there] = crowd.exact.answer(Supports(itemsets)).astype(np.float64) * crowd.scale
+def _count_itemsets(crowd: ImaginedCrowd, itemsets: list[tuple[int, ...]]) -> F64:
+    """Return the count of each itemset in a crowd; 0 for an itemset with an item that the crowd does not have."""
+    counts = np.zeros(len(itemsets))
+    countable = [row for row, itemset in enumerate(itemsets) if max(itemset, default=0) < crowd.baskets.items]
+    if countable:
+        query: Itemsets = Itemsets.of([itemsets[row] for row in countable])
+        counts[countable] = crowd.exact.answer(Supports(query)).astype(np.float64) * crowd.scale
     return counts
