@@ -172,7 +172,7 @@ class TestRules:
             if not useless:
                 wanted.append((rule.antecedent, rule.consequent))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(redundancy, "_LOOKED_UP", looked_up)
+            patch.setattr(redundancy, "_MAX_LOOKUPS", looked_up)
             kept = made.where(redundant=False)
         assert [(rule.antecedent, rule.consequent) for rule in kept] == wanted
 

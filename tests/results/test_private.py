@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 
 from discreet.errors import InputError, MisuseError
 from discreet.privacy import Budget, Charge, Guarantee, Neighbours
-from discreet.results import load, promises, rules, within
+from discreet.results import load, measure_bounds, promise_lines, rules
 from discreet.results._measures import MEASURES, measure
 from discreet.results._patterns import Pattern
 from naive.rules import make_patterns
@@ -103,7 +103,7 @@ def test_a_table_in_text_repeats_its_promise_in_every_row(tmp_path):
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([lines[0], *lines[2:]]), encoding="utf-8")
     back = load(path)
-    assert promises(back) == [str(PROMISE), "SIMULATED: not a private release"]
+    assert promise_lines(back) == [str(PROMISE), "SIMULATED: not a private release"]
     path.write_text("\n".join([lines[0], *lines[:0:-1]]), encoding="utf-8")
     assert load(path).about == ABOUT | {"simulated": True}
 
@@ -291,7 +291,7 @@ def test_a_measure_lies_within_what_intervals_of_its_counts_allow(parts, slack):
     (people, *sides) = ((count - off, count + off) for count, off in zip(counts, slack, strict=True))
     ends = [tuple(np.array([end], float) for end in side) for side in sides]
     for name in MEASURES:
-        low, high = within(name, people, *ends)
+        low, high = measure_bounds(name, people, *ends)
         true = measure(name, counts[0], *(np.array([count]) for count in counts[1:]))
         assert low[0] - 1e-9 <= true[0] <= high[0] + 1e-9, name
 
@@ -311,7 +311,7 @@ def test_exact_rules_are_not_touched():
     ],
 )
 def test_the_promise_reads_as_the_guarantee_says_it(promise):
-    assert promises(private(about={"guarantee": promise.to_dict()})) == [str(promise)]
+    assert promise_lines(private(about={"guarantee": promise.to_dict()})) == [str(promise)]
 
 
 def test_promises_under_the_headline():
@@ -341,5 +341,5 @@ def test_promises_under_the_headline():
     ],
 )  # fmt: skip
 def test_a_promise_from_a_strange_file_is_shown_not_obeyed(about, lines):
-    assert promises(private(about=about)) == lines
+    assert promise_lines(private(about=about)) == lines
     assert "<b>" not in private(about=about)._repr_html_()

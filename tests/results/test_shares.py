@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.planning import trial
-from discreet.results import load, within
+from discreet.results import load, measure_bounds
 from discreet.results._measures import MEASURES, measure
 from naive.rules import make_patterns
 
@@ -51,7 +51,7 @@ def test_measures_lie_within_what_their_counts_allow(name):
     for _ in range(60):
         ends = [np.sort(generator.integers(0, 9, 2)) for _ in range(3)]
         people = tuple(sorted(generator.integers(1, 12, 2).tolist()))
-        low, high = within(name, people, *(tuple(np.array([float(end)]) for end in pair) for pair in ends))
+        low, high = measure_bounds(name, people, *(tuple(np.array([float(end)]) for end in pair) for pair in ends))
         for n, a, c, b in product(*(range(first, last + 1) for first, last in (people, *ends))):
             if max(a, c) <= n and b <= min(a, c) and b >= a + c - n and a > 0 and c > 0:
                 value = measure(name, n, np.array([a]), np.array([c]), np.array([b]))[0]
@@ -61,7 +61,7 @@ def test_measures_lie_within_what_their_counts_allow(name):
 def test_certain_counts_leave_no_doubt():
     counts = [(np.array([value]),) * 2 for value in (5.0, 6.0, 4.0)]
     for name in MEASURES:
-        low, high = within(name, (10, 10), *counts)
+        low, high = measure_bounds(name, (10, 10), *counts)
         value = measure(name, 10, np.array([5]), np.array([6]), np.array([4]))
         assert low == pytest.approx(value), name
         assert high == pytest.approx(value), name
@@ -70,7 +70,7 @@ def test_certain_counts_leave_no_doubt():
 def test_unknown_counts_say_nothing():
     unknown = (np.array([np.nan]),) * 2
     for name, ends in {"confidence": (0, 1), "lift": (0, np.inf), "jaccard": (0, 1), "support": (0, 1)}.items():
-        low, high = within(name, (0, 10), unknown, unknown, unknown)
+        low, high = measure_bounds(name, (0, 10), unknown, unknown, unknown)
         assert (low[0], high[0]) == ends
 
 

@@ -11,7 +11,7 @@ import discreet
 from discreet.baskets import starts
 from discreet.errors import InputError, MisuseError
 from discreet.results import _redundancy as redundancy
-from discreet.results._significance import LEAST, adjusted, family, p_values, worst_p_values
+from discreet.results._significance import LEAST_P, adjust_p_values, count_tests, largest_p_values, p_values
 from naive import significance as naive
 from naive.rules import count_patterns, make_patterns
 
@@ -49,7 +49,7 @@ class TestFisher:
         assert p_values(people, left, right, both) == pytest.approx(true, rel=1e-6, abs=1e-290)
 
     def test_a_tail_too_small_to_be_written_is_not_nothing(self):
-        assert p_values(10**6, *(np.array([500_000.0]),) * 3).tolist() == [LEAST]
+        assert p_values(10**6, *(np.array([500_000.0]),) * 3).tolist() == [LEAST_P]
 
     def test_edges(self):
         # Everybody holds a side, nobody does, nobody holds both: it could not be otherwise, or is no finding.
@@ -70,7 +70,7 @@ class TestFisher:
         low = [max(0, number - less) for number, less in zip(middle, below, strict=True)]
         high = [number + more for number, more in zip(middle, above, strict=True)]
         ends = [(np.array([float(few)]), np.array([float(many)])) for few, many in zip(low, high, strict=True)]
-        worst = worst_p_values((low[0], high[0]), *ends[1:])[0]
+        worst = largest_p_values((low[0], high[0]), *ends[1:])[0]
         possible = [
             naive.p_value(n, a, c, b)
             for n, a, c, b in product(*(range(few, many + 1) for few, many in zip(low, high, strict=True)))
@@ -80,16 +80,16 @@ class TestFisher:
 
     def test_what_is_not_known_speaks_against_the_rule(self):
         known, unknown = (np.array([5.0]), np.array([5.0])), (np.array([np.nan]), np.array([np.nan]))
-        assert worst_p_values((10, 10), known, known, known)[0] < 0.01
+        assert largest_p_values((10, 10), known, known, known)[0] < 0.01
         for place in range(3):
             ends = [unknown if place == one else known for one in range(3)]
-            assert worst_p_values((10, 10), *ends).tolist() == [1.0]
+            assert largest_p_values((10, 10), *ends).tolist() == [1.0]
 
 
 class TestManyRules:
     @given(st.lists(st.floats(0, 1), max_size=12), st.integers(0, 20))
     def test_adjusting_equals_the_definition(self, p, more):
-        found = adjusted(np.array(p), len(p) + more)
+        found = adjust_p_values(np.array(p), len(p) + more)
         assert found.tolist() == pytest.approx(naive.adjusted(p, len(p) + more))
 
     @given(baskets_of_names, st.sampled_from(["any", "one"]))
@@ -105,7 +105,7 @@ class TestManyRules:
         ]
         result = patterns.rules(0, consequents=consequents)
         assert len(result) <= len(possible) <= result.tested
-        assert result.tested == family(patterns.sizes, 1 if consequents == "one" else longest)
+        assert result.tested == count_tests(patterns.sizes, 1 if consequents == "one" else longest)
 
     @given(baskets_of_names)
     def test_rules_have_both_and_keep_them(self, baskets):
@@ -272,7 +272,7 @@ class TestRedundancy:
         true = naive.redundant(rows, [rule.lift <= 1 for rule in result])
         # Long antecedents are compared in another way: where nothing is looked up, all are long.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(redundancy, "_LOOKED_UP", parts)
+            patch.setattr(redundancy, "_MAX_LOOKUPS", parts)
             kept = result.where(redundant=False)
         wanted = [row[:2] for row, useless in zip(rows, true, strict=True) if not useless]
         assert [(rule.antecedent, rule.consequent) for rule in kept] == wanted

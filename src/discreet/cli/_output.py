@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import MisuseError
-from ..results import ROW_FORMATS, format_of, known_format, suffix_of
+from ..results import ROW_FORMATS, find_format, format_of, suffix_of
 from ._replacing import SVG_MARK, check_replaceable
 from ._run import unheard
 from ._terminal import console, say
@@ -43,7 +43,7 @@ def check(form: Chosen | None, output: Path | None, *, pictures: bool = False) -
     from ..results import beside_table
 
     suffix = suffix_of(output)
-    told = known_format(output, "rows")
+    told = find_format(output, "rows")
     if form is None:
         drawn = pictures and suffix == ".svg"
         form = "table" if suffix == ".txt" else "svg" if drawn else format_of(output).name

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import MisuseError, quote_word
 from ..protected import check_unprotected
-from ..results import FORMATS, LOOKED_AT
+from ..results import FORMATS, HEAD_BYTES
 
 _forced = ContextVar("forced", default=False)  # whether the command was typed with `--force`
 
@@ -72,7 +72,7 @@ def _is_ours(path: Path) -> bool:
     """Return whether a file is empty or has the mark of a file that discreet wrote."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(LOOKED_AT)
+            head = stream.read(HEAD_BYTES)
         binary = next((form for form in FORMATS if form.magic and head.startswith(form.magic)), None)
         if binary is not None:
             return binary.has_mark(path)

@@ -257,12 +257,12 @@ def results(
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
     from ..checks import parse_share
-    from ..results import rows_of_text
+    from ..results import parse_rows
 
     parse_share("assume_malicious", assume_malicious or "0")  # before anybody is asked
     with _operator(place, token, store) as operator:
         text = operator.result(name, assume_malicious or "0")
-    writing.write(rows_of_text(text))
+    writing.write(parse_rows(text))
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study export breakfast --at studies -o breakfast.json")

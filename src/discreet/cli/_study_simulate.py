@@ -58,7 +58,7 @@ def simulate(
     from ..baskets import on_this_machine
     from ..collector import read_study, tried
     from ..local.study import render_drawing_note
-    from ..results import rows_of_text
+    from ..results import parse_rows
 
     plan = read_study(study)
     seeded = reading.seeded()
@@ -75,7 +75,7 @@ def simulate(
     options: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": progress}
     answering = on_this_machine(baskets, "A simulated study")
     with tried(plan, answering, people=people, seed=seeded.seed or 0, **options) as done:
-        writing.write(rows_of_text(done.result))
+        writing.write(parse_rows(done.result))
         if baskets.several:
             say(f"\n{render_drawing_note(1)}", err=beside)
         if stay:

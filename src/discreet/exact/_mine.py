@@ -13,7 +13,7 @@ import numpy as np
 from ..baskets import Baskets, check_apart, generalised, one_each, starts, take_rows
 from ..checks import MAX_LENGTH, is_whole, parse_items, parse_lengths, parse_positive, parse_support
 from ..errors import MisuseError, build_message, name_options
-from ..results import Itemsets, OneEach, Patterns, rules as rules_among
+from ..results import BasketSample, Itemsets, Patterns, rules as rules_among
 from ..wording import hint_keywords
 from ._engine import engine_of
 from ._query import Supports
@@ -205,7 +205,7 @@ def rules(
         progress=progress,
     )
     all_rules = rules_among(
-        patterns, min_confidence, min_lift=min_lift, limit=limit, one_each=_draw_one_basket_each(data)
+        patterns, min_confidence, min_lift=min_lift, limit=limit, sample=_draw_one_basket_each(data)
     )
     return all_rules.where(
         antecedent=antecedent,
@@ -228,7 +228,7 @@ def _find_mined_lengths(
     return shortest, None if max_length == MAX_LENGTH else max_length
 
 
-def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
+def _draw_one_basket_each(baskets: AnyBaskets) -> BasketSample | None:
     """Return one basket of each person, if people have several; None for remote baskets.
 
     The seed is fixed, so that equal data have equal p-values, and no user can search for a convenient draw.
@@ -236,7 +236,7 @@ def _draw_one_basket_each(baskets: AnyBaskets) -> OneEach | None:
     if not baskets.several or not isinstance(baskets, Baskets):
         return None
     sample = one_each(baskets, seed=0)
-    return OneEach(people=len(sample), count=lambda itemsets: engine_of(sample).answer(Supports(itemsets)))
+    return BasketSample(people=len(sample), count=lambda itemsets: engine_of(sample).answer(Supports(itemsets)))
 
 
 def threshold_of_rules(min_support: object, min_count: object) -> None:

@@ -14,7 +14,7 @@ from math import exp, log
 from statistics import fmean
 from typing import Literal
 
-from ..results import AUTO, Advice, Better, Reason, Trials
+from ..results import AUTO, Advice, BetterMechanism, Reason, Trials
 from ._regret import adjusted, p_value, ratio_of, regret_of, runs_needed
 
 LEVEL = 0.05
@@ -85,7 +85,7 @@ def _typical(row: Trials) -> float:
     return exp(fmean(map(log, _errors(row))))
 
 
-def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[Better, ...]:
+def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[BetterMechanism, ...]:
     """Return who is better than `auto` beyond doubt, and in what."""
     tests: dict[tuple[str, Literal["found", "counts"]], float] = {}
     for row in rivals:
@@ -100,11 +100,11 @@ def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[Better, ...]:
     found = []
     for (name, what), p in clear.items():
         mine, theirs = ((row.found if what == "found" else row.error).mean for row in (ours, by_name[name]))
-        found.append(Better(mechanism=name, what=what, ours=mine, theirs=theirs, p=p))
+        found.append(BetterMechanism(mechanism=name, what=what, ours=mine, theirs=theirs, p=p))
     return tuple(found)
 
 
-def _taken(here: Mapping[str, Trials], better: Sequence[Better], most: Trials) -> tuple[str, Reason]:
+def _taken(here: Mapping[str, Trials], better: Sequence[BetterMechanism], most: Trials) -> tuple[str, Reason]:
     """Return what to take: who finds more, else who counts nearer and finds as much, else `auto`."""
     more = [one for one in better if one.what == "found"]
     if more:

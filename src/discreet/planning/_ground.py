@@ -11,7 +11,7 @@ from ..checks import is_whole, parse_positive
 from ..errors import MisuseError, name_options
 from ..exact import Engine, LocalEngine, engine_of
 from ..privacy import exact
-from ..results import On
+from ..results import TrialSource
 from ..wording import number_of
 from ._crowd import ScaledEngine, imagine
 from ._known import MOST_PEOPLE, Known, at_most
@@ -22,7 +22,7 @@ class Ground:
     """What is tried on: baskets that stand for `scale` people each, and what was given for `items` and `people`."""
 
     baskets: AnyBaskets
-    on: On
+    on: TrialSource
     items: Any
     people: int | None
     scale: float = 1.0
@@ -46,7 +46,7 @@ def ground_of(
                 "{option} says what a made-up crowd is like: leave it out, or leave the data out.",
                 option=name_options(name),
             )
-    on: On = "data"
+    on: TrialSource = "data"
     notes: list[str] = []
     if crowd is not None:
         from ..baskets import resample

@@ -24,7 +24,7 @@ from ..curator.steps import slack
 from ..errors import MisuseError
 from ..exact import Engine, Listed, Query, Sensitivity
 from ..privacy import Guarantee, Meter, Relation, SealedEngine, shown
-from ..results import Provenance, Result, promised_texts, read_fields
+from ..results import Provenance, Result, guarantee_texts, read_fields
 from ..wording import number_of, printable
 from ._door import CheckedQuestion, Steps, answer
 from ._keywords import Keywords, with_keywords
@@ -126,7 +126,7 @@ class Ranking(Result):
         import pyarrow as pa
 
         table = super().cell_table()
-        for name, value in promised_texts(self.provenance).items():
+        for name, value in guarantee_texts(self.provenance).items():
             table = table.append_column(name, pa.array([value] * len(self), pa.large_string()))
         return table.append_column("simulated", pa.array([self.simulated] * len(self)))
 

@@ -23,7 +23,7 @@ from ..curator.mechanisms import ClippedCounting
 from ..errors import LimitError, MisuseError
 from ..exact import MERGED_NOTE, Engine, How, checked_how, engine_of, held_pairs, usual_how
 from ..privacy import Guarantee, Meter, Relation, SealedEngine
-from ..results import Itemsets, Patterns, Rules, whole_counts, within
+from ..results import Itemsets, Patterns, Rules, measure_bounds, whole_counts
 from ._case import PEOPLE_SHARE
 from ._door import CheckedQuestion, Observer, Payer, Steps, answer
 from ._keywords import Keywords, with_keywords
@@ -334,7 +334,7 @@ def _build_relations(case: RelationCase, found: Found, selected_items: Codes, it
         (items.low[right_rows], items.high[right_rows]),
         (low, high),
     )
-    bounds = within("confidence", items.people_within or (items.people,) * 2, *ends)
+    bounds = measure_bounds("confidence", items.people_within or (items.people,) * 2, *ends)
     offsets = np.arange(len(codes) + 1)
     return Rules(
         antecedents=Itemsets(offsets, selected_items[left].astype(np.int32)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import InputError
 from ..privacy import Guarantee
-from ..results import Patterns, PrivateResult, Provenance, told_hierarchy
+from ..results import Patterns, PrivateResult, Provenance
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -95,7 +95,7 @@ class Release(PrivateResult):
         if self.relations is not None:
             content["relations"] = self.relations.to_arrow().to_pylist()
         if self.patterns.hierarchy is not None:
-            content["hierarchy"] = told_hierarchy(self.patterns)
+            content["hierarchy"] = self.patterns.hierarchy_values
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ..checks import parse_positive
 from ..errors import MisuseError
-from ..results import NOT_PRIVATE, UNITS, Patterns, Picture, Rules, promises
+from ..results import NOT_PRIVATE, UNITS, Patterns, Picture, Rules, promise_lines
 from ._charts import Bar, Drawing, draw_bars, mount_drawings
 from ._graph import GraphPicture, draw_graph
 from ._lines import DrawnLine, draw_lines
@@ -46,7 +46,7 @@ def plot(result: Patterns | Rules, kind: str | None = None, rows: int = 30, leve
         raise MisuseError(f"{subject} drawn as {' or '.join(map(repr, kinds))}; {kind!r} was given.")
     if not len(result):
         raise MisuseError("There is nothing to draw: nothing was found.")
-    notes = promises(result) or ([NOT_PRIVATE] if not result.noisy else [])
+    notes = promise_lines(result) or ([NOT_PRIVATE] if not result.noisy else [])
     return mount_drawings([kinds[name]()], heading=_heading(result), notes=notes)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..baskets import MIXED
 from ..errors import LimitError
-from ..results import DROWNED, NOTHING, Patterns, Rules, drowned, liars_of, margins_of, noise_words
+from ..results import DROWNED, NOTHING, Patterns, Rules, drowned, malicious_share, margins_of, noise_text
 from ._charts import PAGE_BARS_WIDTH, PHONE_BARS_WIDTH, PHONE_WIDTH, Bar, Drawing, Unit, draw_bars, reach
 from ._contents import ReportContents
 from ._frame import both_widths, figure
@@ -77,12 +77,12 @@ def pattern_headline(patterns: Patterns) -> str:
     if not patterns.counted:
         return f"{total}, without counts."
     if drowned(patterns):
-        advice = f" {DROWNED}" if liars_of(patterns) is None else ""
-        return f"{total}{noise_words(patterns)}.{advice}"
+        advice = f" {DROWNED}" if malicious_share(patterns) is None else ""
+        return f"{total}{noise_text(patterns)}.{advice}"
     row = int(patterns.counts.argmax())
     largest = patterns[row : row + 1]
     return (
-        f"{total}{noise_words(patterns)}. The largest count is that of {html_first_itemset(largest)}: "
+        f"{total}{noise_text(patterns)}. The largest count is that of {html_first_itemset(largest)}: "
         f"{_holders(largest)}."
     )
 

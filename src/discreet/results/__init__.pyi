@@ -1,5 +1,5 @@
 from ._cells import FORMULA_MARKS as FORMULA_MARKS
-from ._comparison import Comparison as Comparison, On as On, seconds_text as seconds_text
+from ._comparison import Comparison as Comparison, TrialSource as TrialSource, seconds_text as seconds_text
 from ._differences import Difference as Difference, Differences as Differences, diff as diff, points as points
 from ._files import (
     beside_table as beside_table,
@@ -13,10 +13,10 @@ from ._files import (
 )
 from ._formats import (
     FORMATS as FORMATS,
-    LOOKED_AT as LOOKED_AT,
+    HEAD_BYTES as HEAD_BYTES,
     ROW_FORMATS as ROW_FORMATS,
+    find_format as find_format,
     format_of as format_of,
-    known_format as known_format,
     suffix_of as suffix_of,
 )
 from ._intervals import (
@@ -26,12 +26,10 @@ from ._intervals import (
     whole_counts as whole_counts,
 )
 from ._itemsets import Index as Index, Itemsets as Itemsets
-from ._levels import told_hierarchy as told_hierarchy
-from ._loading import promised_texts as promised_texts, rows_of_text as rows_of_text
-from ._measures import within as within
+from ._loading import guarantee_texts as guarantee_texts, parse_rows as parse_rows
+from ._measures import measure_bounds as measure_bounds
 from ._patterns import Pattern as Pattern, Patterns as Patterns, margins_of as margins_of
 from ._picture import Picture as Picture
-from ._plain_values import read_fields as read_fields
 from ._private import PrivateResult as PrivateResult
 from ._promise import (
     FOR_THE_CURATOR as FOR_THE_CURATOR,
@@ -49,7 +47,7 @@ from ._promise import (
 )
 from ._provenance import BIAS_FACT as BIAS_FACT, Provenance as Provenance, StatedGuarantee as StatedGuarantee
 from ._result import Result as Result, View as View
-from ._rule_search import OneEach as OneEach, rules as rules
+from ._rule_search import BasketSample as BasketSample, rules as rules
 from ._rules import How as How, Rule as Rule, Rules as Rules
 from ._show import (
     DROWNED as DROWNED,
@@ -58,18 +56,19 @@ from ._show import (
     UNITS as UNITS,
     drowned as drowned,
     headline as headline,
-    liars_of as liars_of,
-    noise_words as noise_words,
+    malicious_share as malicious_share,
+    noise_text as noise_text,
     p_text as p_text,
-    promises as promises,
+    promise_lines as promise_lines,
     table as table,
 )
 from ._trials import (
     AUTO as AUTO,
     Advice as Advice,
-    Better as Better,
+    BetterMechanism as BetterMechanism,
     Reason as Reason,
     RunSpread as RunSpread,
     Trial as Trial,
     Trials as Trials,
 )
+from ._untrusted import read_fields as read_fields

@@ -1,9 +1,9 @@
-"""Itemsets in one cell of a spreadsheet: ``milk; tea``, and back.
+"""Itemsets as one cell of a spreadsheet, ``milk; tea``, and parsed back.
 
-Names stand between semicolons. A name that a reader could take for something else stands in double quotes, as JSON
-writes it: one with a semicolon, a quote, a backslash or a control character, with blanks at its ends, with digits alone
-(the name "3" beside the number 3), and one that a spreadsheet would take for the beginning of a formula. A cell that
-begins with a quote is text to every spreadsheet, so nothing is evaluated, and nothing has to be taken off again.
+Names stand between semicolons. An ambiguous name stands in double quotes, as JSON writes it: a name with a semicolon, a
+quote, a backslash or a control character, with blanks at its ends, with digits alone (the name "3" beside the number
+3), or with the first character of a formula. Every spreadsheet takes a cell that begins with a quote for text, so no
+formula is evaluated, and no escape has to be removed again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._itemsets import Itemsets
 
 SEPARATOR = "; "
-# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"); ledgers keep to the same list.
+# The first characters of a formula in a spreadsheet (OWASP, "CSV Injection"); ledgers use this list too.
 FORMULA_MARKS = "=+-@＝＋－＠"
 
 # A number as it is written without quotes, and a name that needs none.
@@ -35,7 +35,7 @@ _DECODER = json.JSONDecoder()
 
 
 def cell_text(label: int | str) -> str:
-    """Return one item as it stands in a cell: in double quotes where it would be read as something else."""
+    """Return one item as it stands in a cell: an ambiguous name in double quotes."""
     if isinstance(label, int):
         return str(label)
     plain = _PLAIN.fullmatch(label) and not _NUMBER.fullmatch(label) and label.isprintable()
@@ -43,7 +43,7 @@ def cell_text(label: int | str) -> str:
 
 
 def guarded_text(text: str) -> str:
-    """Return a text as it stands in a cell: in double quotes where a spreadsheet would take it for a formula."""
+    """Return a text as it stands in a cell: in double quotes if a spreadsheet would take it for a formula."""
     return json.dumps(text, ensure_ascii=False) if text[:1] in (*FORMULA_MARKS, '"') or not text.isprintable() else text
 
 
@@ -52,16 +52,16 @@ def itemset_cells(itemsets: Itemsets, vocabulary: Vocabulary) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    used, places = np.unique(itemsets.codes, return_inverse=True)
-    texts = pa.array([cell_text(label) for label in vocabulary.take(used).to_pylist()], pa.large_string())
+    used_codes, places = np.unique(itemsets.codes, return_inverse=True)
+    texts = pa.array([cell_text(label) for label in vocabulary.take(used_codes).to_pylist()], pa.large_string())
     lists = pa.LargeListArray.from_arrays(as_arrow(itemsets.offsets), texts.take(as_arrow(places)))
     cells = pc.binary_join(lists, pa.scalar(SEPARATOR, pa.large_string()))
-    # A cell without text is none at all: the empty set is written as JSON has it, and as earlier versions did.
+    # A blank cell would be null: the empty set is written as in JSON, and as earlier versions wrote it.
     return pc.if_else(pa.array(itemsets.sizes > 0), cells, pa.scalar("[]", pa.large_string()))
 
 
 def parse_cell(cell: str) -> list[Any]:
-    """Return the items of a cell, or raise `ValueError`."""
+    """Return the items of a cell; a `ValueError` for any other text."""
     if '"' not in cell:
         words = [word.strip() for word in cell.split(";")]
         if not all(words):
@@ -81,9 +81,9 @@ def parse_cell(cell: str) -> list[Any]:
                 raise ValueError
             items.append(int(word) if _NUMBER.fullmatch(word) else word)
             place = end if end >= 0 else len(cell)
-        rest = cell[place:].lstrip(" ")
-        if not rest:
+        remainder = cell[place:].lstrip(" ")
+        if not remainder:
             return items
-        if not rest.startswith(";"):
+        if not remainder.startswith(";"):
             raise ValueError
-        place = len(cell) - len(rest) + 1
+        place = len(cell) - len(remainder) + 1

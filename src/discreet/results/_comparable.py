@@ -1,6 +1,7 @@
-"""Whether two results speak of the same: the same baskets of a person, the same hierarchy, the same question.
+"""The comparability of two results: equal caps on baskets, consistent hierarchies, and equal questions.
 
-Where they do not, a change says nothing of the data, and is not called one. Which numbers changed is no matter here.
+Where two results differ in these, a difference of supports is no change of the data, and is not called one. The numbers
+themselves are compared in `differences`.
 """
 
 from __future__ import annotations
@@ -16,79 +17,86 @@ from ._patterns import Patterns
 from ._promise import SIMULATED, line, rounded
 from ._provenance import BIAS_FACT, Provenance, StatedGuarantee
 
-# The scope of a list: where these parts of the question differ, a pattern may be on one of two lists for that alone.
+# The parts of a question that select patterns: if they differ, a pattern may be on one list alone for this reason.
 _SCOPE = (
     "top", "min_support", "min_count", "lengths", "least", "contains", "excludes", "items", "itemsets", "hierarchy",
     "level",
 )  # fmt: skip
-_NAMED = 3  # items that a sentence names
+_MAX_NAMES = 3  # items that a sentence names
 
 
 @dataclass(frozen=True)
 class Common:
-    """What two results have in common, as far as it decides what may be compared.
+    """The obstacles to a comparison of two results.
 
     Parameters
     ----------
     scope
-        The parts of the two questions that differ, by name: the lists are of other patterns.
-    capped
-        Why nothing may be compared: other numbers of baskets of a person take part. Nothing where it may.
-    apart
-        Items of which the two hierarchies say something else, as text: patterns that hold one may not be compared.
+        The names of the parts that differ between the two questions: the lists were selected differently.
+    cap_conflict
+        The reason why no pattern may be compared, as the caps on the baskets of a person differ; "" for equal caps.
+    conflicting
+        The items that the two hierarchies place differently, as text: patterns with such an item may not be compared.
     """
 
     scope: tuple[str, ...]
-    capped: str
-    apart: frozenset[str]
+    cap_conflict: str
+    conflicting: frozenset[str]
 
     @classmethod
-    def of(cls, first: Patterns, second: Patterns, names: tuple[str, str]) -> Common:
-        """Look at two results, and at what they are called."""
-        return cls(_differing_scope(first, second), _capped(first, second, names), _apart(first, second))
+    def of(cls, before: Patterns, after: Patterns, names: tuple[str, str]) -> Common:
+        """Return the obstacles to a comparison of two results with these names."""
+        return cls(
+            _scope_differences(before, after), _cap_conflict(before, after, names), _conflicting_items(before, after)
+        )
 
     def covers(self, items: frozenset[Item]) -> bool:
-        """Whether the supports of an itemset are of the same thing in both."""
-        return not self.capped and not (self.apart and any(str(item) in self.apart for item in items))
+        """Return whether the supports of an itemset may be compared."""
+        return not self.cap_conflict and not (self.conflicting and any(str(item) in self.conflicting for item in items))
 
     def warnings(self, itemsets: Iterable[frozenset[Item]]) -> Iterator[str]:
-        """Say why some of these itemsets are not compared."""
-        if self.capped:
-            yield self.capped
+        """Yield the reasons why some of these itemsets are not compared."""
+        if self.cap_conflict:
+            yield self.cap_conflict
             return
-        left = [items for items in itemsets if not self.covers(items)]
-        if left:
-            held = sorted({str(item) for items in left for item in items} & self.apart)
-            named = ", ".join(printable(item) for item in held[:_NAMED])
-            more = f" and {len(held) - _NAMED:,} more" if len(held) > _NAMED else ""
+        skipped = [items for items in itemsets if not self.covers(items)]
+        if skipped:
+            items_named = sorted({str(item) for items in skipped for item in items} & self.conflicting)
+            names = ", ".join(printable(item) for item in items_named[:_MAX_NAMES])
+            remainder = f" and {len(items_named) - _MAX_NAMES:,} more" if len(items_named) > _MAX_NAMES else ""
             yield (
-                f"{number_of(len(left), 'pattern')} cannot be compared, as the hierarchies of the two differ in "
-                f"{named}{more}."
+                f"{number_of(len(skipped), 'pattern')} cannot be compared, as the hierarchies of the two differ in "
+                f"{names}{remainder}."
             )
 
 
-def _capped(first: Patterns, second: Patterns, names: tuple[str, str]) -> str:
-    one, other = cap_of(first), cap_of(second)
-    if one == other:
+def _cap_conflict(before: Patterns, after: Patterns, names: tuple[str, str]) -> str:
+    """Return the reason why different caps on baskets forbid a comparison; "" for equal caps."""
+    first_cap, second_cap = cap_of(before), cap_of(after)
+    if first_cap == second_cap:
         return ""
-    if one is None or other is None:
-        (every, _), (part, cap) = sorted(zip(names, (one, other), strict=True), key=lambda pair: pair[1] is not None)
-        told = f"in {every} all baskets of a person take part, and in {part} {cap:,} of each person at most"
+    if first_cap is None or second_cap is None:
+        (uncapped, _), (capped_name, cap) = sorted(
+            zip(names, (first_cap, second_cap), strict=True), key=lambda pair: pair[1] is not None
+        )
+        caps = f"in {uncapped} all baskets of a person take part, and in {capped_name} {cap:,} of each person at most"
     else:
-        told = f"in {names[0]} {number_of(one, 'basket')} of each person at most, and in {names[1]} {other:,}"
+        caps = (
+            f"in {names[0]} {number_of(first_cap, 'basket')} of each person at most, and in {names[1]} {second_cap:,}"
+        )
     return (
-        f"Nothing can be compared: {told}. These are supports over other baskets. Make both with the same most baskets "
+        f"Nothing can be compared: {caps}. These are supports over other baskets. Make both with the same most baskets "
         "of a person (max_baskets)."
     )
 
 
 def provenance_of(patterns: Patterns) -> Provenance:
-    """Return the provenance of patterns; that of exact ones says nothing."""
+    """Return the provenance of patterns, an empty one for exact patterns."""
     return patterns.provenance or Provenance()
 
 
 def cap_of(patterns: Patterns) -> int | None:
-    """Return how many baskets of a person take part at most; None where all do."""
+    """Return the cap on the baskets of a person; None without a cap."""
     provenance = provenance_of(patterns)
     for values, name in ((provenance.facts, "most baskets of a person"), (provenance.question, "max_baskets")):
         cap = (values or {}).get(name)
@@ -97,62 +105,70 @@ def cap_of(patterns: Patterns) -> int | None:
     return None
 
 
-def _apart(first: Patterns, second: Patterns) -> frozenset[str]:
-    """Return the items of both of which the hierarchies say something else, with what stands above one of them alone.
+def _conflicting_items(before: Patterns, after: Patterns) -> frozenset[str]:
+    """Return the items of both results that their hierarchies place differently, with the items above in one alone.
 
-    Items that one of the two has never heard of are no contradiction: a list of products grows.
+    An item that one hierarchy does not have is no contradiction: a list of products grows.
     """
-    one, other = first.hierarchy, second.hierarchy
-    if one is None or other is None:
-        # Without a hierarchy an item stands for itself, and what has something below it does not.
-        known, plain = (other, first) if one is None else (one, second)
-        return frozenset(() if known is None else {*known.parents.values()} & {*map(str, plain.vocabulary)})
-    on_level = any(_level_of(patterns) is not None for patterns in (first, second))
-    shared = {*map(str, first.vocabulary), *one.heights} & {*map(str, second.vocabulary), *other.heights}
-    found: set[str] = set()
-    for label in shared:
-        above, over = one.above(label), other.above(label)
-        moved = on_level and any(one.heights.get(up, 0) != other.heights.get(up, 0) for up in (label, *above))
-        if above != over or moved:
-            found |= {label} | ({*above} ^ {*over})
-    return frozenset(found)
+    first_hierarchy, second_hierarchy = before.hierarchy, after.hierarchy
+    if first_hierarchy is None or second_hierarchy is None:
+        # Without a hierarchy an item stands for itself alone, with one it includes the items below it.
+        hierarchy, flat = (second_hierarchy, before) if first_hierarchy is None else (first_hierarchy, after)
+        return frozenset(() if hierarchy is None else {*hierarchy.parents.values()} & {*map(str, flat.vocabulary)})
+    on_level = any(_level_of(patterns) is not None for patterns in (before, after))
+    labels = {*map(str, before.vocabulary), *first_hierarchy.heights} & {
+        *map(str, after.vocabulary),
+        *second_hierarchy.heights,
+    }
+    conflicts: set[str] = set()
+    for label in labels:
+        first_above, second_above = first_hierarchy.above(label), second_hierarchy.above(label)
+        moved = on_level and any(
+            first_hierarchy.heights.get(label_above, 0) != second_hierarchy.heights.get(label_above, 0)
+            for label_above in (label, *first_above)
+        )
+        if first_above != second_above or moved:
+            conflicts |= {label} | ({*first_above} ^ {*second_above})
+    return frozenset(conflicts)
 
 
 def _level_of(patterns: Patterns) -> Any:
-    """Return the one level that a result is of; None where it is across levels, or knows of none."""
+    """Return the single level of a result; None for several levels, and without a hierarchy."""
     question = provenance_of(patterns).question
     if question is not None:
         return question.get("level")
     return None if patterns.hierarchy is None else patterns.hierarchy.one_level
 
 
-def _differing_scope(first: Patterns, second: Patterns) -> tuple[str, ...]:
-    """Return the parts of the two questions that differ, by name, as far as the results tell."""
-    one, other = provenance_of(first), provenance_of(second)
-    if one.question is not None and other.question is not None:
-        names = [name for name in _SCOPE if one.question.get(name) != other.question.get(name)]
-        # A mechanism may look at single items alone, or cut baskets, and lists other patterns for that.
-        differs = (one.chosen_mechanism or one.method) != (other.chosen_mechanism or other.method)
+def _scope_differences(before: Patterns, after: Patterns) -> tuple[str, ...]:
+    """Return the names of the parts that differ between two questions, as far as the results state them."""
+    first_provenance, second_provenance = provenance_of(before), provenance_of(after)
+    if first_provenance.question is not None and second_provenance.question is not None:
+        names = [name for name in _SCOPE if first_provenance.question.get(name) != second_provenance.question.get(name)]
+        # A mechanism may consider single items alone, or cut baskets, and so list different patterns.
+        differs = (first_provenance.chosen_mechanism or first_provenance.method) != (
+            second_provenance.chosen_mechanism or second_provenance.method
+        )
         return (*names, *(["mechanism"] if differs else []))
-    names = ["hierarchy"] if (first.hierarchy is None) != (second.hierarchy is None) else []
-    return (*names, *(["level"] if _level_of(first) != _level_of(second) else []))
+    names = ["hierarchy"] if (before.hierarchy is None) != (after.hierarchy is None) else []
+    return (*names, *(["level"] if _level_of(before) != _level_of(after) else []))
 
 
 def notes_of(
-    first: Patterns, second: Patterns, names: tuple[str, str], common: Common, unlisted: bool
+    before: Patterns, after: Patterns, names: tuple[str, str], common: Common, unlisted: bool
 ) -> Iterator[str]:
-    """Return what was promised of each, what the two give away together, and what a place on one list alone means."""
-    promised = [provenance_of(patterns).guarantee for patterns in (first, second)]
-    for name, one, patterns in zip(names, promised, (first, second), strict=True):
-        if one is not None:
-            yield f"{name}: {line(one)}{f' ({SIMULATED})' if provenance_of(patterns).simulated else ''}."
+    """Yield the guarantee of each result, the loss of both together, and the meaning of an unlisted pattern."""
+    promised = [provenance_of(patterns).guarantee for patterns in (before, after)]
+    for name, guarantee, patterns in zip(names, promised, (before, after), strict=True):
+        if guarantee is not None:
+            yield f"{name}: {line(guarantee)}{f' ({SIMULATED})' if provenance_of(patterns).simulated else ''}."
         else:
             yield f"{name}: exact, and not private."
         bias = (provenance_of(patterns).facts or {}).get(BIAS_FACT)
         if bias is not None:
             yield f"{name}: no change is called clear, as its intervals hold noise alone: {printable(str(bias))}."
     if promised[0] is not None and promised[1] is not None:
-        yield from _together(promised[0], promised[1])
+        yield from _combined_loss(promised[0], promised[1])
     if common.scope:
         yield (
             f"The two were not asked for the same patterns ({', '.join(common.scope)}): what is on one list alone may "
@@ -165,10 +181,10 @@ def notes_of(
         )
 
 
-def _together(one: StatedGuarantee, other: StatedGuarantee) -> Iterator[str]:
-    """Return the sentence about what a person who is in both has given away."""
-    if one.neighbours == other.neighbours:
-        epsilon = (one.epsilon or Fraction(0)) + (other.epsilon or Fraction(0))
-        delta = (one.delta or Fraction(0)) + (other.delta or Fraction(0))
+def _combined_loss(before: StatedGuarantee, after: StatedGuarantee) -> Iterator[str]:
+    """Yield the sentence on the privacy loss of a person in both data sets."""
+    if before.neighbours == after.neighbours:
+        epsilon = (before.epsilon or Fraction(0)) + (after.epsilon or Fraction(0))
+        delta = (before.delta or Fraction(0)) + (after.delta or Fraction(0))
         plus = f", delta = {rounded(delta)}" if delta else ""
         yield f"For a person who is in both, what they give away adds up: epsilon = {rounded(epsilon)}{plus}."

@@ -1,7 +1,7 @@
-"""Which mechanism for these data: trials of all that answer a question, side by side, for the curator's eyes.
+"""The comparison of mechanisms on data: trials of all mechanisms that answer a question, for the curator alone.
 
-What it says depends on the data as they are, so it is **not private**, and says so first wherever it goes. Over a crowd
-that was imagined from public numbers it is about nobody, and says that instead.
+The numbers depend on the data, so a comparison is **not private**, and every form of it says so first. On a crowd made
+up from public numbers it depends on no person, and says that instead.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from ..errors import Message, MisuseError
 from ..wording import number_of
-from ._plain_values import read_fields
 from ._promise import FOR_THE_CURATOR, SIMULATED, shown
 from ._provenance import Provenance
 from ._result import Result, draw_with
 from ._trials import Advice, RunSpread, Trials, percent
-from ._untrusted import exact_number
+from ._untrusted import exact_number, read_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
     from ._picture import Picture
 
-On: TypeAlias = Literal["data", "drawn", "imagined"]
+TrialSource: TypeAlias = Literal["data", "drawn", "imagined"]
 
-_WIDE = 6
-_HEADS = ("", "found", " ", "off by", "hold", "interval", "seconds")
-_WARNED = (
+_BAR_WIDTH = 6  # letters of the bar of a share
+_COLUMN_NAMES = ("", "found", " ", "off by", "hold", "interval", "seconds")
+_DATA_WARNING = (
     "These numbers come from the data themselves. To choose a mechanism or an epsilon by them is a use of the data "
     "that no ledger knows of."
 )
@@ -40,27 +39,27 @@ _COSTS_NOTHING = "No data were read: the crowd was made up from the numbers give
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Result):
-    """What :func:`discreet.compare` returns: a sequence of :class:`Trials`, and **not private**.
+    """The result of :func:`discreet.compare`: a sequence of :class:`Trials`, and **not private**.
 
     Parameters
     ----------
     rows
-        The trials of each mechanism at each epsilon: by epsilon, then what finds most first.
+        The trials of each mechanism at each epsilon: by epsilon, then the largest share found first.
     advice
-        What to take at each epsilon, and how far `auto` is from the best.
+        The recommended mechanism at each epsilon, and the distance of `auto` from the best.
     refused
-        Why the others do not answer the question, by name.
+        The reason of each mechanism that does not answer the question, by its name.
     asked
         The question: plain values by name.
     truth
-        What is true of the data: how many `people` and `items` there are, how many patterns are `wanted`, and the count
-        of the last of them.
+        True numbers of the data: of `people` and `items`, of the patterns `wanted`, and the count of the `last` of the
+        patterns.
     on
-        What was tried on: ``"data"``, ``"drawn"`` (people drawn from the data) or ``"imagined"`` (public numbers).
+        The source of the people: ``"data"``, ``"drawn"`` (a sample of the data) or ``"imagined"`` (public numbers).
     seed
-        The same seed gives the same trials.
+        The seed of the trials; equal seeds give equal trials.
     unit
-        What counts are of: people, or baskets.
+        The unit of counts: people, or baskets.
     notes
         Sentences for the reader.
     """
@@ -74,7 +73,7 @@ class Comparison(Result):
     refused: Mapping[str, Message] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)
     truth: Mapping[str, int] = field(default_factory=dict)
-    on: On = "data"
+    on: TrialSource = "data"
     seed: int = 0
     unit: str = "people"
     notes: tuple[str, ...] = ()
@@ -87,63 +86,67 @@ class Comparison(Result):
 
     @property
     def private(self) -> bool:
-        """Whether it may be shown to anyone: only where no data were read."""
+        """Return whether it may be shown to anyone: only if no data were read."""
         return self.on == "imagined"
 
     @property
     def standing(self) -> Literal["not private", "simulated"]:
-        """What a page of it says of itself."""
+        """Return the status that its page states."""
         return "simulated" if self.private else "not private"
 
     @property
     def warning(self) -> str:
-        """What has to be known before anything else."""
-        return f"{SIMULATED}. {_COSTS_NOTHING}" if self.private else f"{FOR_THE_CURATOR}. {_WARNED}"
+        """Return the warning that precedes every form of it."""
+        return f"{SIMULATED}. {_COSTS_NOTHING}" if self.private else f"{FOR_THE_CURATOR}. {_DATA_WARNING}"
 
     @property
     def recommended(self) -> dict[Fraction, str]:
-        """The mechanism to take, by epsilon: `auto`, unless another one is better beyond the doubt of the runs."""
-        return {one.epsilon: one.recommended for one in self.advice}
+        """Return the recommended mechanism by epsilon: `auto`, unless a mechanism is significantly better."""
+        return {advice.epsilon: advice.recommended for advice in self.advice}
 
     @property
     def runs(self) -> int:
-        """How many runs each has."""
+        """Return the number of runs of each mechanism."""
         return len(self.rows[0].runs)
 
     @property
     def headline(self) -> str:
-        """What was tried, in one line."""
-        many = len({row.mechanism for row in self.rows})
-        wanted = self.truth["wanted"]
-        what = f"the top {wanted:,}" if "top" in self.asked else number_of(wanted, "pattern") + " over the threshold"
+        """Return the numbers of mechanisms, patterns and runs in one line."""
+        mechanism_count = len({row.mechanism for row in self.rows})
+        pattern_count = self.truth["wanted"]
+        patterns = (
+            f"the top {pattern_count:,}"
+            if "top" in self.asked
+            else number_of(pattern_count, "pattern") + " over the threshold"
+        )
         return (
-            f"{number_of(many, 'mechanism')} tried for {what} of {self.truth['people']:,} {self.unit}, "
+            f"{number_of(mechanism_count, 'mechanism')} tried for {patterns} of {self.truth['people']:,} {self.unit}, "
             f"{number_of(self.runs, 'run')} each"
         )
 
     def at(self, epsilon: Any) -> tuple[Trials, ...]:
-        """Return the rows at one epsilon."""
-        wanted = exact_number(epsilon) if isinstance(epsilon, int | float | str | Fraction) else None
-        found = tuple(row for row in self.rows if row.epsilon == wanted)
-        if not found:
-            there = ", ".join(shown(one.epsilon) for one in self.advice)
-            raise MisuseError(f"There is no trial at an epsilon of {epsilon!r}; there are {there}.")
-        return found
+        """Return the trials at one epsilon."""
+        value = exact_number(epsilon) if isinstance(epsilon, int | float | str | Fraction) else None
+        rows = tuple(row for row in self.rows if row.epsilon == value)
+        if not rows:
+            epsilons = ", ".join(shown(advice.epsilon) for advice in self.advice)
+            raise MisuseError(f"There is no trial at an epsilon of {epsilon!r}; there are {epsilons}.")
+        return rows
 
     def lines(self) -> list[str]:
-        """Return what there is to say beside the tables: the advice, who does not answer, what it rests on."""
-        said = [" ".join(one.lines()) for one in self.advice]
-        said += [f"{name} was not tried. {why}" for name, why in self.refused.items()]
-        return [*said, *self.notes]
+        """Return the sentences beside the tables: the recommendations, the refusals, and the notes."""
+        lines = [" ".join(advice.lines()) for advice in self.advice]
+        lines += [f"{name} was not tried. {reason}" for name, reason in self.refused.items()]
+        return [*lines, *self.notes]
 
     @property
     def caution(self) -> str:
-        """The warning."""
+        """Return the warning, as a command adds it."""
         return f": {self.warning}"
 
     @property
     def provenance(self) -> Provenance:
-        """The question, and whether the crowd was made up."""
+        """Return the question, and whether the crowd was made up."""
         return Provenance(question=dict(self.asked), simulated=self.private, notes=self.notes)
 
     def _rich(self, rows: int | None) -> Group:
@@ -151,18 +154,18 @@ class Comparison(Result):
         from rich.text import Text
 
         head = [Text(self.warning, style="bold"), Text(f"\n{self.headline}.")]
-        tables = [part for one in self.advice for part in (Text(), self._table(one, rows))]
+        tables = [part for advice in self.advice for part in (Text(), self._table(advice, rows))]
         return Group(*head, *tables, *(Text(f"\n{line}") for line in self.lines()))
 
-    def _table(self, one: Advice, rows: int | None) -> Table:
+    def _table(self, advice: Advice, rows: int | None) -> Table:
         from rich.table import Table
 
-        title = f"Epsilon {shown(one.epsilon)}"
+        title = f"Epsilon {shown(advice.epsilon)}"
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-        for head in _HEADS:
+        for head in _COLUMN_NAMES:
             table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
-        for row in self.at(one.epsilon)[:rows]:
-            table.add_row(*_cells(row), style="bold" if row.mechanism == one.recommended else "")
+        for row in self.at(advice.epsilon)[:rows]:
+            table.add_row(*_cells(row), style="bold" if row.mechanism == advice.recommended else "")
         return table
 
     def to_arrow(self) -> pa.Table:
@@ -183,7 +186,7 @@ class Comparison(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, the warning first."""
+        """Return all values as plain values, the warning first."""
         return {
             "discreet": self.FORM,
             "standing": self.standing,
@@ -194,9 +197,9 @@ class Comparison(Result):
             "unit": self.unit,
             "seed": self.seed,
             "recommended": {shown(epsilon): name for epsilon, name in self.recommended.items()},
-            "advice": [one.to_dict() for one in self.advice],
+            "advice": [advice.to_dict() for advice in self.advice],
             "trials": [row.to_dict() for row in self.rows],
-            "refused": {name: str(why) for name, why in self.refused.items()},
+            "refused": {name: str(reason) for name, reason in self.refused.items()},
             "notes": list(self.notes),
         }
 
@@ -206,27 +209,27 @@ class Comparison(Result):
         Parameters
         ----------
         kind
-            ``"found"``: which share each finds; ``"counts"``: how far counts are off; ``"intervals"``: how wide a
-            typical interval is. Whiskers are the spread over runs.
+            ``"found"``: the share that each finds; ``"counts"``: the error of counts; ``"intervals"``: the margin of a
+            typical interval. Whiskers are the spread over runs.
         """
-        made: Picture = draw_with("comparison_picture", self, kind)
-        return made
+        picture: Picture = draw_with("comparison_picture", self, kind)
+        return picture
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        refused = {str(name): Message(str(why), str(why)) for name, why in values["refused"].items()}
+        refused = {str(name): Message(str(reason), str(reason)) for name, reason in values["refused"].items()}
         return read_fields(cls, {**values, "rows": values["trials"]}, refused=refused)
 
 
 def _cells(row: Trials) -> list[str]:
-    held, margin = row.held, row.margin
-    full = round(_WIDE * min(max(row.found.mean, 0.0), 1.0))
+    coverage, margin = row.held, row.margin
+    full_cells = round(_BAR_WIDTH * min(max(row.found.mean, 0.0), 1.0))
     return [
         row.name,
         with_spread(row.found),
-        "█" * full + "·" * (_WIDE - full),
+        "█" * full_cells + "·" * (_BAR_WIDTH - full_cells),
         with_spread(row.error),
-        "–" if held is None else percent(held.mean),
+        "–" if coverage is None else percent(coverage.mean),
         "–" if margin is None else f"± {margin.mean:,.0f}",
         seconds_text(row.seconds.mean),
     ]

@@ -1,9 +1,9 @@
-"""The one table of file formats: which there are, how a file's name tells them, what writes them and what reads them.
+"""The table of file formats: names, suffixes, writers and readers.
 
-Adding a format is adding one entry to `FORMATS`. Everything else reads this table: `save` and `load`, the options
-``-o`` and ``--format``, what the command line may replace, which places are checked before anything is spent, error
-messages, and the list in the documentation. Nothing heavy is imported here: the command line offers the names before
-anything is loaded, so writers and readers are named, and looked up when one is needed.
+A format is added by one entry of `FORMATS`. All other code reads this table: `save` and `load`, the options ``-o`` and
+``--format``, the check of files to be replaced, the check of paths before anything is spent, error messages, and the
+list in the documentation. Nothing heavy is imported here: the command line offers the names before anything is loaded,
+so writers and readers are given by name, and imported on use.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 from ..baskets import public_path
 from ..errors import MisuseError
 
-LOOKED_AT = 1 << 14  # bytes at the beginning: the head of any of our files
-# What a format can hold: the rows of a result, a whole page about it, or a picture of it.
+HEAD_BYTES = 1 << 14  # read to recognise a file: the header of a result begins within them
+# The content of a file: the rows of a result, a whole page on it, or a picture.
 Content: TypeAlias = Literal["rows", "page", "picture"]
 
 
@@ -31,26 +31,26 @@ class ResultFormat:
     Parameters
     ----------
     name, title, summary
-        What is typed after ``--format``, what messages call it, and what the documentation says of its files.
+        The value of ``--format``, the name in messages, and the description in the documentation.
     suffixes
-        The suffixes of its files, the usual one first.
+        The suffixes of its files, the usual suffix first.
     contents
-        What its files hold.
+        The possible contents of its files.
     writer, reader
-        Functions of this room, as ``"module.function"``. A writer of rows takes a result, a binary stream and the
-        pointer to a file beside; a reader takes a path and the bytes there. Pages and pictures have neither.
+        Functions of this room, as ``"module.function"``; "" for pages and pictures. A writer takes a result, a binary
+        stream and the pointer to a file beside; a reader takes a path and the bytes of the file.
     media_type
-        What a web server calls it.
+        The media type that a web server states.
     is_text
         Whether a terminal can show it.
     has_file_beside
-        Whether all that it has no columns for goes into a file beside it.
+        Whether a file beside has the header, for which the format has no columns.
     magic
-        The first bytes of its files, where there are such; other files are told by what they say.
+        The first bytes of its files; b"" for a format recognised by its text.
     marker
-        The function that says of a file with this magic whether discreet wrote it, by its metadata.
+        The function that checks, by the metadata of a file with this magic, whether discreet wrote it.
     package, extra
-        The package that writing needs beside those of discreet, and the extra that installs it.
+        The package that writing needs besides the dependencies of discreet, and the extra that installs it.
     """
 
     name: str
@@ -77,11 +77,11 @@ class ResultFormat:
         return _function(self.reader)(path, content)
 
     def has_mark(self, path: Path) -> bool:
-        """Return whether a file of this format, which has a magic, says that discreet wrote it."""
+        """Return whether the metadata of a file with this magic state that discreet wrote it."""
         return bool(_function(self.marker)(path))
 
     def check_installed(self) -> None:
-        """Refuse a format whose package is not there."""
+        """Check that the package of the format is installed."""
         if self.package and find_spec(self.package) is None:
             raise MisuseError(
                 f"Writing {self.suffixes[0]} files needs a package: pip install 'discreet[{self.extra}]'. A .csv file "
@@ -112,9 +112,10 @@ def has_arrow_mark(path: Path) -> bool:
 
 
 def _function(name: str) -> Callable[..., Any]:
+    """Return a function of this room by the name of its module and its own."""
     module, _, function = name.partition(".")
-    found: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
-    return found
+    loaded: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
+    return loaded
 
 
 FORMATS: tuple[ResultFormat, ...] = (
@@ -210,32 +211,32 @@ ROW_FORMATS = {form.name: form for form in FORMATS if "rows" in form.contents}
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a file's name, in small letters."""
+    """Return the suffix of a file name, in lower case."""
     return Path(path).suffix.lower()
 
 
-def known_format(path: str | os.PathLike[str], *contents: Content) -> ResultFormat | None:
-    """Return the format of a file that holds one of these contents, as its suffix tells; None where there is none."""
+def find_format(path: str | os.PathLike[str], *contents: Content) -> ResultFormat | None:
+    """Return the format of a file by its suffix, among formats with these contents; None for an unknown suffix."""
     fitting = (form for form in FORMATS if not contents or set(contents) & set(form.contents))
     return next((form for form in fitting if suffix_of(path) in form.suffixes), None)
 
 
 def format_of(path: str | os.PathLike[str], *contents: Content, subject: str = "results are kept in") -> ResultFormat:
-    """Return the format that the suffix of `path` stands for, which can hold one of these contents.
+    """Return the format of a path by its suffix, among formats with these contents.
 
-    `subject` begins the part of the message that lists the suffixes, where there is none such.
+    `subject` begins the part of the message that lists the suffixes, in the error for an unknown suffix.
     """
-    found = known_format(path, *contents or ("rows",))
-    if found is not None:
-        return found
-    named = Path(public_path(path))  # an address is no place for a result, and may have a secret
-    suffix = suffix_of(path) and suffix_of(named)
-    given = f"ends in {suffix}" if suffix else "has no suffix"
-    raise MisuseError(f"{named} {given}, but {subject} {listed_suffixes(*contents or ('rows',))} files.")
+    form = find_format(path, *contents or ("rows",))
+    if form is not None:
+        return form
+    shown_path = Path(public_path(path))  # a URL is no path for a result, and may have a secret
+    suffix = suffix_of(path) and suffix_of(shown_path)
+    problem = f"ends in {suffix}" if suffix else "has no suffix"
+    raise MisuseError(f"{shown_path} {problem}, but {subject} {listed_suffixes(*contents or ('rows',))} files.")
 
 
-def listed_suffixes(*contents: Content, last: str = "or") -> str:
-    """Return the suffixes of formats that can hold one of these contents, as a sentence has them.
+def listed_suffixes(*contents: Content, conjunction: str = "or") -> str:
+    """Return the suffixes of formats with these contents, as part of a sentence.
 
     Examples
     --------
@@ -244,9 +245,9 @@ def listed_suffixes(*contents: Content, last: str = "or") -> str:
     """
     forms = (form for form in FORMATS if set(contents) & set(form.contents))
     names = [suffix for form in forms for suffix in form.suffixes]
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
 
 
 def is_page(path: str | os.PathLike[str]) -> bool:
-    """Return whether the suffix of `path` is that of a page."""
-    return known_format(path, "page") is not None
+    """Return whether the suffix of a path is the suffix of a page."""
+    return find_format(path, "page") is not None

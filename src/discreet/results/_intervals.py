@@ -1,7 +1,7 @@
 """Intervals of noisy numbers that are cut to the range in which the true number lies.
 
-A count is cut to 0 and to a public number of people. The noise does not know of that range, and what it says must not
-be lost with the cut: an interval such as [n, n] would state a noisy count as one that is known exactly.
+A count is cut to 0 and to a public number of people. The noise does not know this range, and its reach must survive the
+cut: an interval [n, n] would state a noisy count as an exact one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
 
-SINGLE_FAILURE = 0.05  # how often a stated interval of one count, or of the number of people, may fail
-FALSE_SHARE = 0.05  # of the patterns over a threshold with an interval over 0, the part that nobody may hold
+SINGLE_FAILURE = 0.05  # the probability that the interval of one count, or of the number of people, fails
+FALSE_SHARE = 0.05  # the false discovery rate: patterns without holders among patterns with an interval above 0
 
 
 def cut_to_range(
@@ -40,18 +40,18 @@ def cut_to_range(
     [[100.0, 95.0, 0.0], [80.0, 75.0, 0.0], [100.0, 100.0, 20.0]]
     """
     half = (high - low) / 2
-    cut = np.clip(estimates, least, most)
-    reaching_down = np.minimum(low, cut - np.maximum(estimates - low, half))
-    reaching_up = np.maximum(high, cut + np.maximum(high - estimates, half))
+    in_range = np.clip(estimates, least, most)
+    reaching_down = np.minimum(low, in_range - np.maximum(estimates - low, half))
+    reaching_up = np.maximum(high, in_range + np.maximum(high - estimates, half))
     low = np.where(estimates >= most, reaching_down, low)
     high = np.where(estimates <= least, reaching_up, high)
-    return cut, np.clip(low, least, most), np.clip(high, least, most)
+    return in_range, np.clip(low, least, most), np.clip(high, least, most)
 
 
 def whole_counts(estimates: F64, low: F64, high: F64) -> tuple[NDArray[np.int64], F64, F64]:
     """Return estimates and intervals as whole numbers, from 0 on.
 
-    True counts are whole, so nothing is lost by whole ends; and a count that is shown lies within its interval.
+    True counts are whole, so whole ends lose no coverage; and a shown count lies within its interval.
     """
     estimates, low, high = cut_to_range(estimates, low, high, least=0)
     counts = np.rint(estimates).astype(np.int64)
@@ -59,19 +59,19 @@ def whole_counts(estimates: F64, low: F64, high: F64) -> tuple[NDArray[np.int64]
 
 
 def lower_doubtful(estimates: F64, low: F64, candidate_count: int) -> F64:
-    """Return the lower ends of patterns over a threshold: 0 for those that noise alone may have lifted over it.
+    """Return the lower ends of patterns over a threshold, with 0 for a pattern that noise may have lifted over it.
 
-    1. A pattern that nobody holds has an estimate x with P(noise >= x) <= .05^(x / (x - low + 1)): the noise is
-       log-concave, and more than x - low in 5 of 100 cases at most (see `simultaneous`). That is its p-value.
-    2. Sort the p-values of the patterns shown. The last one with p_(k) <= .05 k / candidate_count ends those that keep
-       their intervals (Benjamini, Hochberg 1995). So of these, 5 of 100 are held by nobody at most, on average.
+    1. A pattern without holders has an estimate x with P(noise >= x) <= .05^(x / (x - low + 1)): the noise is
+       log-concave, and more than x - low in 5 of 100 cases at most (see `simultaneous`). This is its p-value.
+    2. Sort the p-values of the shown patterns. The patterns up to the last p_(k) <= .05 k / candidate_count keep their
+       intervals (Benjamini, Hochberg 1995). On average at most 5 of 100 among them have no holder.
 
     Parameters
     ----------
     estimates, low
         The estimates of the patterns shown, and the lower ends of their 95 % intervals.
     candidate_count
-        The number of itemsets that were counted with the same noise, and of which these are shown.
+        The number of itemsets counted with equal noise, from which the shown patterns were selected.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def lower_doubtful(estimates: F64, low: F64, candidate_count: int) -> F64:
     ranks = np.arange(1, len(log_p) + 1)
     order = np.argsort(log_p, kind="stable")
     passing = np.flatnonzero(log_p[order] <= np.log(FALSE_SHARE * ranks / max(candidate_count, len(log_p), 1)))
-    kept = order[: passing[-1] + 1] if len(passing) else order[:0]
-    lowered = np.minimum(low, 0.0)
-    lowered[kept] = low[kept]
-    return lowered
+    kept_rows = order[: passing[-1] + 1] if len(passing) else order[:0]
+    result = np.minimum(low, 0.0)
+    result[kept_rows] = low[kept_rows]
+    return result

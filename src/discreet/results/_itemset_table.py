@@ -1,7 +1,9 @@
-"""What patterns and rules have in common: rows of itemsets, with a vocabulary and maybe a hierarchy.
+"""The parts that patterns and rules share: rows of itemsets with a vocabulary, their levels, their tables and pages.
 
-Their tables for a terminal, a notebook and any rich console are made in `show`. Pictures and pages are drawn in
-`report`.
+An item stands for itself from its own level up to the level below its parent's: a product without a category is an item
+among categories too. A row is on every level on which all its items stand for themselves, so the rows of a level are
+exactly the rows that mining on that level finds. Tables for a terminal and a notebook are made in `show`, pictures and
+pages in `report`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 import numpy as np
 
 from ..baskets import MIXED
-from ._itemsets import Itemsets
-from ._levels import spans
+from ..errors import MisuseError
+from ._itemsets import Itemsets, Mask
 from ._result import Result, draw_with
 
 if TYPE_CHECKING:
@@ -30,12 +32,12 @@ if TYPE_CHECKING:
     from ._rules import Rules
 
 
-# The address of a page, and what it is called.
+# The address of a page, and its title.
 Link: TypeAlias = tuple[str, str]
 
 
 class ItemsetTable(Result):
-    """A table whose rows have an itemset, or two."""
+    """A table of rows with one itemset or two."""
 
     SHOWN_ROWS: ClassVar[int] = 10
 
@@ -47,45 +49,90 @@ class ItemsetTable(Result):
     @property
     @abstractmethod
     def sides(self) -> tuple[Itemsets, ...]:
-        """The itemsets that each row has."""
+        """Return the columns of itemsets: one for patterns, two for rules."""
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """The level of each: the lowest on which all its items are, or ``"mixed"``; nothing without a hierarchy."""
+        """Return the lowest level of each row, ``"mixed"`` for a row on no level; nothing without a hierarchy."""
         if self.hierarchy is None:
             return ()
-        low, high = spans(self.hierarchy, self.vocabulary, *self.sides)
+        low, high = self._level_ranges(self.hierarchy)
         names = (*self.hierarchy.names, MIXED)
         return tuple(names[level] for level in np.where(low > high, -1, low).tolist())
 
+    def _level_ranges(self, hierarchy: Hierarchy) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the lowest and the highest level of each row; the lowest is the larger for a row on no level."""
+        used_codes = np.unique(np.concatenate([side.codes for side in self.sides]))
+        ends = np.array(
+            [hierarchy.span(str(label)) for label in self.vocabulary.take(used_codes).to_pylist()], np.int64
+        )
+        low, high = np.zeros(len(self.sides[0]), np.int64), np.full(len(self.sides[0]), hierarchy.height, np.int64)
+        for side in self.sides:
+            rows, places = np.repeat(np.arange(len(side)), side.sizes), np.searchsorted(used_codes, side.codes)
+            if len(rows):
+                np.maximum.at(low, rows, ends[places, 0])
+                np.minimum.at(high, rows, ends[places, 1])
+        return low, high
+
+    def _is_on_level(self, level: object) -> Mask:
+        """Return for each row whether it is on a level, given by name or number; ``"mixed"`` asks for no level."""
+        if self.hierarchy is None:
+            raise MisuseError.format(
+                "{level} is a level of a hierarchy, and these were found without one: give {hierarchy=} there."
+            )
+        low, high = self._level_ranges(self.hierarchy)
+        if level == MIXED and level not in self.hierarchy.names:
+            mixed: Mask = low > high
+            return mixed
+        number = self.hierarchy.level(level)
+        on_level: Mask = (low <= number) & (number <= high)
+        return on_level
+
+    @property
+    def hierarchy_values(self) -> dict[str, Any] | None:
+        """Return the hierarchy as files state it: the items that occur, and the items above them; None without one."""
+        if self.hierarchy is None:
+            return None
+        used_codes = np.unique(np.concatenate([side.codes for side in self.sides]))
+        return self.hierarchy.only(self.vocabulary.take(used_codes).to_pylist()).to_dict()
+
+    def _level_column(self) -> dict[str, Any]:
+        """Return the column of levels by its name; nothing without a hierarchy."""
+        return {} if self.hierarchy is None else {"level": np.array(self.levels, object)}
+
+    def _columns_at(self, names: Sequence[str], rows: Any) -> dict[str, Any]:
+        """Return columns of this table by name, at rows alone; a column that is None stays None."""
+        columns = {name: getattr(self, name) for name in names}
+        return {name: None if column is None else column[rows] for name, column in columns.items()}
+
     @property
     def about(self) -> dict[str, Any] | None:
-        """The provenance as plain values, as files have it; None where there is none."""
+        """Return the provenance as plain values, as in files; None without provenance."""
         return None if self.provenance is None else self.provenance.to_dict()
 
     @property
     def noisy(self) -> bool:
-        """Whether the counts are private ones, so that a pattern may count more than a part of it."""
+        """Return whether counts are private, so that a pattern may count more than a part of it."""
         return self.low is not None or self.provenance is not None
 
     def to_dict(self) -> dict[Any, Any]:
-        """Return everything as plain values, as a JSON file has them."""
+        """Return all values as plain values, as in a JSON file."""
         values: dict[str, Any] = json.loads(self.to_json())
         return values
 
     def report(
         self, *, title: str | None = None, summary: str = "", citations: Sequence[str] = (), up: Link | None = None
     ) -> str:
-        """Return a report as one HTML page that needs nothing else; an exact result is marked as not private.
+        """Return a report as one HTML page, complete in itself; an exact result is marked as not private.
 
         Parameters
         ----------
         title
-            What the page is about: a good place for the name of the data.
+            The title of the page: the name of the data, for example.
         summary, citations
-            What the mechanism does and what to cite, where the result does not say so itself.
+            One sentence on the mechanism and its publications, if the result does not state them.
         up
-            Where a page above this one is, and what it is called, for one of several segments.
+            The address and the title of the page above, for a segment.
         """
         contents = draw_with("contents_of", self, title, summary=summary, citations=citations, parent=up)
         page: str = draw_with("page", contents)
@@ -97,13 +144,13 @@ class ItemsetTable(Result):
         Parameters
         ----------
         kind
-            For patterns ``"bars"`` (with whiskers where they are private), ``"graph"`` of what goes together,
+            For patterns ``"bars"`` (with whiskers for private counts), ``"graph"`` of items found together,
             ``"matrix"`` of pairs, or ``"sizes"``. For rules ``"scatter"`` by support, confidence and lift, ``"bars"``
             or ``"matrix"``. The first by default; for relations the matrix.
         rows
-            How many bars, of those that come first.
+            The number of bars.
         level
-            A level of the hierarchy that they were found with: only what is on it is drawn, as by ``where(level=)``.
+            A level of the hierarchy: only its rows are drawn, as by ``where(level=)``.
 
         Examples
         --------
@@ -112,8 +159,8 @@ class ItemsetTable(Result):
         >>> picture.title
         'Items that were found together'
         """
-        made: Picture = draw_with("plot", self, kind, rows, level)
-        return made
+        picture: Picture = draw_with("plot", self, kind, rows, level)
+        return picture
 
     def _rich(self, rows: int | None) -> Group:
         from ._show import table

@@ -1,7 +1,7 @@
-"""Many itemsets end to end in two arrays: the column type that patterns and rules are made of.
+"""Itemsets end to end in two arrays: the column type of patterns and rules.
 
-Here is what such a column can do without knowing what it counts: be cut, compared, searched, and turned
-into Python sets, Arrow lists or JSON text. Files, tables and measures stay out.
+A column is cut, compared, searched, and turned into Python sets, Arrow lists or JSON text. Files, tables and measures
+belong elsewhere.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Itemsets:
 
     @classmethod
     def of(cls, itemsets: Iterable[Iterable[int]]) -> Itemsets:
-        """Return itemsets that are given one by one, each with its codes ascending, as one column."""
-        rows = [tuple(one) for one in itemsets]
+        """Return itemsets as one column; the codes of each must be ascending."""
+        rows = [tuple(itemset) for itemset in itemsets]
         return cls(starts([len(row) for row in rows]), np.array([code for row in rows for code in row], np.int32))
 
     @classmethod
@@ -50,11 +50,11 @@ class Itemsets:
         return cls(np.arange(items + 1), np.arange(items, dtype=np.int32))
 
     @classmethod
-    def joined(cls, several: Iterable[Itemsets]) -> Itemsets:
-        """Return the itemsets of several columns as one."""
-        every = list(several)
-        sizes = np.concatenate([np.empty(0, np.int64), *(one.sizes for one in every)])
-        return cls(starts(sizes), np.concatenate([np.empty(0, np.int32), *(one.codes for one in every)]))
+    def joined(cls, columns: Iterable[Itemsets]) -> Itemsets:
+        """Return the itemsets of several columns as one column."""
+        parts = list(columns)
+        sizes = np.concatenate([np.empty(0, np.int64), *(column.sizes for column in parts)])
+        return cls(starts(sizes), np.concatenate([np.empty(0, np.int32), *(column.codes for column in parts)]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -66,26 +66,26 @@ class Itemsets:
 
     @cached_property
     def sizes(self) -> Positions:
-        """How many items each itemset has."""
+        """Return the number of items of each itemset."""
         return np.diff(self.offsets)
 
     def cut(self, start: int, stop: int) -> Itemsets:
         """Return the itemsets from `start` to before `stop`, on the same memory."""
-        first, last = self.offsets[start], self.offsets[max(start, stop)]
-        return Itemsets(self.offsets[start : max(start, stop) + 1] - first, self.codes[first:last])
+        start_code, stop_code = self.offsets[start], self.offsets[max(start, stop)]
+        return Itemsets(self.offsets[start : max(start, stop) + 1] - start_code, self.codes[start_code:stop_code])
 
     def take(self, positions: Positions) -> Itemsets:
-        """Return the itemsets at `positions`, in that order."""
+        """Return the itemsets at `positions`, in their order."""
         return Itemsets(*take_rows(self.offsets, positions, self.codes))
 
-    def holding(self, wanted: Codes) -> Positions:
-        """Return how many of the `wanted` codes (all different) each itemset holds."""
-        places = np.flatnonzero(np.isin(self.codes, wanted))
+    def holding(self, codes: Codes) -> Positions:
+        """Return the number of the given codes (all different) that each itemset holds."""
+        places = np.flatnonzero(np.isin(self.codes, codes))
         rows = np.searchsorted(self.offsets, places, side="right") - 1
         return np.bincount(rows, minlength=len(self)).astype(np.int64, copy=False)
 
     def sets(self, vocabulary: Vocabulary) -> Iterator[frozenset[Item]]:
-        """Yield the itemsets as Python sets of labels, a few thousand decoded at a time."""
+        """Yield the itemsets as Python sets of labels, decoded in blocks of a few thousand."""
         for start in range(0, len(self), 8192):
             part = self.cut(start, min(start + 8192, len(self)))
             labels = vocabulary.take(part.codes).to_pylist()
@@ -94,7 +94,7 @@ class Itemsets:
                 yield frozenset(labels[low:high])
 
     def to_arrow(self, vocabulary: Vocabulary) -> pa.Array:
-        """Return a list column of int64 numbers or of names (64-bit offsets, so that no size overflows)."""
+        """Return a list column of int64 numbers or of names; 64-bit offsets, so that no size overflows."""
         import pyarrow as pa
 
         values = vocabulary.take(self.codes).cast(pa.int64() if vocabulary.numeric else pa.large_string())
@@ -105,35 +105,35 @@ class Itemsets:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        used, places = np.unique(self.codes, return_inverse=True)
-        texts = [json.dumps(label, ensure_ascii=False) for label in vocabulary.take(used).to_pylist()]
+        used_codes, places = np.unique(self.codes, return_inverse=True)
+        texts = [json.dumps(label, ensure_ascii=False) for label in vocabulary.take(used_codes).to_pylist()]
         values = pa.array(texts, pa.large_string()).take(as_arrow(places))
         lists = pa.LargeListArray.from_arrays(as_arrow(self.offsets), values)
-        opening, between, closing, nothing = (pa.scalar(text, pa.large_string()) for text in ("[", ", ", "]", ""))
-        return pc.binary_join_element_wise(opening, pc.binary_join(lists, between), closing, nothing)
+        start, separator, end, nothing = (pa.scalar(text, pa.large_string()) for text in ("[", ", ", "]", ""))
+        return pc.binary_join_element_wise(start, pc.binary_join(lists, separator), end, nothing)
 
-    def same(self, other: Itemsets) -> bool:
-        """Whether both hold the same codes in the same order."""
-        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.codes, other.codes)
+    def same(self, itemsets: Itemsets) -> bool:
+        """Return whether both columns hold equal codes in equal order."""
+        return np.array_equal(self.offsets, itemsets.offsets) and np.array_equal(self.codes, itemsets.codes)
 
 
-def same_labels(one: Itemsets, known: Vocabulary, other: Itemsets, other_known: Vocabulary) -> bool:
-    """Whether two columns say the same in words, however their vocabularies number the labels."""
-    if not np.array_equal(one.offsets, other.offsets):
+def same_labels(itemsets: Itemsets, vocabulary: Vocabulary, others: Itemsets, other_vocabulary: Vocabulary) -> bool:
+    """Return whether two columns have equal labels, whatever the numbering of their vocabularies."""
+    if not np.array_equal(itemsets.offsets, others.offsets):
         return False
-    if len(one.codes) == 0 or (known == other_known and np.array_equal(one.codes, other.codes)):
+    if len(itemsets.codes) == 0 or (vocabulary == other_vocabulary and np.array_equal(itemsets.codes, others.codes)):
         return True
-    if known.numeric != other_known.numeric:
+    if vocabulary.numeric != other_vocabulary.numeric:
         return False
-    first, second = (
+    left_ordered, right_ordered = (
         in_label_order(column.offsets, words.take(column.codes).dictionary_encode())
-        for column, words in ((one, known), (other, other_known))
+        for column, words in ((itemsets, vocabulary), (others, other_vocabulary))
     )
-    return first[0].same(second[0]) and first[1] == second[1]
+    return left_ordered[0].same(right_ordered[0]) and left_ordered[1] == right_ordered[1]
 
 
 def in_label_order(offsets: Offsets, encoded: pa.DictionaryArray) -> tuple[Itemsets, Vocabulary]:
-    """Renumber an encoded column so that codes follow the order of labels, and sort each itemset."""
+    """Return an encoded column with codes in the order of labels and each itemset sorted, and its vocabulary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -150,7 +150,7 @@ def in_label_order(offsets: Offsets, encoded: pa.DictionaryArray) -> tuple[Items
 
 
 class Index:
-    """A hash table from itemset to its position; where an itemset occurs twice, the first one counts."""
+    """A hash table from itemset to its position; a repeated itemset has its first position."""
 
     def __init__(self, itemsets: Itemsets, items: int) -> None:
         from ..kernels import fill_slots, hash_itemsets
@@ -161,18 +161,18 @@ class Index:
         self.slots = np.full(1 << max(3, (2 * len(itemsets)).bit_length()), -1, np.int64)
         fill_slots(self.slots, self.hashes, itemsets.offsets, itemsets.codes)
 
-    def find(self, wanted: Itemsets) -> Positions:
-        """Return the position of each wanted itemset, -1 where it is absent."""
+    def find(self, itemsets: Itemsets) -> Positions:
+        """Return the position of each itemset, -1 for an absent itemset."""
         from ..kernels import find_itemsets, hash_itemsets
 
-        hashes = hash_itemsets(wanted.offsets, wanted.codes, self.keys)
+        hashes = hash_itemsets(itemsets.offsets, itemsets.codes, self.keys)
         table = (self.slots, self.hashes, self.itemsets.offsets, self.itemsets.codes)
-        found: Positions = find_itemsets(*table, hashes, wanted.offsets, wanted.codes)
-        return found
+        positions: Positions = find_itemsets(*table, hashes, itemsets.offsets, itemsets.codes)
+        return positions
 
 
 def _keys(items: int) -> Positions:
-    """Return one well-mixed 63-bit number an item, by the finaliser of SplitMix64."""
+    """Return one well-mixed 63-bit number per item, by the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
     mixed = (np.arange(items, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -180,13 +180,13 @@ def _keys(items: int) -> Positions:
     return (mixed >> np.uint64(1)).astype(np.int64)
 
 
-def chosen(items: Item | Iterable[Item], vocabulary: Vocabulary, name: str) -> Codes:
-    """Return the codes of one item or several, sorted; `name` is the parameter they were given as."""
+def codes_of(items: Item | Iterable[Item], vocabulary: Vocabulary, name: str) -> Codes:
+    """Return the sorted codes of one item or several; `name` is the parameter that gave them."""
     return np.unique(vocabulary.codes(parse_items(items, name)))
 
 
 def frames(package: str) -> Any:
-    """Import pandas or polars, which nothing else here needs; say how to get it where it is missing."""
+    """Return the module pandas or polars; an error with its installation if it is missing."""
     from importlib import import_module
 
     try:

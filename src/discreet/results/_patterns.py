@@ -1,13 +1,13 @@
-"""What mining gives back: itemsets with their counts, in columns.
+"""The result of mining: itemsets with their counts, in columns.
 
-Millions of patterns are three arrays and a vocabulary; Python objects are made only for those that are
-looked at. Mining and file formats stay out.
+Millions of patterns are three arrays and a vocabulary; Python objects are made only for displayed patterns. Mining and
+file formats belong elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -19,8 +19,7 @@ from ..checks import parse_fraction, parse_lengths, parse_positive
 from ..errors import MisuseError
 from ..wording import hint_keywords
 from ._itemset_table import ItemsetTable
-from ._itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
-from ._levels import on_level, told_hierarchy
+from ._itemsets import Index, Itemsets, Mask, Positions, codes_of, frames, same_labels
 from ._measures import shares
 from ._provenance import Provenance
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One itemset, how many people hold it, and which fraction of the people that is; None where nobody counted."""
+    """One itemset with the number and the share of people who hold it; None for unknown counts."""
 
     items: frozenset[Item]
     count: int | None
@@ -48,31 +47,31 @@ class Patterns(ItemsetTable):
     """Itemsets with their counts.
 
     A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
-    ``{"milk", "tea"} in patterns`` asks whether an itemset is among them.
+    ``{"milk", "tea"} in patterns`` looks up an itemset.
 
     Parameters
     ----------
     offsets, codes
         The itemsets, end to end: pattern i is ``codes[offsets[i]:offsets[i + 1]]``, its codes ascending.
     counts
-        How many people hold each.
+        The number of holders of each itemset.
     vocabulary
         The label of each code.
     people, people_within
-        How many people there are; and where that number is private as well, an interval that holds the true one in 95
-        of 100 releases. None where it is known.
+        The number of people; and, if this number is private, an interval that holds the true number in 95 of 100
+        releases. None for a known number.
     low, high
-        An interval for each true count, where the counts are private; None where they are exact.
+        An interval for each true count of private counts; None for exact counts.
     provenance
-        Where a private result comes from: its guarantee, whether it was simulated, the mechanism, the question and so
-        on. None where the result is exact. `about` has the same as plain values.
+        The origin of a private result: its guarantee, whether it was simulated, the mechanism, the question and more.
+        None for an exact result. `about` has it as plain values.
     counted
-        Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
+        Whether the counts are known. A release of patterns only has zeros as `counts`, which are never shown.
     unit
-        What counts are of: ``"people"``, or ``"baskets"`` where a person may have several. `people` and
-        `people_within` are then the number of baskets.
+        The unit of counts: ``"people"``, or ``"baskets"`` if a person may have several. `people` and `people_within`
+        are then the number of baskets.
     hierarchy
-        Which items stand below which, where they were found with one. `levels` then has the level of each pattern.
+        The hierarchy of the items, if they were mined with one. `levels` then has the level of each pattern.
 
     Examples
     --------
@@ -123,9 +122,9 @@ class Patterns(ItemsetTable):
         columns = (
             [None] * len(self) if column is None else column.tolist() for column in (*numbers, self.low, self.high)
         )
-        rest = zip(*columns, strict=True)
-        for items, (count, support, least, most) in zip(self.itemsets.sets(self.vocabulary), rest, strict=True):
-            yield Pattern(items, count, support, least, most)
+        rows = zip(*columns, strict=True)
+        for items, (count, support, low, high) in zip(self.itemsets.sets(self.vocabulary), rows, strict=True):
+            yield Pattern(items, count, support, low, high)
 
     @overload
     def __getitem__(self, index: int) -> Pattern: ...
@@ -156,35 +155,35 @@ class Patterns(ItemsetTable):
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
             and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
-            and told_hierarchy(self) == told_hierarchy(other)
+            and self.hierarchy_values == other.hierarchy_values
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def itemsets(self) -> Itemsets:
-        """The itemsets alone."""
+        """Return the itemsets without counts."""
         return Itemsets(self.offsets, self.codes)
 
     @property
     def sides(self) -> tuple[Itemsets, ...]:
-        """The itemsets that each row has: one."""
+        """Return the itemsets as the only column of itemsets."""
         return (self.itemsets,)
 
     @cached_property
     def supports(self) -> NDArray[np.float64]:
-        """Each count as a fraction of the people; nan where the counts are not known."""
+        """Return each count as a share of the people; nan for unknown counts."""
         if not self.counted:
             return np.full(len(self), np.nan)
-        # With noise a count may be more than the number of people; a fraction of them never is.
+        # With noise a count may exceed the number of people; a share never exceeds 1.
         return np.minimum(self.counts / max(self.people, 1), 1.0)
 
     @cached_property
     def support_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """An interval for each true support, where the counts are private: it carries the noise of the people too.
+        """Return an interval for each true support of private counts, with the noise of the number of people.
 
-        Where the number of people is known, it holds as often as that of the count. Where both have an interval of 95
-        %, it holds in 90 of 100 releases. A support is never below 0 nor over 1.
+        For a known number of people, it holds as often as the interval of the count. For a private number, both of
+        the intervals of 95 % hold together in 90 of 100 releases (union bound). A support is never below 0 nor over 1.
         """
         if self.low is None or self.high is None:
             return None
@@ -192,62 +191,62 @@ class Patterns(ItemsetTable):
 
     @property
     def cut_supports(self) -> Mask:
-        """Which supports were cut to 1, with an interval that goes further down: its low end says more."""
+        """Return for each support whether it was cut to 1 above an interval that reaches below 1."""
         if self.support_bounds is None:
             return np.zeros(len(self), np.bool_)
         return (self.supports >= 1) & (self.support_bounds[0] < 1)
 
     @property
     def may_be_noise(self) -> Mask:
-        """Which patterns may be held by nobody: those whose interval reaches down to 0."""
+        """Return for each pattern whether it may have no holder: its interval reaches down to 0."""
         return np.zeros(len(self), np.bool_) if self.low is None or not self.counted else self.low <= 0
 
     @property
     def noise_from(self) -> int | None:
-        """The place, from 0 on, of the first pattern that may be held by nobody; None where there is none."""
+        """Return the row, from 0 on, of the first pattern that may have no holder; None without one."""
         places = np.flatnonzero(self.may_be_noise)
         return int(places[0]) if len(places) else None
 
     @property
     def written_name(self) -> str:
-        """How many patterns there are."""
+        """Return the number of patterns in words."""
         return f"{len(self):,} patterns"
 
     @property
     def caution(self) -> str:
-        """How many of the patterns may be held by nobody."""
-        from ._show import noise_words
+        """Return the number of patterns that may have no holder, in words."""
+        from ._show import noise_text
 
-        return noise_words(self)
+        return noise_text(self)
 
     @property
     def sizes(self) -> Positions:
-        """How many items each pattern has."""
+        """Return the number of items of each pattern."""
         return self.itemsets.sizes
 
     @cached_property
     def index(self) -> Index:
-        """The table from itemset to position, made on first use."""
+        """Return the table from itemset to position, built on first use."""
         return Index(self.itemsets, len(self.vocabulary))
 
     def count_of(self, itemset: Iterable[Item]) -> int | None:
-        """Return the count of an itemset, or None where it is not among the patterns or the counts are not known.
+        """Return the count of an itemset; None for an itemset that is not listed, and for unknown counts.
 
-        None does not mean that nobody holds it: mining stops at a support, and the itemset may lie below.
+        None does not mean a count of 0: mining stops at a support, and the itemset may lie below.
         """
         place = self._place(itemset)
         return int(self.counts[place]) if place >= 0 and self.counted else None
 
     def _place(self, itemset: Iterable[Item]) -> int:
-        """Return the position of an itemset, -1 where it is not among the patterns."""
+        """Return the position of an itemset, -1 for an itemset that is not listed."""
         if isinstance(itemset, str):
             raise MisuseError(f"An itemset is a set of items, not one text: type {{{itemset!r}}}.")
         labels = set(itemset)
-        known = self.vocabulary
-        kind = (int, np.integer) if known.numeric else str
-        if any(label not in known for label in labels if isinstance(label, kind)):
+        vocabulary = self.vocabulary
+        kind = (int, np.integer) if vocabulary.numeric else str
+        if any(label not in vocabulary for label in labels if isinstance(label, kind)):
             return -1
-        codes = np.sort(known.codes(labels))
+        codes = np.sort(vocabulary.codes(labels))
         return int(self.index.find(Itemsets(np.array([0, len(codes)]), codes))[0])
 
     def where(
@@ -269,19 +268,19 @@ class Patterns(ItemsetTable):
         contains
             An item, or several that must all be in the pattern.
         excludes
-            An item, or several of which none may be in the pattern.
+            An item, or several that must not be in the pattern.
         min_count, min_support
             The smallest count, or the smallest fraction of the people.
         level
-            A level of the hierarchy that they were found with, by its name or number: patterns of items that stand for
-            themselves there. ``"mixed"`` for those that are on no one level.
+            A level of the hierarchy by its name or number: patterns of items that stand for themselves on this level.
+            ``"mixed"`` for patterns on no level.
         """
-        wanted = chosen(contains, self.vocabulary, "contains")
-        keep: Mask = self.itemsets.holding(wanted) == len(wanted)
-        keep &= self.itemsets.holding(chosen(excludes, self.vocabulary, "excludes")) == 0
+        codes = codes_of(contains, self.vocabulary, "contains")
+        keep: Mask = self.itemsets.holding(codes) == len(codes)
+        keep &= self.itemsets.holding(codes_of(excludes, self.vocabulary, "excludes")) == 0
         if lengths is not None:
-            least, most = parse_lengths(lengths)
-            keep &= (self.sizes >= least) & (self.sizes <= most)
+            min_length, max_length = parse_lengths(lengths)
+            keep &= (self.sizes >= min_length) & (self.sizes <= max_length)
         if min_count is not None:
             need_counts(self, "where(min_count=...)")
             keep &= self.counts >= min_count
@@ -289,11 +288,11 @@ class Patterns(ItemsetTable):
             need_counts(self, "where(min_support=...)")
             keep &= self.supports >= parse_fraction("min_support", min_support)
         if level is not None:
-            keep &= on_level(self, level)
+            keep &= self._is_on_level(level)
         return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
 
     def sort(self, by: Literal["count", "size"] = "count", descending: bool = True) -> Patterns:
-        """Return the patterns by count or by size; equal ones keep their order."""
+        """Return the patterns by count or by size; equal patterns keep their order."""
         if by not in ("count", "size"):
             raise MisuseError(f"Patterns are sorted by 'count' or 'size', not by {by!r}.")
         if by == "count":
@@ -338,7 +337,7 @@ class Patterns(ItemsetTable):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `items` (lists), `count`, `support`.
 
-        Where private, `low` and `high` follow, and `support_low`, `support_high`. With a hierarchy, `level` is last.
+        Private counts add `low`, `high`, `support_low` and `support_high`; a hierarchy adds `level`.
         """
         import pyarrow as pa
 
@@ -366,42 +365,29 @@ class Patterns(ItemsetTable):
                 columns[name] = bound
         if self.support_bounds is not None:
             columns["support_low"], columns["support_high"] = self.support_bounds
-        if self.hierarchy is not None:
-            columns["level"] = np.array(self.levels, object)
-        return columns
+        return columns | self._level_column()
 
     def take(self, positions: Positions) -> Patterns:
-        """Return the patterns at some positions, in that order."""
+        """Return the patterns at some positions, in this order."""
         return self._with(self.itemsets.take(positions), positions)
 
-    def _with(self, itemsets: Itemsets, kept: Positions | slice) -> Patterns:
-        return Patterns(
-            offsets=itemsets.offsets,
-            codes=itemsets.codes,
-            counts=self.counts[kept],
-            vocabulary=self.vocabulary,
-            people=self.people,
-            low=None if self.low is None else self.low[kept],
-            high=None if self.high is None else self.high[kept],
-            provenance=self.provenance,
-            counted=self.counted,
-            people_within=self.people_within,
-            unit=self.unit,
-            hierarchy=self.hierarchy,
-        )
+    def _with(self, itemsets: Itemsets, rows: Positions | slice) -> Patterns:
+        """Return some rows of these patterns, given their itemsets."""
+        columns = self._columns_at(("counts", "low", "high"), rows)
+        return replace(self, offsets=itemsets.offsets, codes=itemsets.codes, **columns)
 
 
 def margins_of(patterns: Patterns) -> list[float]:
-    """Return how far each true count may lie from the one shown; downwards only as far as a count can."""
+    """Return the margin of each count: the reach of its interval, downwards no further than to 0."""
     if patterns.low is None or patterns.high is None:
         return []
-    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
-    reach: list[float] = np.where(patterns.low > 0, np.maximum(up, down), up).tolist()
+    above, below = patterns.high - patterns.counts, patterns.counts - patterns.low
+    reach: list[float] = np.where(patterns.low > 0, np.maximum(above, below), above).tolist()
     return reach
 
 
 def need_counts(patterns: Patterns, call: str) -> None:
-    """Refuse a `call` that makes no sense without counts."""
+    """Check that patterns have counts, which a `call` needs."""
     if not patterns.counted:
         raise MisuseError(
             f"{call} needs counts, and these are patterns only: release them with counts. "
@@ -409,8 +395,8 @@ def need_counts(patterns: Patterns, call: str) -> None:
         )
 
 
-def same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
-    """Whether two columns of bounds are equal; without rows it makes no difference whether there are any."""
-    if one is None or other is None:
-        return one is other or not len(one if one is not None else other)  # type: ignore[arg-type]
-    return np.array_equal(one, other, equal_nan=True)
+def same_bounds(bounds: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
+    """Return whether two columns of bounds are equal; without rows, a missing column equals an empty one."""
+    if bounds is None or others is None:
+        return bounds is others or not len(bounds if bounds is not None else others)  # type: ignore[arg-type]
+    return np.array_equal(bounds, others, equal_nan=True)

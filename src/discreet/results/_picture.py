@@ -1,7 +1,4 @@
-"""A picture of a result: SVG text that a notebook shows, and that goes to a file.
-
-It is drawn elsewhere (`report`); here it is only handed out.
-"""
+"""A picture of a result: SVG text that a notebook shows, and that is saved to a file. It is drawn in `report`."""
 
 from __future__ import annotations
 
@@ -20,18 +17,18 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
-_FITS = "svg { max-width: 100%; height: auto; }"  # a telephone shows all of it
-_SHARP = 2  # points of a PNG for each unit of the picture
+_FITS = "svg { max-width: 100%; height: auto; }"  # a telephone shows the whole picture
+_SHARP = 2  # pixels of a PNG per unit of the picture: sharp on screens with two pixels per point
 
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """What `plot` returns: a picture that a notebook shows, light or dark as the reader has it.
+    """The result of `plot`: a picture that a notebook shows, light or dark as the screen of the reader.
 
     Parameters
     ----------
     title
-        What it shows.
+        Its title.
     svg
         The picture as SVG text, complete in itself.
 
@@ -54,8 +51,8 @@ class Picture:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to an ``.svg``, ``.html`` or ``.png`` file.
 
-        SVG and HTML are sharp at any size, and dark where the reader's screen is. PNG is for what takes nothing else:
-        it is light, and needs the extra ``discreet[png]``.
+        SVG and HTML are sharp at any size, and dark on a dark screen. PNG is for programs without SVG: it is light, and
+        needs the extra ``discreet[png]``.
         """
         form = format_of(path, "picture", subject="a picture is written to")
         content = self._png() if form.name == "png" else self.svg if form.name == "svg" else self._page()
@@ -63,7 +60,7 @@ class Picture:
             stream.write(content if isinstance(content, bytes) else content.encode())
 
     def _page(self) -> str:
-        """Return a page with the picture and nothing else, which lets in its style and nothing else."""
+        """Return a page with the picture alone, and a policy that allows its style alone."""
         hashes = " ".join(
             f"'sha256-{b64encode(sha256(sheet.encode()).digest()).decode()}'"
             for sheet in (_FITS, *_STYLE.findall(self.svg))

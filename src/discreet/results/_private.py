@@ -1,4 +1,4 @@
-"""What a release and an outcome have in common: patterns or relations, and all that was promised about them."""
+"""The base of a release and an outcome: patterns or relations, with their guarantee."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PrivateResult(Result):
-    """Patterns, or relations and the items they are among, with what was promised about them."""
+    """Patterns, or relations and the items of their pairs, with their guarantee."""
 
     SHOWN_ROWS: ClassVar[int] = ItemsetTable.SHOWN_ROWS
 
@@ -31,71 +31,71 @@ class PrivateResult(Result):
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What the mechanism or protocol does, in one sentence."""
+        """Return one sentence on the mechanism or protocol."""
 
     @property
     @abstractmethod
     def citations(self) -> tuple[str, ...]:
-        """What to cite."""
+        """Return the publications to cite."""
 
     @property
     @abstractmethod
     def provenance(self) -> Provenance:
-        """All but the patterns: what travels with them, in files too."""
+        """Return the provenance, which files have too."""
 
     @property
     def found(self) -> Patterns | Rules:
-        """What was asked for: the relations, where these were, otherwise the patterns."""
+        """Return the relations of a question for relations, otherwise the patterns."""
         return self.patterns if self.relations is None else self.relations
 
     @property
     def row_source(self) -> Patterns | Rules:
-        """What was found, which is what files of rows hold; it carries the provenance along."""
+        """Return the patterns or relations, the rows of files; they carry the provenance."""
         return self.found
 
     @property
     def people(self) -> int:
-        """The number of people: public, or with noise; then `patterns.people_within` is its interval."""
+        """Return the number of people: public, or noisy with `patterns.people_within` as its interval."""
         return self.patterns.people
 
     def __len__(self) -> int:
         return len(self.found)
 
     def to_arrow(self) -> pa.Table:
-        """Return the Arrow table of what was found."""
+        """Return the Arrow table of the patterns or relations."""
         return self.found.to_arrow()
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the pandas frame of what was found."""
+        """Return the pandas frame of the patterns or relations."""
         return self.found.to_pandas()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, as a JSON file has them: the rows, and the provenance beside them."""
+        """Return all values as plain values, as in a JSON file: the rows and the provenance."""
         return ItemsetTable.to_dict(self.found)
 
     def rules(self, min_confidence: float = 0.5, **options: Any) -> Rules:
         """Return the association rules among the patterns, by the options of :meth:`Patterns.rules`.
 
-        Privacy: costs nothing more, as only counts that are out already are looked at.
+        Privacy: costs nothing more, as only released counts are used.
         """
         return self.patterns.rules(min_confidence, **options)
 
     def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
-        """Return a picture of what was found: of patterns as :meth:`Patterns.plot`, of relations as of rules."""
+        """Return a picture of the patterns, as :meth:`Patterns.plot`, or of the relations, as for rules."""
         return self.found.plot(kind, rows, level=level)
 
     def report(self, *, title: str | None = None, up: tuple[str, str] | None = None) -> str:
-        """Return the report as one HTML page that needs nothing else; a simulation says on it what it is.
+        """Return the report as one HTML page, complete in itself; a simulation is marked as one.
 
         Parameters
         ----------
         title
-            What the page is about: a good place for the name of the data.
+            The title of the page: the name of the data, for example.
         up
-            Where a page above this one is, and what it is called, for one of several segments.
+            The address and the title of the page above, for a segment.
         """
-        found = replace(self.found, provenance=self.provenance)
-        return found.report(title=title, summary=self.summary, citations=self.citations, up=up)
+        result = replace(self.found, provenance=self.provenance)
+        return result.report(title=title, summary=self.summary, citations=self.citations, up=up)
 
     def _rich(self, rows: int | None) -> RenderableType:
         return self.found._rich(rows)

@@ -1,7 +1,7 @@
-"""What a result says about its promise, from the plain values that travel with it: one line, rounded against us.
+"""The guarantee of a result in words, from the plain values that travel with it: one line, rounded against the curator.
 
-A promise is made in `privacy`, and read from files by whoever shows a result; both write it with the words that stand
-here. Numbers that bound something are rounded up, so that "at most" stays true. Nothing is decided by these texts.
+A guarantee is computed in `privacy`, and read from files; both state it with these words. Numbers that bound a loss are
+rounded up, so that "at most" stays true. Nothing is decided by these texts.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from ._provenance import StatedGuarantee
 
-# The relations of neighbours as users type them, and as files and ledgers keep them; and how they are said. They stand
-# in a module that needs no numpy, as the command line offers them before it has loaded it.
+# The neighbour relations as typed and saved, with their words. This module needs no numpy, as the command line offers
+# the relations before numpy is loaded.
 Relation: TypeAlias = Literal["add-remove", "replace"]
 RELATIONS: dict[str, str] = {"add-remove": "add or remove one person", "replace": "replace one person"}
 
-# What stands on a result that was only tried out.
+# The mark of a simulation.
 SIMULATED = "SIMULATED: not a private release"
-# And on a page that tells the truth about the people in the data.
+# The mark of an exact result.
 NOT_PRIVATE = "EXACT: not private"
-# And on what was tried on the data themselves, to choose by.
+# The mark of a comparison of mechanisms on the data.
 FOR_THE_CURATOR = "NOT PRIVATE: for the curator's eyes"
 
-_SHORT = 12  # characters of a number that is shown as it is
-_MOST_DIGITS = 12  # decimals of a fraction: fewer than the 15 that a float holds
+_SHORT_LENGTH = 12  # characters of a number that is shown unrounded. More: longer lines
+_MAX_DECIMALS = 12  # decimals of a fraction: fewer than the 15 that a float holds
 
 
 def shown(value: Fraction) -> str:
-    """Return a fraction as a person would write it: a decimal number where it has one."""
+    """Return a fraction as a person would write it: as a decimal number if it has a finite one."""
     text = f"{float(value):.12g}"
     return text if Fraction(text) == value else str(value)
 
 
 def rounded(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 6) -> str:
-    """Return a fraction as it is where that is short, else with so many digits, rounded against whoever spends."""
+    """Return a short fraction unchanged, and a longer one with a number of digits, rounded up by default."""
     text = shown(value)
-    return text if len(text) <= _SHORT else cut(value, rounding, digits)
+    return text if len(text) <= _SHORT_LENGTH else cut(value, rounding, digits)
 
 
 def cut(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 3) -> str:
-    """Return a fraction with so many digits, rounded up unless told otherwise.
+    """Return a fraction with a number of digits, rounded up by default.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def cut(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 3) -> str:
     '1.23'
     """
     context = Context(prec=digits, rounding=rounding)
-    short = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    return f"{short:f}" if -digits <= short.adjusted() < digits else f"{short:g}"
+    rounded_value = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{rounded_value:f}" if -digits <= rounded_value.adjusted() < digits else f"{rounded_value:g}"
 
 
 def outwards(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
-    """Return the end of an interval with so many decimals: floor for the lower, ceil for the upper end.
+    """Return the end of an interval with a number of decimals: floor for the lower, ceil for the upper end.
 
     Examples
     --------
@@ -67,15 +67,15 @@ def outwards(value: float, digits: int, to_whole: Callable[[float], int]) -> flo
     """
     if not isfinite(value):
         return value
-    # What only binary fractions make of a decimal number is no reason for another step.
+    # A binary fraction may differ from its decimal number by 1e-16: the error must not cause a step.
     return float(round(to_whole(round(value * 10**digits, 6)) / 10**digits, digits))
 
 
 def count_end(value: float, to_whole: Callable[[float], int], step: int = 1) -> float:
-    """Return the end of an interval for a count in whole steps, rounded outwards; above 0 it stays above 0.
+    """Return the end of an interval for a count as a multiple of `step`, rounded outwards; above 0 it stays above 0.
 
-    A pattern whose interval is shown from 0 may be held by nobody, so no other interval is shown like that. A count
-    is whole: one that is above 0 is 1 at least.
+    An interval shown from 0 on states that the pattern may have no holder, so no other interval is shown from 0 on. A
+    count is whole: above 0 it is at least 1.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def count_end(value: float, to_whole: Callable[[float], int], step: int = 1) -> 
 
 
 def end_digits(value: float, digits: int, to_whole: Callable[[float], int]) -> int:
-    """Return the decimals with which the end of an interval is shown, so that one that is not 0 is not shown as 0.
+    """Return the number of decimals of the end of an interval with which an end above 0 is not shown as 0.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def end_digits(value: float, digits: int, to_whole: Callable[[float], int]) -> i
     >>> end_digits(0.25, 1, floor), end_digits(0.0037, 1, floor), end_digits(0, 1, floor)
     (1, 3, 1)
     """
-    while value and digits < _MOST_DIGITS and not outwards(value, digits, to_whole):
+    while value and digits < _MAX_DECIMALS and not outwards(value, digits, to_whole):
         digits += 1
     return digits
 

@@ -1,8 +1,8 @@
-"""The one shape of a result: rows as an Arrow table, where they come from, and how all of it is shown and handed on.
+"""The base of all results: rows as an Arrow table, a provenance, and methods to show, draw, save and load.
 
 Patterns, rules, releases, outcomes, comparisons, differences, forecasts, verdicts and rankings are subclasses. A
-subclass says what its rows are; other libraries' tables, files, pages and what a notebook shows follow from that.
-Files are written by `files`, in the formats that `formats` lists.
+subclass defines its rows; tables of other libraries, files, pages and the display in a notebook follow. Files are
+written by `files`, in the formats of `formats`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ._picture import Picture
     from ._provenance import Provenance
 
-# Who reads the plain values of a file, by the form that it states. Rooms above this one are looked up by their names.
+# The class of results by the form that their files state, as room and name: rooms above are imported on use.
 _READERS = {
     "comparison/1": ("results", "Comparison"),
     "differences/1": ("results", "Differences"),
@@ -45,41 +45,41 @@ _READERS = {
 
 
 def reader_of(form: object) -> type[Result] | None:
-    """Return the class of the results whose files state this form; None where these are patterns, rules or unknown."""
+    """Return the class of results that files of this form hold; None for patterns, rules and unknown forms."""
     module, name = _READERS.get(form, ("", "")) if isinstance(form, str) else ("", "")
-    found: type[Result] | None = getattr(import_module(f"discreet.{module}"), name) if name else None
-    return found
+    result_class: type[Result] | None = getattr(import_module(f"discreet.{module}"), name) if name else None
+    return result_class
 
 
 class Result(ABC):
-    """What every result can do: it is a table, and can be looked at, drawn, saved and loaded."""
+    """A result: a table that can be shown, drawn, saved and loaded."""
 
-    # What a file states that holds one, and what messages call one.
+    # The form that its files state, and its name in messages.
     FORM: ClassVar[str] = ""
     NOUN: ClassVar[str]
-    # How many rows are shown where nobody says how many; None for all.
+    # The number of rows shown by default; None for all.
     SHOWN_ROWS: ClassVar[int | None] = None
-    # The function of `report` that draws the page of a result; None where it has no page.
+    # The function of `report` that renders its page; None for a result without a page.
     PAGE: ClassVar[str | None] = None
 
     @property
     def provenance(self) -> Provenance | None:
-        """Where the result comes from; None where nothing is stated."""
+        """Return the provenance; None if there is nothing to state."""
         return None
 
     @property
     def row_source(self) -> Result:
-        """The result whose rows files of rows hold: this one, but for a release and an outcome."""
+        """Return the result with the rows for files; a release and an outcome return their patterns or relations."""
         return self
 
     @property
     def written_name(self) -> str:
-        """What a command says that it wrote, such as ``"12 patterns"``."""
+        """Return the name that a command states after writing: ``"12 patterns"``, for example."""
         return bare_noun(type(self))
 
     @property
     def caution(self) -> str:
-        """What a command adds to that, and a reader has to know; usually nothing."""
+        """Return the warning that a command adds to this name; mostly ""."""
         return ""
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class Result(ABC):
         """Return an Arrow table."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow: polars, pyarrow, DuckDB, pandas."""
+        """Return the table of :meth:`to_arrow` as an Arrow stream, which polars, pyarrow, DuckDB and pandas read."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -106,7 +106,7 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[Any, Any]:
-        """Return everything as plain values, as a JSON file has them."""
+        """Return all values as plain values, as in a JSON file."""
 
     def to_json(self) -> str:
         """Return the text of a JSON file."""
@@ -117,7 +117,7 @@ class Result(ABC):
         return stream.getvalue().decode().rstrip("\n")
 
     def cell_table(self) -> pa.Table:
-        """Return the table of :meth:`to_arrow` as cells of text and numbers: lists as JSON, and nothing a formula."""
+        """Return the table of :meth:`to_arrow` as cells of text and numbers: lists as JSON, and no cell a formula."""
         import pyarrow as pa
 
         table = self.to_arrow()
@@ -135,8 +135,8 @@ class Result(ABC):
     def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
         """Write to a file: rows, an ``.html`` report with a title, or an ``.svg`` or ``.png`` picture, by its suffix.
 
-        :func:`discreet.load` reads rows back. What was promised about a private result, and whether it was simulated,
-        is in each of them. The report of an exact one says that it is not private.
+        :func:`discreet.load` reads rows back. Every file of a private result states its guarantee, and whether it was
+        simulated. The report of an exact result states that it is not private.
         """
         from ._files import save
 
@@ -144,36 +144,36 @@ class Result(ABC):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Return a result of this class that :meth:`save` or the command line wrote to a file.
+        """Return a result of this class from a file that :meth:`save` or the command line wrote.
 
-        The file is taken at its word: whoever can change it can change what it says.
+        The statements of the file are not verified: a person with write access can change them.
         """
         from ._files import load
 
-        found = load(path)
-        if not isinstance(found, cls):
+        result = load(path)
+        if not isinstance(result, cls):
             raise InputError(f"{path} holds no {bare_noun(cls)}: discreet.load() reads other results.")
-        return found
+        return result
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: Path | str = "The result") -> Self:
-        """Return the result that :meth:`to_dict` wrote, at a `place` that messages name; anyone may have changed it."""
+        """Return the result of the plain values of :meth:`to_dict`, from a `place` for messages; all are checked."""
         with translated(Path(place), cls.NOUN):
             check_values(place, values)
             return cls._from_values(values)
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result of plain values; any error in them says what is wrong."""
+        """Return the result of plain values; any error in them names the flaw."""
         raise NotImplementedError
 
     def report(self, *, title: str | None = None) -> str:
-        """Return a report as one HTML page that needs nothing else.
+        """Return a report as one HTML page, complete in itself.
 
         Parameters
         ----------
         title
-            What the page is about: a good place for the name of the data.
+            The title of the page: the name of the data, for example.
         """
         if self.PAGE is None:
             raise MisuseError(f"There is no report of {self.NOUN}: save it as .json, .csv or another table.")
@@ -185,12 +185,12 @@ class Result(ABC):
         raise MisuseError(f"There is no picture of {self.NOUN}: save it as .json, .csv or another table.")
 
     def show(self, rows: int = 30) -> View:
-        """Return the first rows as a table: it shows itself in a notebook and at a prompt; a script prints it.
+        """Return the first rows as a table, which a notebook and a prompt display, and a script prints.
 
         Parameters
         ----------
         rows
-            How many rows to show.
+            The number of rows.
 
         Examples
         --------
@@ -206,7 +206,7 @@ class Result(ABC):
 
     @abstractmethod
     def _rich(self, rows: int | None) -> RenderableType:
-        """Return the first rows, or all, with what has to be known of them, for a rich console."""
+        """Return the first rows, or all, with warnings and guarantee, for a rich console."""
 
     def _text(self, rows: int | None) -> str:
         return render_text(self._rich(rows))
@@ -226,7 +226,7 @@ class Result(ABC):
 
 @dataclass(frozen=True, repr=False)
 class View:
-    """The first rows of a result, to be looked at."""
+    """The first rows of a result, for display."""
 
     result: Result
     rows: int
@@ -242,10 +242,10 @@ class View:
 
 
 def bare_noun(kind: type[Result]) -> str:
-    """Return what messages call a result, without an article."""
+    """Return the name of a class of results in messages, without an article."""
     return kind.NOUN.removeprefix("a ").removeprefix("an ")
 
 
 def draw_with(function: str, *values: Any, **options: Any) -> Any:
-    """Return what a function of the room that draws makes: it comes after this one, and is looked up by its name."""
+    """Return the result of a function of the room `report`, which stands above this room and is imported on use."""
     return getattr(import_module("discreet.report"), function)(*values, **options)

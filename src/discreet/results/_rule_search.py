@@ -1,8 +1,7 @@
-"""Association rules are found among mined patterns.
+"""The search for association rules among mined patterns.
 
-A rule's counts are looked up, never counted again, so both of its sides must be among the patterns. That makes
-rules of private patterns post-processing: they cost no privacy beyond what the patterns cost. The search itself is a
-kernel.
+The counts of a rule are looked up, never counted again, so both of its sides must be among the patterns. This makes
+rules of private patterns post-processing: they cost no privacy beyond the patterns. The search itself is a kernel.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ from numpy.typing import NDArray
 from ..checks import parse_fraction, parse_positive
 from ..errors import LimitError, Message, MisuseError
 from ._itemsets import Itemsets, Positions
-from ._measures import within
+from ._measures import measure_bounds
 from ._patterns import Patterns, need_counts
-from ._rules import Rules, ends_at, number
-from ._significance import MOST_PEOPLE, adjusted, family, p_values, related_pairs, worst_p_values
+from ._rules import Rules, ends_at, parse_minimum
+from ._significance import MAX_PEOPLE, adjust_p_values, count_tests, largest_p_values, p_values, related_pairs
 
-# Patterns searched by one thread at a time, between two looks at the limit.
+# Patterns searched by one thread between two checks of the limit. More: a later stop; fewer: more calls of the kernel.
 _STRIDE = 16_384
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneEach:
-    """One basket of each person, drawn at random, to test rules on where people have several.
+class BasketSample:
+    """One random basket of each person, for tests of rules where people have several baskets.
 
-    Baskets of one person are no independent draws, and people are: so counts of baskets have no p-value, and these do.
+    Baskets of one person are not independent, but people are: counts of baskets have no p-value, and sampled counts do.
 
     Parameters
     ----------
     people
-        How many there are.
+        The number of people.
     count
-        How many of their drawn baskets hold each of some itemsets.
+        The function from itemsets to the number of sampled baskets that hold each.
     """
 
     people: int
@@ -53,26 +52,26 @@ def rules(
     significance: float | None = None,
     redundant: bool = True,
     limit: int = 10_000_000,
-    one_each: OneEach | None = None,
+    sample: BasketSample | None = None,
 ) -> Rules:
     """Return the association rules among patterns: the largest confidence first, then the largest support.
 
-    Each pattern is split into an antecedent and a consequent in every way. The counts of both are looked up
-    among the patterns; a split with a side that is not there (below the support, or not closed, or not in
-    the top) cannot be measured and is left out, and `omitted` says how many were.
+    Each pattern is split into an antecedent and a consequent in every way. The counts of both are looked up among the
+    patterns; a split with a missing side (below the support, not closed, or not in the top) cannot be measured and is
+    left out, and `omitted` has the number of these splits.
 
-    Rules of private patterns have an interval for their confidence, from those of the two counts. An antecedent
+    Rules of private patterns have an interval for their confidence, from the intervals of two counts. An antecedent
     with a noisy count of 0 or less gives no rule, and a confidence over 1 is cut to 1.
 
     Every rule has a p-value, and one that is adjusted for how many rules were tested: see :doc:`/significance`. Where
-    baskets are counted it is found in one basket of each person, and without these (`one_each`) there is none.
+    baskets are counted it is found in one basket of each person, and without these (`sample`) there is none.
 
-    Privacy: costs nothing more than the patterns did, as only they are looked at.
+    Privacy: costs nothing beyond the patterns, as only patterns are used.
 
     Parameters
     ----------
     patterns
-        What was mined.
+        The mined patterns.
     min_confidence
         The smallest confidence, between 0 and 1.
     min_lift
@@ -80,11 +79,10 @@ def rules(
     consequents
         ``"one"`` for rules with a single item on the right, ``"any"`` for all.
     significance, redundant
-        As for :meth:`Rules.where`: the largest adjusted p-value, and whether rules that are no better than more general
-        ones are kept.
+        As for :meth:`Rules.where`: the largest adjusted p-value, and whether redundant rules are kept.
     limit
-        How many rules may be found, those left out included, before a `LimitError` stops the search.
-    one_each
+        The number of rules, with the omitted rules, beyond which a `LimitError` stops the search.
+    sample
         One basket of each person, where baskets are counted and are at hand.
 
     Examples
@@ -102,40 +100,51 @@ def rules(
     (frozenset({'tea'}), frozenset({'milk'}), 0.8)
     """
     need_counts(patterns, "rules()")
-    least = (parse_fraction("min_confidence", min_confidence), number("min_lift", min_lift))
+    minimums = (parse_fraction("min_confidence", min_confidence), parse_minimum("min_lift", min_lift))
     if consequents not in ("any", "one"):
         raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
-    whole, left, right, omitted = _search(patterns, least, consequents == "one", parse_positive("limit", limit))
-    confidence = patterns.counts[whole] / patterns.counts[left]
+    pattern_rows, antecedent_rows, consequent_rows, omitted = _search(
+        patterns, minimums, consequents == "one", parse_positive("limit", limit)
+    )
+    confidence = patterns.counts[pattern_rows] / patterns.counts[antecedent_rows]
     if patterns.noisy:
         confidence = np.minimum(confidence, 1)
-    order = np.lexsort((-patterns.counts[whole], -confidence))
-    whole, left, right = whole[order], left[order], right[order]
+    order = np.lexsort((-patterns.counts[pattern_rows], -confidence))
+    pattern_rows, antecedent_rows, consequent_rows = pattern_rows[order], antecedent_rows[order], consequent_rows[order]
     ends = None
     if patterns.low is not None and patterns.high is not None:
-        ends = ends_at(((patterns.low, patterns.high),) * 3, left, right, whole)
+        ends = ends_at(((patterns.low, patterns.high),) * 3, antecedent_rows, consequent_rows, pattern_rows)
     people = patterns.people_within or (patterns.people,) * 2
-    low, high = (None, None) if ends is None else within("confidence", people, *ends)
+    low, high = (None, None) if ends is None else measure_bounds("confidence", people, *ends)
     lineage = None if patterns.hierarchy is None else patterns.hierarchy.lineage(patterns.vocabulary)
-    largest = 1 if consequents == "one" else int(patterns.sizes.max(initial=0))
-    tested = family(patterns.sizes, largest)
+    max_consequent = 1 if consequents == "one" else int(patterns.sizes.max(initial=0))
+    test_count = count_tests(patterns.sizes, max_consequent)
     if lineage is not None:
-        tested -= related_pairs(patterns.itemsets, largest, lineage)
+        test_count -= related_pairs(patterns.itemsets, max_consequent, lineage)
     p = None
-    if max(patterns.people, *people) > MOST_PEOPLE:
+    if max(patterns.people, *people) > MAX_PEOPLE:
         pass
     elif patterns.unit == "baskets":
-        p = None if one_each is None else _over_people(patterns.itemsets, one_each, left, right, whole)
+        p = (
+            None
+            if sample is None
+            else _sample_p_values(patterns.itemsets, sample, antecedent_rows, consequent_rows, pattern_rows)
+        )
     elif ends is not None:
-        p = worst_p_values(people, *ends)
+        p = largest_p_values(people, *ends)
     elif not patterns.noisy:
-        p = p_values(patterns.people, patterns.counts[left], patterns.counts[right], patterns.counts[whole])
-    found = Rules(
-        antecedents=patterns.itemsets.take(left),
-        consequents=patterns.itemsets.take(right),
-        counts=patterns.counts[whole],
-        antecedent_counts=patterns.counts[left],
-        consequent_counts=patterns.counts[right],
+        p = p_values(
+            patterns.people,
+            patterns.counts[antecedent_rows],
+            patterns.counts[consequent_rows],
+            patterns.counts[pattern_rows],
+        )
+    result = Rules(
+        antecedents=patterns.itemsets.take(antecedent_rows),
+        consequents=patterns.itemsets.take(consequent_rows),
+        counts=patterns.counts[pattern_rows],
+        antecedent_counts=patterns.counts[antecedent_rows],
+        consequent_counts=patterns.counts[consequent_rows],
         vocabulary=patterns.vocabulary,
         people=patterns.people,
         omitted=omitted,
@@ -146,64 +155,70 @@ def rules(
         unit=patterns.unit,
         ends=ends,
         p=p,
-        p_adjusted=None if p is None else adjusted(p, tested),
-        tested=0 if p is None else tested,
+        p_adjusted=None if p is None else adjust_p_values(p, test_count),
+        tested=0 if p is None else test_count,
         hierarchy=patterns.hierarchy,
     )
-    return found.where(significance=significance, redundant=redundant)
+    return result.where(significance=significance, redundant=redundant)
 
 
-def _over_people(
-    itemsets: Itemsets, one_each: OneEach, left: Positions, right: Positions, whole: Positions
+def _sample_p_values(
+    itemsets: Itemsets,
+    sample: BasketSample,
+    antecedent_rows: Positions,
+    consequent_rows: Positions,
+    pattern_rows: Positions,
 ) -> NDArray[np.float64]:
-    """Return the p-values of rules in one basket of each person, where each side and both are counted anew."""
-    needed, places = np.unique(np.concatenate((left, right, whole)), return_inverse=True)
-    counts = one_each.count(itemsets.take(needed))[places]
-    return p_values(one_each.people, *np.split(counts, 3))
+    """Return the p-values of rules in one basket of each person, with counts of these baskets."""
+    used_rows, places = np.unique(np.concatenate((antecedent_rows, consequent_rows, pattern_rows)), return_inverse=True)
+    counts = sample.count(itemsets.take(used_rows))[places]
+    return p_values(sample.people, *np.split(counts, 3))
 
 
 def _search(
-    patterns: Patterns, least: tuple[float, float], one: bool, limit: int
+    patterns: Patterns, minimums: tuple[float, float], single_consequent: bool, limit: int
 ) -> tuple[Positions, Positions, Positions, int]:
-    """Return the positions of each rule's whole, antecedent and consequent, and how many were left out."""
+    """Return the rows of each rule's pattern, antecedent and consequent, and the number of omitted rules."""
     from ..kernels import find_rules, in_threads, threads
 
     index = patterns.index
     table = (index.slots, index.hashes, patterns.offsets, patterns.codes, index.keys)
-    largest = 1 if one else int(patterns.sizes.max(initial=0))
-    # Noisy counts may grow with more items, so there a low confidence says nothing about longer consequents.
-    shape = (largest, not patterns.noisy)
+    max_consequent = 1 if single_consequent else int(patterns.sizes.max(initial=0))
+    # Noisy counts may grow with more items: then a low confidence does not bound the confidence of longer consequents.
+    shape = (max_consequent, not patterns.noisy)
 
     def piece(start: int) -> tuple[Positions, Positions, Positions, int, int]:
-        found: tuple[Positions, Positions, Positions, int, int] = find_rules(
+        """Return the rules of a block of patterns, with the numbers of omitted and rejected rules."""
+        rule_count: tuple[Positions, Positions, Positions, int, int] = find_rules(
             start,
             min(start + _STRIDE, len(patterns)),
             table,
             patterns.counts,
             patterns.people,
-            least,
+            minimums,
             shape,
             limit,
         )
-        return found
+        return rule_count
 
     starts = range(0, len(patterns), _STRIDE)
     parts: list[tuple[Positions, Positions, Positions, int, int]] = []
-    found = omitted = 0
+    rule_count = omitted = 0
     for batch in range(0, len(starts), threads()):
         fresh = in_threads(piece, starts[batch : batch + threads()])
-        found += sum(len(part[0]) + part[4] for part in fresh)
+        rule_count += sum(len(part[0]) + part[4] for part in fresh)
         omitted += sum(part[3] for part in fresh)
-        if found + omitted > limit:
-            _stop(found, omitted, limit)
+        if rule_count + omitted > limit:
+            _refuse_rules(rule_count, omitted, limit)
         parts += fresh
     nothing = np.empty(0, np.int64)
     columns = [np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(3)]
     return columns[0], columns[1], columns[2], omitted
 
 
-def _stop(found: int, omitted: int, limit: int) -> NoReturn:
-    if omitted > found:
+def _refuse_rules(rule_count: int, omitted: int, limit: int) -> NoReturn:
+    """Raise the error about too many rules, with the cause."""
+    if omitted > rule_count:
         raise LimitError.format(
             "These patterns give more than {allowed:,} possible rules, most of which cannot be measured because "
             "one side is not among the patterns. Mine all frequent patterns rather than closed, maximal or top "

@@ -1,14 +1,14 @@
-"""Association rules: which items come with which others, with their counts and measures, in columns.
+"""Association rules: antecedents and consequents with their counts and measures, in columns.
 
 The formulas of the measures are in :mod:`discreet.results._measures`, p-values in
-:mod:`discreet.results._significance`, and what finds rules among patterns in :mod:`discreet.results._rule_search`.
+:mod:`discreet.results._significance`, and the search for rules in :mod:`discreet.results._rule_search`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args, overload
 
@@ -19,9 +19,8 @@ from ..baskets import Item, Unit, Vocabulary
 from ..checks import parse_fraction, parse_lengths, parse_positive, parse_switch
 from ..errors import MisuseError, name_options
 from ._itemset_table import ItemsetTable
-from ._itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
-from ._levels import on_level, told_hierarchy
-from ._measures import MEASURES, Ends, measure, within
+from ._itemsets import Itemsets, Mask, Positions, codes_of, frames, same_labels
+from ._measures import MEASURES, Ends, measure, measure_bounds
 from ._patterns import same_bounds
 from ._provenance import Provenance
 
@@ -31,18 +30,18 @@ if TYPE_CHECKING:
 
     from ..baskets import Hierarchy
 
-# Measures whose formulas make sense whatever noise did to the counts.
+# Measures without a range: their formulas are defined for all noisy counts.
 _UNBOUNDED = ("lift", "leverage")
 
 
-# What makes a relation: b came after a, both are in the basket, or the data say so.
+# The kinds of relations: b came after a, both are in the basket, or the data name the pair.
 How: TypeAlias = Literal["given", "after", "together"]
 HOWS: tuple[How, ...] = get_args(How)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """People who hold the antecedent often hold the consequent too; `low` and `high` bound a private confidence."""
+    """One rule: holders of the antecedent often hold the consequent; `low` and `high` bound a private confidence."""
 
     antecedent: frozenset[Item]
     consequent: frozenset[Item]
@@ -58,7 +57,7 @@ class Rule:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rules(ItemsetTable):
-    """Association rules with their counts, in columns; measures are computed when asked for.
+    """Association rules with their counts, in columns; measures are computed on use.
 
     A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
 
@@ -67,37 +66,35 @@ class Rules(ItemsetTable):
     antecedents, consequents
         The two sides of each rule.
     counts, antecedent_counts, consequent_counts
-        How many people hold both sides, and each side.
+        The number of holders of both sides, and of each side.
     vocabulary
         The label of each code.
     people, people_within
-        How many people there are; and an interval for that number, where it is private as well. The number of baskets
-        where these are the `unit` that is counted.
+        The number of people, and an interval for a private number. The number of baskets if `unit` is baskets.
     omitted
-        How many possible rules were left out because a side was not among the patterns.
+        The number of possible rules without a count, because a side is not among the patterns.
     low, high
-        An interval for each true confidence, where the counts are private; None where they are exact. Say the interval
-        of each of the two counts covers the truth with a probability of 95 %. Then this one covers the true confidence
-        of a given rule with at least 90 % (union bound).
+        An interval for each true confidence of private counts; None for exact counts. If the intervals of both counts
+        cover the truth with probability 95 %, it covers the true confidence with at least 90 % (union bound).
     ends
-        The intervals of the counts, where they are private and known: of the antecedent, the consequent and both.
-        :meth:`bounds` makes an interval of them for any measure.
+        The intervals of private counts: of the antecedent, the consequent and both. :meth:`bounds` computes an
+        interval for any measure from them.
     about
-        What travels with a private result, as in :class:`Patterns`.
+        The provenance as plain values, as in :class:`Patterns`.
     kind
-        What they are called: ``"relations"`` where they were found as such, and not among patterns.
+        ``"relations"`` for pairs found by a mechanism for relations, ``"rules"`` for rules among patterns.
     how
-        What makes a relation, where that is known: ``"after"``, ``"together"`` or ``"given"``.
+        The kind of the relations: ``"after"``, ``"together"`` or ``"given"``; None if it is not known.
     p, p_adjusted
-        The p-value of each rule by Fisher's exact test, and what is left of it among all rules that were tested
-        (Benjamini and Hochberg). Where the counts are private, it is the largest that their intervals allow. Where
-        baskets are counted, it is found in one basket of each person. None where nothing was tested: relations, rules
-        among patterns whose counts are of baskets, and rules of files of earlier versions.
+        The p-value of each rule by Fisher's exact test, and the p-value adjusted for all tested rules (Benjamini and
+        Hochberg). For private counts, the largest p-value that the intervals allow; for counts of baskets, the p-value
+        in one basket of each person. None without tests: relations, rules among saved patterns with counts of baskets,
+        and rules of files of earlier versions.
     tested
-        How many rules were tested, at most: those that could have been found, whatever their confidence. None where
-        they have p-values from a file that does not say it, as CSV of exact rules does not.
+        The largest possible number of tested rules, of any confidence. None for p-values from a file that does not
+        state it, as CSV of exact rules.
     hierarchy
-        Which items stand below which, as in :class:`Patterns`.
+        The hierarchy of the items, as in :class:`Patterns`.
     """
 
     NOUN: ClassVar[str] = "rules or relations"
@@ -130,8 +127,8 @@ class Rules(ItemsetTable):
         numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
         sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
         optional = (self.low, self.high, self.p, self.p_adjusted)
-        rest = ([None] * len(self) if column is None else column.tolist() for column in optional)
-        for row in zip(*sides, self.counts.tolist(), *numbers, *rest, strict=True):
+        optional_columns = ([None] * len(self) if column is None else column.tolist() for column in optional)
+        for row in zip(*sides, self.counts.tolist(), *numbers, *optional_columns, strict=True):
             yield Rule(*row)
 
     @overload
@@ -155,23 +152,23 @@ class Rules(ItemsetTable):
             and same_bounds(self.high, other.high)
             and same_bounds(self.p, other.p)
             and same_bounds(self.p_adjusted, other.p_adjusted)
-            and all(same_bounds(*both) for both in zip(self._ends(), other._ends(), strict=True))
+            and all(same_bounds(*pair) for pair in zip(self._ends(), other._ends(), strict=True))
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
             and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
             and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
-            and told_hierarchy(self) == told_hierarchy(other)
+            and self.hierarchy_values == other.hierarchy_values
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def written_name(self) -> str:
-        """How many rules or relations there are."""
+        """Return the number of rules or relations in words."""
         return f"{len(self):,} {self.kind}"
 
     @property
     def sides(self) -> tuple[Itemsets, ...]:
-        """The itemsets that each row has: antecedent and consequent."""
+        """Return the two columns of itemsets: antecedents and consequents."""
         return self.antecedents, self.consequents
 
     @cached_property
@@ -192,30 +189,36 @@ class Rules(ItemsetTable):
         return self._measures[name]
 
     def _counts_for(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts of the antecedent, the consequent and both that a measure is computed from.
+        """Return the counts of the antecedent, the consequent and both, from which a measure is computed.
 
-        With noise, more people may hold both sides than one of them, or one side than there are. A measure that such
-        counts would take out of its range gets the nearest ones that could be true.
+        Noisy counts may contradict each other: more holders of both sides than of one side, or more than all people.
+        A measure with a range is computed from the nearest counts without a contradiction.
         """
-        left, right, both = self.antecedent_counts, self.consequent_counts, self.counts
+        antecedent_counts, consequent_counts, counts = self.antecedent_counts, self.consequent_counts, self.counts
         if not self.noisy or name in _UNBOUNDED:
-            return left, right, both
+            return antecedent_counts, consequent_counts, counts
         if name == "confidence":
-            return left, right, np.minimum(both, left)
-        left, right = (np.minimum(side, max(self.people, 1)) for side in (left, right))
-        return left, right, np.minimum(both, np.minimum(left, right))
+            return antecedent_counts, consequent_counts, np.minimum(counts, antecedent_counts)
+        antecedent_counts, consequent_counts = (
+            np.minimum(side, max(self.people, 1)) for side in (antecedent_counts, consequent_counts)
+        )
+        return (
+            antecedent_counts,
+            consequent_counts,
+            np.minimum(counts, np.minimum(antecedent_counts, consequent_counts)),
+        )
 
     def bounds(self, name: str) -> Ends | None:
-        """Return an interval for the true value of a measure, where the counts are private: its low and its high end.
+        """Return an interval for the true value of a measure of private counts: its low and its high ends.
 
-        It carries the noise of every count the measure is made of, and of the number of people: see
-        :func:`discreet.results._measures.within` for how often it holds. None where the counts are exact.
+        It carries the noise of all counts of the measure, and of the number of people;
+        :func:`discreet.results._measures.measure_bounds` states its coverage. None for exact counts.
         """
         if name == "confidence" and self.low is not None and self.high is not None:
             return self.low, self.high
         if name not in MEASURES:
             raise MisuseError(f"{name!r} is not a measure of rules; there are {', '.join(MEASURES)}.")
-        return None if self.ends is None else within(name, self.people_within or (self.people,) * 2, *self.ends)
+        return None if self.ends is None else measure_bounds(name, self.people_within or (self.people,) * 2, *self.ends)
 
     def where(
         self,
@@ -239,16 +242,16 @@ class Rules(ItemsetTable):
             The number of items on both sides together: one number, or the smallest and the largest (None for no
             bound) as a pair.
         min_count
-            The smallest number of people who hold both sides.
+            The smallest number of holders of both sides.
         significance
             The level, such as 0.05: rules with an adjusted p-value of at most this.
         redundant
-            False leaves out rules that are no better than a more general one among these, or than the share of all
-            people who hold the consequent. More general is one with a part of the antecedent, or with items in it that
-            stand above. Where the counts are private, those of which the intervals say so.
+            False omits rules with no larger confidence than a more general rule of this table, or than the support of
+            the consequent. A more general rule has a part of the antecedent, or items above its items. For private
+            counts, a rule is omitted if the intervals show it.
         level
-            A level of the hierarchy that they were found with: rules of items that stand for themselves there.
-            ``"mixed"`` for those that are on no one level.
+            A level of the hierarchy: rules of items that stand for themselves on this level. ``"mixed"`` for rules on
+            no level.
         minimums
             The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
         """
@@ -258,62 +261,65 @@ class Rules(ItemsetTable):
         if not parse_switch("redundant", redundant):
             keep &= ~self._redundant()
         sides = (("antecedent", self.antecedents, antecedent), ("consequent", self.consequents, consequent))
-        for what, side, items in sides:
-            wanted = chosen(items, self.vocabulary, what)
-            keep &= side.holding(wanted) == len(wanted)
+        for side_name, side, items in sides:
+            codes = codes_of(items, self.vocabulary, side_name)
+            keep &= side.holding(codes) == len(codes)
         if lengths is not None:
-            least, most = parse_lengths(lengths)
+            min_length, max_length = parse_lengths(lengths)
             sizes = self.antecedents.sizes + self.consequents.sizes
-            keep &= (sizes >= least) & (sizes <= most)
+            keep &= (sizes >= min_length) & (sizes <= max_length)
         if level is not None:
-            keep &= on_level(self, level)
+            keep &= self._is_on_level(level)
         for name, minimum in minimums.items():
             if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
-                known = ", ".join(f"min_{known}" for known in MEASURES)
+                conditions = ", ".join(f"min_{conditions}" for conditions in MEASURES)
                 raise MisuseError.format(
                     "where() has no condition {name!r}; there are {antecedent}, {consequent}, {lengths}, "
                     "{min_count}, {significance}, {redundant}, {level}, {known}.",
                     name=name,
-                    known=known,
+                    known=conditions,
                 )
-            keep &= self.measure(name.removeprefix("min_")) >= number(name, minimum)
+            keep &= self.measure(name.removeprefix("min_")) >= parse_minimum(name, minimum)
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
 
     def _tested(self, call: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the two columns of p-values; without them, refuse what needs them."""
+        """Return the two columns of p-values; an error for a `call` that needs them, if there are none."""
         if self.p is None or self.p_adjusted is None:
-            why = "find them anew among their patterns"
+            reason = "find them anew among their patterns"
             if self.kind == "relations":
-                why = "relations are not tested"
+                reason = "relations are not tested"
             elif self.unit == "baskets":
-                why = (
+                reason = (
                     "baskets of one person are not independent. Find them with discreet.rules in the baskets themselves"
                 )
-            raise MisuseError(f"{call} needs p-values, which these {self.kind} do not have: {why}.")
+            raise MisuseError(f"{call} needs p-values, which these {self.kind} do not have: {reason}.")
         return self.p, self.p_adjusted
 
     def _redundant(self) -> Mask:
-        from ._redundancy import redundant
+        """Return for each rule whether a more general rule is as good."""
+        from ._redundancy import find_redundant
 
         if self.kind == "relations":
             raise MisuseError.format("{redundant=False} is for rules: no relation is more general than another.")
         bounds, lifts = self.bounds("confidence"), self.bounds("lift")
         exact = self.measure("confidence")
-        sure, reached = (exact, exact) if bounds is None else bounds
+        guaranteed, reachable = (exact, exact) if bounds is None else bounds
         lift = self.measure("lift") if lifts is None else lifts[1]
         if self.noisy and (bounds is None or lifts is None):
             raise MisuseError.format("{redundant=False} needs intervals, which these rules do not have.")
         lineage = None if self.hierarchy is None else self.hierarchy.lineage(self.vocabulary)
-        return redundant(self.antecedents, self.consequents, len(self.vocabulary), reached, sure, lift <= 1, lineage)
+        return find_redundant(
+            self.antecedents, self.consequents, len(self.vocabulary), reachable, guaranteed, lift <= 1, lineage
+        )
 
     def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
-        """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
+        """Return the rules by `count` or a measure; equal rules keep their order, undefined values come last.
 
-        Where the counts are private, the ends of an interval are measures too, such as `confidence_low`. Sorted by it,
-        no rule is on top by noise alone. By `p` or `p_adjusted`, the smallest come first.
+        For private counts, the ends of intervals are measures too: sorted by `confidence_low`, no rule is on top by
+        noise alone. By `p` or `p_adjusted`, the smallest come first.
         """
-        measured, _, end = by.rpartition("_")
-        bounds = self.bounds(measured) if measured in MEASURES and end in ("low", "high") else None
+        measure_name, _, end = by.rpartition("_")
+        bounds = self.bounds(measure_name) if measure_name in MEASURES and end in ("low", "high") else None
         if by == "count":
             column = self.counts.astype(np.float64)
         elif bounds is not None:
@@ -336,8 +342,8 @@ class Rules(ItemsetTable):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `antecedent`, `consequent` (lists), three counts, the ten measures, p-values.
 
-        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts. With a
-        hierarchy, `level` is last.
+        Private counts add the ends of intervals of the confidence, the support, the lift and the counts; a hierarchy
+        adds `level`.
         """
         import pyarrow as pa
 
@@ -347,12 +353,12 @@ class Rules(ItemsetTable):
         }
         columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
         columns |= {name: self.measure(name) for name in MEASURES}
-        return pa.table(columns | self._p_values() | self._bounds() | self._levels())
+        return pa.table(columns | self._p_values() | self._bounds() | self._level_column())
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with the columns of mlxtend's rules, then `cosine`, `count` and the p-values.
 
-        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
+        Private counts add the ends of intervals of the confidence, the support, the lift and the counts.
         """
         pandas = frames("pandas")
         sides = [
@@ -363,7 +369,7 @@ class Rules(ItemsetTable):
             {
                 "antecedents": sides[0],
                 "consequents": sides[1],
-                # With noise a count may be more than the number of people; a fraction of them never is.
+                # With noise a count may exceed the number of people; a share never exceeds 1.
                 "antecedent support": np.minimum(self.antecedent_counts / max(self.people, 1), 1),
                 "consequent support": np.minimum(self.consequent_counts / max(self.people, 1), 1),
                 "support": self.measure("support"),
@@ -382,53 +388,40 @@ class Rules(ItemsetTable):
             }
             | self._p_values()
             | self._bounds()
-            | self._levels()
+            | self._level_column()
         )
         return frame
 
-    def _levels(self) -> dict[str, NDArray[Any]]:
-        return {} if self.hierarchy is None else {"level": np.array(self.levels, object)}
-
     def _p_values(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns of p-values by name."""
         columns = zip(P_VALUES, (self.p, self.p_adjusted), strict=True)
         return {name: column for name, column in columns if column is not None}
 
     def _bounds(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns of the ends of intervals by name."""
         columns: dict[str, NDArray[np.float64]] = {}
         for name in ("confidence", "support", "lift"):
-            found = self.bounds(name)
-            if found is not None:
-                columns |= {f"{name}_low": found[0], f"{name}_high": found[1]}
+            ends = self.bounds(name)
+            if ends is not None:
+                columns |= {f"{name}_low": ends[0], f"{name}_high": ends[1]}
         return columns | {name: end for name, end in zip(ENDS, self._ends(), strict=True) if end is not None}
 
     def _ends(self) -> list[NDArray[np.float64] | None]:
         """Return the ends of the intervals of the counts, in the order of `ENDS`."""
         return [None] * len(ENDS) if self.ends is None else [end for pair in self.ends for end in pair]
 
-    def _take(self, positions: Positions) -> Rules:
-        return Rules(
-            antecedents=self.antecedents.take(positions),
-            consequents=self.consequents.take(positions),
-            vocabulary=self.vocabulary,
-            people=self.people,
-            omitted=self.omitted,
-            low=None if self.low is None else self.low[positions],
-            high=None if self.high is None else self.high[positions],
-            provenance=self.provenance,
-            kind=self.kind,
-            how=self.how,
-            people_within=self.people_within,
-            unit=self.unit,
-            ends=ends_at(self.ends, positions),
-            p=None if self.p is None else self.p[positions],
-            p_adjusted=None if self.p_adjusted is None else self.p_adjusted[positions],
-            tested=self.tested,
-            hierarchy=self.hierarchy,
-            **{name: getattr(self, name)[positions] for name in COUNTS.values()},
+    def _take(self, rows: Positions) -> Rules:
+        """Return the rules at some rows, in that order."""
+        return replace(
+            self,
+            antecedents=self.antecedents.take(rows),
+            consequents=self.consequents.take(rows),
+            ends=ends_at(self.ends, rows),
+            **self._columns_at((*COUNTS.values(), "low", "high", *P_VALUES), rows),
         )
 
 
-# The count columns of tables and files, and where Rules keeps them.
+# The count columns of tables and files, and the attributes of Rules with their values.
 COUNTS = {
     "count": "counts",
     "antecedent_count": "antecedent_counts",
@@ -440,16 +433,16 @@ ENDS = tuple(f"{side}_{end}" for side in ("antecedent", "consequent", "count") f
 
 
 def ends_at(ends: tuple[Ends, Ends, Ends] | None, *positions: Positions) -> tuple[Ends, Ends, Ends] | None:
-    """Return the ends at some places; three of them take each pair at its own."""
+    """Return the ends at some rows; three arrays of rows select from each pair separately."""
     if ends is None:
         return None
     places = positions if len(positions) == len(ends) else positions * len(ends)
-    one, other, both = ((low[place], high[place]) for (low, high), place in zip(ends, places, strict=True))
-    return one, other, both
+    antecedent, consequent, joint = ((low[place], high[place]) for (low, high), place in zip(ends, places, strict=True))
+    return antecedent, consequent, joint
 
 
-def number(name: str, value: float) -> float:
-    """Return the least value of a measure that was given, which is a number."""
+def parse_minimum(name: str, value: float) -> float:
+    """Return the smallest value of a measure as a number; an error for any other value."""
     if isinstance(value, int | float | np.number) and not math.isnan(value):
         return float(value)
     raise MisuseError.format("{option} is {value!r}, but it must be a number.", option=name_options(name), value=value)

@@ -1,7 +1,7 @@
-"""How results look to a person: a text table in the terminal, an HTML table in a notebook.
+"""The display of results: a text table in a terminal, an HTML table in a notebook.
 
-Both show the first rows and say how many more there are, so that looking at millions of patterns costs
-nothing. Names come from data: what a terminal or a browser would act on is shown, not obeyed.
+Both show the first rows and the number of the remaining rows, so that the display of millions of patterns costs
+nothing. Names come from data: characters that a terminal or a browser would act on are made visible.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from ._rules import Rules
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderResult
 
-_WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
-PIPED = 100_000  # columns where no screen has an edge: names are whole there
-_BAR, _ROOMY = 10, 24  # columns of a bar, and those that names keep beside it
-# Columns that are left out where there is no room, the first ones first.
+# Letters: of the names at most and at least, and between two columns.
+_WIDEST, _NARROWEST, _GAP = 60, 12, 3
+PIPED = 100_000  # letters of a line in a file or a pipe, which has no edge: names are never cut
+_BAR, _ROOMY = 10, 24  # letters of a bar, and of the names beside it at least
+# Columns that a narrow terminal omits, the first first.
 _GIVE_WAY = [("level",), ("support",), ("from", "to"), ("adj. p",), ("lift",), ("low", "high"), ("count",)]
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 ROWS = 10
-# The line in tables from which patterns may be noise; one below it whose interval stays over 0 is none.
+# The line in tables above patterns that may be noise; a pattern below it with an interval above 0 is not noise.
 NOISE_LINE = "– may be noise from here on –"
 NOISE_SAID = "A pattern whose low is 0 may be held by nobody."
 DROWNED = (
@@ -43,32 +44,32 @@ NOTHING = (
     "Nothing stood out of the noise, which does not say that nothing is there. A lower threshold, more people, a "
     "higher epsilon or fewer items would show more."
 )
-_ITEMS = 24
-# One, and several of what counts are of.
+_MAX_ITEMS = 24  # of an itemset. More: longer lines that no terminal shows
+# The units of counts, in the singular and the plural.
 UNITS: dict[Unit, tuple[str, str]] = {"people": ("person", "people"), "baskets": ("basket", "baskets")}
-_SMALL_P, _LEAST_P = Decimal("0.001"), 1e-9  # smaller ones are written as 2.2e-5; and not at all
+_SMALL_P, _LEAST_P = Decimal("0.001"), 1e-9  # below the first written as 2.2e-5; below the second as a bound
 
 
-# What stands on rules over receipts: counts are of baskets there, and p-values are not.
+# The note on rules over receipts, with counts of baskets and p-values of people.
 OVER_PEOPLE = "p-values are over people: one basket of each, drawn at random"
 
 
 def headline(result: Patterns | Rules) -> str:
-    """Return one line that says what there is."""
+    """Return one line with the numbers of rows and of people."""
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
     people = number_of(result.people, *UNITS[result.unit])
     if result.people_within is not None:
         people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
     line = f"{number_of(len(result), word)} of {people}"
     if isinstance(result, Patterns):
-        line += noise_words(result)
+        line += noise_text(result)
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
 
 
-def noise_words(patterns: Patterns) -> str:
-    """Return how many patterns may be held by nobody, and where they begin; nothing where none may."""
+def noise_text(patterns: Patterns) -> str:
+    """Return the number of patterns that may have no holder, and the row of the first; "" without any."""
     noise_count = int(patterns.may_be_noise.sum())
     if patterns.noise_from is None:
         return ""
@@ -77,28 +78,28 @@ def noise_words(patterns: Patterns) -> str:
 
 
 def drowned(patterns: Patterns) -> int:
-    """Return how many patterns the noise may have made up, where these are the most; otherwise 0."""
+    """Return the number of patterns that may be noise, if they are the majority; otherwise 0."""
     noise_count = int(patterns.may_be_noise.sum())
     return noise_count if 2 * noise_count > len(patterns) else 0
 
 
-def _line_at(result: Patterns | Rules, rows: int) -> int | None:
-    """Return before which of the first rows the line stands from which patterns may be noise; None for no line."""
+def _noise_row(result: Patterns | Rules, rows: int) -> int | None:
+    """Return the row above which the line of noise stands, among the first rows; None for no line."""
     place = result.noise_from if isinstance(result, Patterns) else None
     return place if place is not None and place < min(rows, len(result)) else None
 
 
-def liars_of(result: Patterns | Rules) -> str | None:
-    """Return which part of the reports the intervals allow to be made up, or None where nobody asked for that."""
+def malicious_share(result: Patterns | Rules) -> str | None:
+    """Return the share of malicious reports that the intervals allow, as text; None if the question has none."""
     question = (result.provenance or Provenance()).question or {}
     share = question.get("assume_malicious")
     return None if share is None else str(share)
 
 
-def promises(result: Patterns | Rules) -> list[str]:
-    """Return the lines under the headline: whether it is mostly noise, what was promised, and whether it is a trial."""
+def promise_lines(result: Patterns | Rules) -> list[str]:
+    """Return the lines below the headline: a warning about noise, the guarantee, the mark of a simulation."""
     provenance = result.provenance or Provenance()
-    share = liars_of(result)
+    share = malicious_share(result)
     lines = [DROWNED] if share is None and isinstance(result, Patterns) and drowned(result) else []
     if share is not None:
         lines.append(LIARS.format(share=printable(share)))
@@ -119,24 +120,24 @@ def table(result: Patterns | Rules, rows: int = ROWS, *, bars: bool = False) -> 
     result
         Patterns or rules.
     rows
-        How many rows to show; a last line says how many more there are.
+        The number of rows; a last line states the number of the remaining rows.
     bars
-        Whether a small bar shows the count of each pattern, or the confidence of each rule, where there is room for it.
+        Whether a small bar shows the count of each pattern, or the confidence of each rule, on a wide terminal.
     """
     from rich.console import Group
     from rich.text import Text
 
     names, cells = _cells(result, rows)
-    rest = [Text(_rest(result, rows))] if len(result) > rows else []
-    head = [Text(headline(result), style="bold"), *map(Text, promises(result))]
-    parts = _parts(result[:rows]) if bars else []
-    return Group(*head, *([_Fitted(names, cells, parts, _line_at(result, rows))] if cells else []), *rest)
+    remainder = [Text(_remainder_text(result, rows))] if len(result) > rows else []
+    head = [Text(headline(result), style="bold"), *map(Text, promise_lines(result))]
+    parts = _bar_shares(result[:rows]) if bars else []
+    return Group(*head, *([_Fitted(names, cells, parts, _noise_row(result, rows))] if cells else []), *remainder)
 
 
 class _Fitted:
-    """A table whose bars give way on a narrow terminal, then its names, and then whole columns.
+    """A table for a terminal of any width: a narrow one omits the bars, shortens the names, omits whole columns.
 
-    A number that is cut is a wrong one, so no number is: the columns that matter least are left out, and that is said.
+    A cut number is a wrong number, so numbers are never cut: the least important columns are omitted, and listed below.
     """
 
     def __init__(self, names: list[str], cells: list[list[str]], parts: list[float], line: int | None) -> None:
@@ -147,60 +148,60 @@ class _Fitted:
         from rich.table import Table
         from rich.text import Text
 
-        kept = self._kept(options.max_width)
-        names, *cells = ([row[at] for at in kept] for row in (self.names, *self.cells))
+        columns_kept = self._fitting_columns(options.max_width)
+        names, *cells = ([row[index] for index in columns_kept] for row in (self.names, *self.cells))
         columns = list(zip(names, *cells, strict=True))
         room = options.max_width - sum(max(map(len, column)) + _GAP for column in columns[1:])
-        drawn = bool(self.parts) and room - _BAR - _GAP >= min(_ROOMY, max(map(len, columns[0])))
-        wide = room - (_BAR + _GAP if drawn else 0)
-        shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        shown.add_column(
+        has_bars = bool(self.parts) and room - _BAR - _GAP >= min(_ROOMY, max(map(len, columns[0])))
+        width = room - (_BAR + _GAP if has_bars else 0)
+        result = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        result.add_column(
             names[0],
             overflow="ellipsis",
             no_wrap=True,
-            max_width=max(_NARROWEST, min(_WIDEST, wide) if options.max_width < PIPED else wide),
+            max_width=max(_NARROWEST, min(_WIDEST, width) if options.max_width < PIPED else width),
         )
         for name in names[1:]:
-            shown.add_column(name, justify="right", no_wrap=True)
-        if drawn:
-            shown.add_column("", no_wrap=True, style="cyan")
-        for at, row in enumerate(cells):
-            bar = [Text(_bar(self.parts[at], options.ascii_only))] if drawn else []
-            if at == self.line:
-                shown.add_row(Text(NOISE_LINE, style="dim"))
-            shown.add_row(*map(Text, row), *bar)
-        yield shown
+            result.add_column(name, justify="right", no_wrap=True)
+        if has_bars:
+            result.add_column("", no_wrap=True, style="cyan")
+        for index, row in enumerate(cells):
+            bar = [Text(_bar(self.parts[index], options.ascii_only))] if has_bars else []
+            if index == self.line:
+                result.add_row(Text(NOISE_LINE, style="dim"))
+            result.add_row(*map(Text, row), *bar)
+        yield result
         if self.line is not None:
             yield Text(NOISE_SAID, style="dim")
-        left_out = [name for at, name in enumerate(self.names) if at not in kept]
+        left_out = [name for index, name in enumerate(self.names) if index not in columns_kept]
         if left_out:
             yield Text(f"Not shown for want of room: {', '.join(left_out)}.", style="dim")
 
-    def _kept(self, width: int) -> list[int]:
-        """Return the places of the columns that there is room for beside a name that can still be read."""
-        wide = [max(map(len, column)) + _GAP for column in zip(self.names, *self.cells, strict=True)]
-        least = min(_ROOMY, wide[0] - _GAP)
-        kept = list(range(len(wide)))
-        # An interval goes as a whole.
+    def _fitting_columns(self, width: int) -> list[int]:
+        """Return the places of the columns that fit beside a readable name."""
+        widths = [max(map(len, column)) + _GAP for column in zip(self.names, *self.cells, strict=True)]
+        min_width = min(_ROOMY, widths[0] - _GAP)
+        columns_kept = list(range(len(widths)))
+        # Both ends of an interval are omitted together.
         for group in _GIVE_WAY:
-            if least + sum(wide[at] for at in kept[1:]) <= width:
+            if min_width + sum(widths[index] for index in columns_kept[1:]) <= width:
                 break
-            kept = [at for at in kept if at == 0 or self.names[at] not in group]
-        return kept
+            columns_kept = [index for index in columns_kept if index == 0 or self.names[index] not in group]
+        return columns_kept
 
 
-def _parts(first: Patterns | Rules) -> list[float]:
-    """Return how long the bar of each row is, from 0 to 1; none where nothing was counted."""
-    if isinstance(first, Rules):
-        return [0.0 if isnan(part) else part for part in first.measure("confidence").tolist()]
-    if not first.counted:
+def _bar_shares(rows: Patterns | Rules) -> list[float]:
+    """Return the length of the bar of each row, from 0 to 1; nothing without counts."""
+    if isinstance(rows, Rules):
+        return [0.0 if isnan(part) else part for part in rows.measure("confidence").tolist()]
+    if not rows.counted:
         return []
-    most = max(first.counts.tolist(), default=0)
-    return [max(0.0, count / most) if most > 0 else 0.0 for count in first.counts.tolist()]
+    largest = max(rows.counts.tolist(), default=0)
+    return [max(0.0, count / largest) if largest > 0 else 0.0 for count in rows.counts.tolist()]
 
 
 def _bar(part: float, ascii_only: bool) -> str:
-    """Return a bar of letters; eighths of one where the terminal has them.
+    """Return a bar of letters, in eighths of a letter if the terminal has them.
 
     Examples
     --------
@@ -209,76 +210,83 @@ def _bar(part: float, ascii_only: bool) -> str:
     """
     if ascii_only:
         return "#" * round(_BAR * min(part, 1.0))
-    whole, eighths = divmod(round(8 * _BAR * min(part, 1.0)), 8)
-    return "█" * whole + (_EIGHTHS[eighths] if eighths else "")
+    full_cells, eighths = divmod(round(8 * _BAR * min(part, 1.0)), 8)
+    return "█" * full_cells + (_EIGHTHS[eighths] if eighths else "")
 
 
 def html(result: Patterns | Rules, rows: int = ROWS) -> str:
     """Return the table as HTML, as notebooks show it."""
     names, cells = _cells(result, rows)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    left, right = ' style="text-align: left"', ' style="text-align: right"'
-    line = f'<tr><td colspan="{len(names)}"{left}><em>{NOISE_LINE}</em></td></tr>'
+    to_left, to_right = ' style="text-align: left"', ' style="text-align: right"'
+    line = f'<tr><td colspan="{len(names)}"{to_left}><em>{NOISE_LINE}</em></td></tr>'
     body = "".join(
-        (line if at == _line_at(result, rows) else "")
+        (line if index == _noise_row(result, rows) else "")
         + "<tr>"
-        + "".join(f"<td{right if place else left}>{escape(cell)}</td>" for place, cell in enumerate(row))
+        + "".join(f"<td{to_right if place else to_left}>{escape(cell)}</td>" for place, cell in enumerate(row))
         + "</tr>"
-        for at, row in enumerate(cells)
+        for index, row in enumerate(cells)
     )
-    promised = "".join(f"<br>{escape(line)}" for line in promises(result))
-    rest = f"<p>{escape(_rest(result, rows))}</p>" if len(result) > rows else ""
+    promised = "".join(f"<br>{escape(line)}" for line in promise_lines(result))
+    remainder = f"<p>{escape(_remainder_text(result, rows))}</p>" if len(result) > rows else ""
     return (
         f"<div><p><strong>{escape(headline(result))}</strong>{promised}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remainder}</div>"
     )
 
 
-def _rest(result: Patterns | Rules, rows: int) -> str:
+def _remainder_text(result: Patterns | Rules, rows: int) -> str:
     return f"… and {len(result) - rows:,} more"
 
 
 def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns and the texts of the first rows."""
-    first = result[:rows]
-    if isinstance(first, Patterns):
+    shown_rows = result[:rows]
+    if isinstance(shown_rows, Patterns):
         names = ["items", "count", "support"]
         columns = [
-            _item_texts(first.itemsets, first),
-            _numbers(first.counts if first.counted else None, ",", len(first)),
-            _support_texts(first),
+            _item_texts(shown_rows.itemsets, shown_rows),
+            _number_texts(shown_rows.counts if shown_rows.counted else None, ",", len(shown_rows)),
+            _support_texts(shown_rows),
         ]
-        for name, bound, to_whole in (("low", first.low, floor), ("high", first.high, ceil)):
+        for name, bound, to_whole in (("low", shown_rows.low, floor), ("high", shown_rows.high, ceil)):
             if bound is not None:
                 names.append(name)
-                columns.append(_ends(bound, 0, to_whole))
+                columns.append(_end_texts(bound, 0, to_whole))
         if len(set(result.levels)) > 1:
             names.append("level")
-            columns.append([printable(level) for level in first.levels])
+            columns.append([printable(level) for level in shown_rows.levels])
     else:
-        sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
-        names = [first.kind.removesuffix("s"), "count", "support", "confidence"]
-        columns = [[f"{left} → {right}" for left, right in sides], _numbers(first.counts, ",")]
-        columns += [_numbers(first.measure(name), ".4f") for name in ("support", "confidence")]
-        # They bound the confidence, so they stand beside it.
-        for name, bound, to_whole in (("low", first.low, floor), ("high", first.high, ceil)):
+        sides = zip(
+            _item_texts(shown_rows.antecedents, shown_rows),
+            _item_texts(shown_rows.consequents, shown_rows),
+            strict=True,
+        )
+        names = [shown_rows.kind.removesuffix("s"), "count", "support", "confidence"]
+        columns = [
+            [f"{antecedent} → {consequent}" for antecedent, consequent in sides],
+            _number_texts(shown_rows.counts, ","),
+        ]
+        columns += [_number_texts(shown_rows.measure(name), ".4f") for name in ("support", "confidence")]
+        # The ends bound the confidence, so they stand beside it.
+        for name, bound, to_whole in (("low", shown_rows.low, floor), ("high", shown_rows.high, ceil)):
             if bound is not None:
                 names.append(name)
-                columns.append(_ends(bound, 4, to_whole))
+                columns.append(_end_texts(bound, 4, to_whole))
         names.append("lift")
-        columns.append(_numbers(first.measure("lift"), ".2f"))
-        lifts = first.bounds("lift")
+        columns.append(_number_texts(shown_rows.measure("lift"), ".2f"))
+        lifts = shown_rows.bounds("lift")
         if lifts is not None:
             names += ["from", "to"]
-            columns += [_ends(lifts[0], 2, floor), _ends(lifts[1], 2, ceil)]
-        if first.p_adjusted is not None:
+            columns += [_end_texts(lifts[0], 2, floor), _end_texts(lifts[1], 2, ceil)]
+        if shown_rows.p_adjusted is not None:
             names.append("adj. p")
-            columns.append([p_text(p) for p in first.p_adjusted.tolist()])
+            columns.append([p_text(p) for p in shown_rows.p_adjusted.tolist()])
     return names, [list(row) for row in zip(*columns, strict=True)]
 
 
 def p_text(p: float) -> str:
-    """Return a p-value with two digits, rounded up: what is said to be at most a level, is.
+    """Return a p-value with two digits, rounded up, so that a shown p-value at most a level is truly at most it.
 
     Examples
     --------
@@ -287,44 +295,45 @@ def p_text(p: float) -> str:
     """
     if p < _LEAST_P:
         return "<1e-9"
-    # What only binary fractions make of a decimal number is no reason for another step.
-    short = Context(prec=2, rounding=ROUND_CEILING).plus(Context(prec=12).plus(Decimal(p))).normalize()
-    return f"{short:f}" if short >= _SMALL_P else f"{short:.1e}"
+    # A binary fraction may differ from its decimal number by 1e-16: the error must not cause a step.
+    rounded_p = Context(prec=2, rounding=ROUND_CEILING).plus(Context(prec=12).plus(Decimal(p))).normalize()
+    return f"{rounded_p:f}" if rounded_p >= _SMALL_P else f"{rounded_p:.1e}"
 
 
-def _support_texts(first: Patterns) -> list[str]:
-    """Return supports as text; of one that was cut to 1, the least that it may be."""
-    texts = _numbers(first.supports if first.counted else None, ".4f", len(first))
-    if first.support_bounds is not None:
-        for place in first.cut_supports.nonzero()[0].tolist():
-            texts[place] = f"≥ {outwards(float(first.support_bounds[0][place]), 4, floor):.4f}"
+def _support_texts(rows: Patterns) -> list[str]:
+    """Return supports as text; of a support that was cut to 1, its lower bound."""
+    texts = _number_texts(rows.supports if rows.counted else None, ".4f", len(rows))
+    if rows.support_bounds is not None:
+        for place in rows.cut_supports.nonzero()[0].tolist():
+            texts[place] = f"≥ {outwards(float(rows.support_bounds[0][place]), 4, floor):.4f}"
     return texts
 
 
-def _ends(column: NDArray[Any], digits: int, to_whole: Callable[[float], int]) -> list[str]:
-    """Return the ends of intervals as text, rounded outwards: counts where there are no decimals, else fractions."""
+def _end_texts(column: NDArray[Any], digits: int, to_whole: Callable[[float], int]) -> list[str]:
+    """Return the ends of intervals as text, rounded outwards: counts for no digits, otherwise fractions."""
     if not digits:
         return [f"{count_end(end, to_whole):,.0f}" for end in column.tolist()]
     decimals = [(end, end_digits(end, digits, to_whole)) for end in column.tolist()]
     return [f"{outwards(end, places, to_whole):,.{places}f}" for end, places in decimals]
 
 
-def _numbers(column: NDArray[Any] | None, form: str, rows: int = 0) -> list[str]:
-    """Return a column of numbers as text, dashes where it is not known."""
+def _number_texts(column: NDArray[Any] | None, form: str, rows: int = 0) -> list[str]:
+    """Return a column of numbers as text; dashes for an unknown column."""
     return ["–"] * rows if column is None else [format(value, form) for value in column.tolist()]
 
 
 def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
+    """Return each itemset as text, with a number of items at most."""
     texts = []
     for place in range(len(itemsets)):
         codes = itemsets.cut(place, place + 1).codes
-        labels = [_visible(str(label)) for label in result.vocabulary.take(codes[:_ITEMS]).to_pylist()]
-        more = [f"… {len(codes) - _ITEMS} more"] if len(codes) > _ITEMS else []
-        texts.append(", ".join(labels + more) or "(no item)")
+        labels = [_item_text(str(label)) for label in result.vocabulary.take(codes[:_MAX_ITEMS]).to_pylist()]
+        remainder = [f"… {len(codes) - _MAX_ITEMS} more"] if len(codes) > _MAX_ITEMS else []
+        texts.append(", ".join(labels + remainder) or "(no item)")
     return texts
 
 
-def _visible(label: str) -> str:
-    """Quote a name that has a comma or is blank."""
+def _item_text(label: str) -> str:
+    """Return a name as visible text, in quotes if it has a comma or is blank."""
     label = printable(label)
     return f'"{label}"' if "," in label or not label.strip() else label

@@ -1,7 +1,7 @@
-"""What trials of mechanisms gave, run by run, and what follows from them for whoever has to choose one.
+"""Trials of mechanisms, run by run, and the recommendation that follows from them.
 
 A trial is a release with seeded noise, measured against the truth. So nothing here is private, unless the data were
-made up. The numbers are computed in `planning`; here they are held and put into words.
+made up. The numbers are computed in `planning`; here they are stored and put into words.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ class RunSpread(NamedTuple):
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> RunSpread | None:
-        """Return the spread of the numbers that are there; None where there are none."""
-        there = [value for value in values if value is not None]
-        return cls(fmean(there), stdev(there) if len(there) > 1 else 0.0) if there else None
+        """Return the spread of the numbers that are not None; None without any."""
+        numbers = [value for value in values if value is not None]
+        return cls(fmean(numbers), stdev(numbers) if len(numbers) > 1 else 0.0) if numbers else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What one run gave.
+    """The numbers of one run.
 
     Parameters
     ----------
     found
-        Which share of the true top was found; over a threshold, the F-score.
+        The share of the true top among the listed patterns; over a threshold, the F-score.
     error
-        The median relative error of the counts, over the patterns that are wanted. One that is not listed counts with
-        what the list says of it: no more than the last one listed, or than the threshold.
+        The median relative error of the counts of the true patterns. A pattern that is not listed counts with its upper
+        bound: the smallest listed count, or the threshold.
     listed, held
-        How many patterns were listed, and how many of their intervals hold the true count.
+        The number of listed patterns, and of their intervals that hold the true count.
     margin
-        Half of the interval of a pattern in the middle; None where nothing was listed.
+        The margin of the middle pattern of the list; None for an empty list.
     seconds
-        How long the release took.
+        The duration of the release.
     chosen
-        The mechanism that did the work, where another one chose it.
+        The mechanism that `auto` chose; "" for other mechanisms.
     """
 
     found: float
@@ -70,9 +70,9 @@ class Trials:
     Parameters
     ----------
     mechanism, epsilon
-        Which one, and what each run might spend.
+        The mechanism, and the budget of each run.
     runs
-        What each gave, in the order of their seeds.
+        The numbers of each run, in the order of their seeds.
     """
 
     mechanism: str
@@ -85,47 +85,47 @@ class Trials:
 
     @property
     def found(self) -> RunSpread:
-        """The share that was found."""
+        """Return the share of the true patterns that were found."""
         return self._spread("found")
 
     @property
     def error(self) -> RunSpread:
-        """The median relative error of counts."""
+        """Return the median relative error of counts."""
         return self._spread("error")
 
     @property
     def seconds(self) -> RunSpread:
-        """The time of one release."""
+        """Return the duration of one release."""
         return self._spread("seconds")
 
     @property
     def margin(self) -> RunSpread | None:
-        """Half of a typical interval; None where no run listed anything."""
+        """Return the typical margin; None if no run listed a pattern."""
         return RunSpread.of(run.margin for run in self.runs)
 
     @property
     def held(self) -> RunSpread | None:
-        """The share of the intervals that hold the true count; None where there are none."""
+        """Return the share of the intervals that hold the true count; None without intervals."""
         return RunSpread.of(run.held / run.listed if run.listed else None for run in self.runs)
 
     @property
     def chosen(self) -> dict[str, int]:
-        """What was chosen to do the work and in how many runs, the most frequent first; nothing where nobody chose."""
+        """Return the number of runs by mechanism that `auto` chose, the most frequent first."""
         return dict(Counter(run.chosen for run in self.runs if run.chosen).most_common())
 
     @property
     def name(self) -> str:
-        """The mechanism, with what it chose most often."""
+        """Return the name of the mechanism, with its most frequent choice."""
         return f"{self.mechanism} ({next(iter(self.chosen))})" if self.chosen else self.mechanism
 
-    def _spread(self, what: str) -> RunSpread:
-        spread = RunSpread.of(getattr(run, what) for run in self.runs)
+    def _spread(self, name: str) -> RunSpread:
+        spread = RunSpread.of(getattr(run, name) for run in self.runs)
         if spread is None:
             raise AssertionError("there is a run at least")
         return spread
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return all values as plain values."""
         return {
             "mechanism": self.mechanism,
             "epsilon": shown(self.epsilon),
@@ -135,28 +135,28 @@ class Trials:
         }
 
     def numbers(self) -> dict[str, float | None]:
-        """Return means and deviations by name; None where there is none."""
-        told: dict[str, float | None] = {}
+        """Return means and deviations by name; None for numbers without a run."""
+        numbers: dict[str, float | None] = {}
         for name in ("found", "error", "held", "margin", "seconds"):
             spread: RunSpread | None = getattr(self, name)
-            told[name], told[f"{name}_spread"] = (None, None) if spread is None else spread
-        return told
+            numbers[name], numbers[f"{name}_spread"] = (None, None) if spread is None else spread
+        return numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Better:
-    """One that is better than `auto` beyond the doubt of the runs.
+class BetterMechanism:
+    """A mechanism that is significantly better than `auto`.
 
     Parameters
     ----------
     mechanism
-        Which one.
+        Its name.
     what
         ``"found"``: it finds more; ``"counts"``: its counts are nearer.
     ours, theirs
-        The number of `auto` and its own: means over the runs, of the shares found or of the errors.
+        The number of `auto` and its own number: means over the runs, of the shares found or of the errors.
     p
-        How likely that is by chance, adjusted for how many were tested.
+        The p-value of the difference, adjusted for the number of tests.
     """
 
     mechanism: str
@@ -168,33 +168,33 @@ class Better:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What to take at one epsilon, and how far `auto` is from the best.
+    """The recommendation at one epsilon, and the distance of `auto` from the best mechanism.
 
     Parameters
     ----------
     epsilon
-        At which epsilon.
+        The epsilon.
     recommended, reason
-        Which mechanism to take, and why: ``"level"``: `auto`, as nobody is better beyond doubt; ``"found"`` and
-        ``"counts"``: another one finds more, or counts nearer; ``"alone"``: nothing else was tried; ``"without auto"``:
-        `auto` does not answer, and this one found most.
+        The recommended mechanism, and the reason: ``"level"``: `auto`, as no mechanism is significantly better;
+        ``"found"`` and ``"counts"``: a mechanism that finds more, or counts nearer; ``"alone"``: the only mechanism
+        tried; ``"without auto"``: `auto` does not answer, and this mechanism found most.
     chosen
-        What `auto` chose, and in how many runs.
+        The number of runs by the mechanism that `auto` chose.
     best, regret, doubt
-        Who found most, how much more that is than `auto` found, and the standard error of it. The best is chosen by one
-        half of the runs and measured by the other, so that luck is not taken for skill. None without `auto`.
+        The mechanism that found most, its lead over `auto`, and the standard error of the lead. The best is selected by
+        one half of the runs and measured by the second half, so that luck is not taken for skill. None without `auto`.
     nearest, ratio
-        Whose counts are nearest of those that find about as much, on average, and how many times as large the error of
-        `auto` is as the least one, by halves and as a geometric mean. None where even the best misses more than half.
+        The mechanism with the nearest counts among mechanisms that find about as much as `auto`, and the ratio of the
+        error of `auto` to its error, by halves and as a geometric mean. None if the best misses more than half.
     ours_found, ours_off, nearest_off
-        Means over the runs, as the table has them: what `auto` finds, its error, and that of the nearest. None without
-        `auto`, or without a nearest.
+        Means over the runs, as in the table: the share that `auto` finds, its error, and the error of the nearest. None
+        without `auto`, or without a nearest.
     better
-        All that are better than `auto` beyond doubt.
+        The mechanisms that are significantly better than `auto`.
     found
-        The largest mean share that any of them found.
+        The largest mean share of all mechanisms.
     runs, runs_needed
-        How many runs there are, and how many it takes before anybody can be called better.
+        The number of runs, and the least number with which a difference can be significant.
     """
 
     epsilon: Fraction
@@ -209,78 +209,79 @@ class Advice:
     ours_found: float | None = None
     ours_off: float | None = None
     nearest_off: float | None = None
-    better: tuple[Better, ...] = ()
+    better: tuple[BetterMechanism, ...] = ()
     found: float
     runs: int
     runs_needed: int = 1
 
     @property
     def agrees(self) -> bool:
-        """Whether `auto` takes what is recommended: it is `auto` itself, or what that chose in most runs."""
+        """Return whether `auto` takes the recommended mechanism: it is `auto` itself, or its choice in most runs."""
         return self.recommended == AUTO or self.recommended == next(iter(self.chosen), None)
 
     def lines(self) -> list[str]:
-        """Return what is advised, in sentences."""
-        said = [f"At epsilon {shown(self.epsilon)} take {self.recommended}: {self._why()}"]
+        """Return the recommendation in sentences."""
+        lines = [f"At epsilon {shown(self.epsilon)} take {self.recommended}: {self._reason_text()}"]
         if self.chosen:
-            took = ", ".join(f"{name} in {many:,}" for name, many in self.chosen.items())
-            said.append(f"auto took {took} of {self.runs:,} runs.")
+            took = ", ".join(f"{name} in {run_count:,}" for name, run_count in self.chosen.items())
+            lines.append(f"auto took {took} of {self.runs:,} runs.")
         if self.reason not in ("level", "alone", "without auto") and self.agrees:
-            said.append("So the two agree; naming it saves what auto spends on choosing.")
-        said += self._regret()
+            lines.append("So the two agree; naming it saves what auto spends on choosing.")
+        lines += self._regret_lines()
         if self.found < 0.5:
-            said.append(
+            lines.append(
                 f"None finds half of the patterns here: {percent(self.found)} at most. More epsilon or fewer patterns "
                 "would help more than another mechanism."
             )
-        return said
+        return lines
 
-    def _why(self) -> str:
+    def _reason_text(self) -> str:
+        """Return the reason of the recommendation."""
         if self.reason == "alone":
             return "it alone was tried."
         if self.reason == "without auto":
             return f"it found most, {percent(self.found)}. auto does not answer this question."
         if self.reason == "level":
             if self.runs < self.runs_needed:
-                least = f"that takes {self.runs_needed:,} at least"
-                return f"with {self.runs:,} runs nobody can be told to be better; {least}."
+                minimum = f"that takes {self.runs_needed:,} at least"
+                return f"with {self.runs:,} runs nobody can be told to be better; {minimum}."
             return "none of the others is better beyond the doubt of the runs."
-        one = next(one for one in self.better if (one.mechanism, one.what) == (self.recommended, self.reason))
-        sure = f"beyond doubt (p = {one.p:.2g})" if one.p >= 0.001 else "beyond doubt (p < 0.001)"
-        if one.what == "found":
-            return f"it finds {percent(one.theirs)}, auto {percent(one.ours)}, {sure}."
-        if one.theirs >= one.ours:  # on average, by a few runs that failed
-            return f"its counts are nearer in a typical run, {sure}."
-        return f"its counts are off by {percent(one.theirs)}, those of auto by {percent(one.ours)}, {sure}."
+        entry = next(entry for entry in self.better if (entry.mechanism, entry.what) == (self.recommended, self.reason))
+        evidence = f"beyond doubt (p = {entry.p:.2g})" if entry.p >= 0.001 else "beyond doubt (p < 0.001)"
+        if entry.what == "found":
+            return f"it finds {percent(entry.theirs)}, auto {percent(entry.ours)}, {evidence}."
+        if entry.theirs >= entry.ours:  # the mean is worse by a few failed runs
+            return f"its counts are nearer in a typical run, {evidence}."
+        return f"its counts are off by {percent(entry.theirs)}, those of auto by {percent(entry.ours)}, {evidence}."
 
-    def _regret(self) -> list[str]:
-        """Say how far `auto` is from the best, by the means that the table has."""
+    def _regret_lines(self) -> list[str]:
+        """Return sentences on the distance of `auto` from the best mechanism, by the means of the table."""
         if self.regret is None or self.doubt is None or self.ours_found is None or self.ours_off is None:
             return []
         lead = f"{100 * (self.found - self.ours_found):.1f}"
-        said = ["By these runs none finds more than auto."]
+        lines = ["By these runs none finds more than auto."]
         if self.best != AUTO and lead != "0.0":
-            # The best of several means is partly luck: chosen by other runs it leads by less, or not at all.
-            again = f"{100 * self.regret:.1f} ± {100 * self.doubt:.1f}" if self.regret > 0 else "not"
-            said = [f"What auto finds is behind the best by {lead} points on average ({self.best})."]
-            said.append(f"Where other runs choose the best, it is {again}.")
+            # The best of several means is partly luck: selected by separate runs, its lead is smaller or none.
+            cross_validated = f"{100 * self.regret:.1f} ± {100 * self.doubt:.1f}" if self.regret > 0 else "not"
+            lines = [f"What auto finds is behind the best by {lead} points on average ({self.best})."]
+            lines.append(f"Where other runs choose the best, it is {cross_validated}.")
         elif self.best != AUTO:
-            said = [f"What auto finds is behind the best by less than 0.1 points on average ({self.best})."]
+            lines = [f"What auto finds is behind the best by less than 0.1 points on average ({self.best})."]
         if self.nearest == AUTO:
-            said.append("Of those that find about as much, none has nearer counts.")
+            lines.append("Of those that find about as much, none has nearer counts.")
         elif self.nearest_off is not None:
-            said.append(
+            lines.append(
                 f"Its counts are off by {percent(self.ours_off)}, the nearest of those that find about as much by "
                 f"{percent(self.nearest_off)} ({self.nearest})."
             )
-        return said
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return all values as plain values."""
         return vars(self) | {
             "epsilon": shown(self.epsilon),
             "chosen": dict(self.chosen),
-            "better": [vars(one).copy() for one in self.better],
+            "better": [vars(entry).copy() for entry in self.better],
             "agrees": self.agrees,
             "words": self.lines(),
         }

@@ -28,7 +28,7 @@ from ...report import (
     pattern_table,
     rule_table,
 )
-from ...results import Patterns, Rules, liars_of, promises
+from ...results import Patterns, Rules, malicious_share, promise_lines
 from ...wording import number_of
 from .. import StudyPlan
 
@@ -214,12 +214,12 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
         return ""
     shown = _relations(result) if isinstance(result, Rules) else _patterns(result)
     forms = {"results.csv": "CSV", "results.json": "JSON", "results.parquet": "Parquet", "report.html": "a report"}
-    share = liars_of(result)
+    share = malicious_share(result)
     asked = "" if share is None else f"?{urlencode({'assume_malicious': share})}"
     files = ", ".join(
         f'<a href="/studies/{escape(name)}/{form}{asked}" download>{word}</a>' for form, word in forms.items()
     )
-    sentences = (sentence[:1].upper() + sentence[1:].removesuffix(".") for sentence in promises(result))
+    sentences = (sentence[:1].upper() + sentence[1:].removesuffix(".") for sentence in promise_lines(result))
     said = "".join(f"<p>{_text(sentence, 2000)}.</p>\n" for sentence in sentences)
     return (
         '<section aria-labelledby="found"><h2 id="found">What was found</h2>\n'
