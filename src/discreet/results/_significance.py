@@ -76,7 +76,7 @@ def largest_p_values(people: tuple[float, float], antecedent: Ends, consequent: 
 
     The p-value falls with the number of holders of both sides and with the number of people, and grows with the holders
     of either side. So it is largest at the fewest people, the most holders of each side and the fewest holders of both.
-    For a contradiction of these numbers or an unknown end, it is 1, or the p-value of nearer numbers, at least as large.
+    For a contradiction of these numbers or an unknown end, it is 1, or the p-value of nearer numbers, no smaller.
     """
     min_people = np.ceil(max(0.0, people[0]))
     antecedent_counts, consequent_counts = (
