@@ -110,25 +110,24 @@ def _conflicting_items(before: Patterns, after: Patterns) -> frozenset[str]:
 
     An item that one hierarchy does not have is no contradiction: a list of products grows.
     """
-    first_hierarchy, second_hierarchy = before.hierarchy, after.hierarchy
-    if first_hierarchy is None or second_hierarchy is None:
+    earlier, later = before.hierarchy, after.hierarchy
+    if earlier is None or later is None:
         # Without a hierarchy an item stands for itself alone, with one it includes the items below it.
-        hierarchy, flat = (second_hierarchy, before) if first_hierarchy is None else (first_hierarchy, after)
+        hierarchy, flat = (later, before) if earlier is None else (earlier, after)
         return frozenset(() if hierarchy is None else {*hierarchy.parents.values()} & {*map(str, flat.vocabulary)})
     on_level = any(_level_of(patterns) is not None for patterns in (before, after))
-    labels = {*map(str, before.vocabulary), *first_hierarchy.heights} & {
+    labels = {*map(str, before.vocabulary), *earlier.heights} & {
         *map(str, after.vocabulary),
-        *second_hierarchy.heights,
+        *later.heights,
     }
     conflicts: set[str] = set()
     for label in labels:
-        first_above, second_above = first_hierarchy.above(label), second_hierarchy.above(label)
+        above, later_above = earlier.above(label), later.above(label)
         moved = on_level and any(
-            first_hierarchy.heights.get(label_above, 0) != second_hierarchy.heights.get(label_above, 0)
-            for label_above in (label, *first_above)
+            earlier.heights.get(label_above, 0) != later.heights.get(label_above, 0) for label_above in (label, *above)
         )
-        if first_above != second_above or moved:
-            conflicts |= {label} | ({*first_above} ^ {*second_above})
+        if above != later_above or moved:
+            conflicts |= {label} | ({*above} ^ {*later_above})
     return frozenset(conflicts)
 
 
@@ -142,13 +141,11 @@ def _level_of(patterns: Patterns) -> Any:
 
 def _scope_differences(before: Patterns, after: Patterns) -> tuple[str, ...]:
     """Return the names of the parts that differ between two questions, as far as the results state them."""
-    first_provenance, second_provenance = provenance_of(before), provenance_of(after)
-    if first_provenance.question is not None and second_provenance.question is not None:
-        names = [name for name in _SCOPE if first_provenance.question.get(name) != second_provenance.question.get(name)]
+    earlier, later = provenance_of(before), provenance_of(after)
+    if earlier.question is not None and later.question is not None:
+        names = [name for name in _SCOPE if earlier.question.get(name) != later.question.get(name)]
         # A mechanism may consider single items alone, or cut baskets, and so list different patterns.
-        differs = (first_provenance.chosen_mechanism or first_provenance.method) != (
-            second_provenance.chosen_mechanism or second_provenance.method
-        )
+        differs = (earlier.chosen_mechanism or earlier.method) != (later.chosen_mechanism or later.method)
         return (*names, *(["mechanism"] if differs else []))
     names = ["hierarchy"] if (before.hierarchy is None) != (after.hierarchy is None) else []
     return (*names, *(["level"] if _level_of(before) != _level_of(after) else []))

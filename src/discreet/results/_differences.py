@@ -264,41 +264,35 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     >>> [(sorted(row.items), row.change, round(row.difference, 2)) for row in discreet.diff(march, april)]
     [(['milk'], 'less', -0.2), (['tea'], 'more', 0.2)]
     """
-    first_patterns, second_patterns = _patterns(before), _patterns(after)
-    if first_patterns.unit != second_patterns.unit:
-        raise MisuseError(
-            f"One result counts {first_patterns.unit}, the other {second_patterns.unit}: they cannot be compared."
-        )
+    earlier, later = _patterns(before), _patterns(after)
+    if earlier.unit != later.unit:
+        raise MisuseError(f"One result counts {earlier.unit}, the other {later.unit}: they cannot be compared.")
     titles = (_name(before, "before"), _name(after, "after")) if names is None else (str(names[0]), str(names[1]))
     # A hierarchy turns numbers of products into names: then the names of both lists are compared.
-    as_text = first_patterns.vocabulary.numeric != second_patterns.vocabulary.numeric
-    first_rows, second_rows = _rows_by_itemset(first_patterns, as_text), _rows_by_itemset(second_patterns, as_text)
-    common = Common.of(first_patterns, second_patterns, titles)
-    compared_count = sum(common.covers(items) for items in first_rows.keys() & second_rows.keys())
-    stretch = stretch_of(
-        sum(interval_count_of(patterns, compared_count) for patterns in (first_patterns, second_patterns))
-    )
-    bounds = _bounds(first_patterns, stretch), _bounds(second_patterns, stretch)
+    as_text = earlier.vocabulary.numeric != later.vocabulary.numeric
+    earlier_rows, later_rows = _rows_by_itemset(earlier, as_text), _rows_by_itemset(later, as_text)
+    common = Common.of(earlier, later, titles)
+    compared_count = sum(common.covers(items) for items in earlier_rows.keys() & later_rows.keys())
+    stretch = stretch_of(sum(interval_count_of(patterns, compared_count) for patterns in (earlier, later)))
+    bounds = _bounds(earlier, stretch), _bounds(later, stretch)
     rows = [
         _row(
             items,
-            bounds[0][first_rows[items]] if items in first_rows else None,
-            bounds[1][second_rows[items]] if items in second_rows else None,
+            bounds[0][earlier_rows[items]] if items in earlier_rows else None,
+            bounds[1][later_rows[items]] if items in later_rows else None,
             comparable=common.covers(items),
         )
-        for items in {**first_rows, **second_rows}
+        for items in {**earlier_rows, **later_rows}
     ]
     rows.sort(key=lambda row: (_ORDER[row.change], -abs(round(_change_of(row), 12)), sorted(map(str, row.items))))
-    noisy = first_patterns.noisy or second_patterns.noisy
+    noisy = earlier.noisy or later.noisy
     return Differences(
         rows=tuple(rows),
         names=titles,
         sure=round(100 * (1 - FAMILY_FAILURE)) if noisy else 100,
-        unit=first_patterns.unit,
-        standing=_release_status(first_patterns, second_patterns),
-        notes=tuple(
-            notes_of(first_patterns, second_patterns, titles, common, any(row.change == "unlisted" for row in rows))
-        ),
+        unit=earlier.unit,
+        standing=_release_status(earlier, later),
+        notes=tuple(notes_of(earlier, later, titles, common, any(row.change == "unlisted" for row in rows))),
         warnings=tuple(common.warnings(row.items for row in rows)),
     )
 

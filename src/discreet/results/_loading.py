@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -239,13 +240,10 @@ def _cell_types() -> dict[str, Any]:
     import pyarrow as pa
 
     int64, float64, text = pa.int64(), pa.float64(), pa.large_string()
-    types = dict.fromkeys(("items", "antecedent", "consequent", *GUARANTEE_COLUMNS, ABOUT_COLUMN), text) | {
-        "simulated": pa.bool_()
-    }
+    people_columns = [name for unit in UNITS for name in (unit, *people_end_names(unit))]
+    types = dict.fromkeys(("items", "antecedent", "consequent", *GUARANTEE_COLUMNS, ABOUT_COLUMN), text)
     types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS, *P_VALUES), float64)
-    return types | dict.fromkeys(
-        (*(name for unit in UNITS for name in (unit, *people_end_names(unit))), *COUNTS), int64
-    )
+    return types | dict.fromkeys((*people_columns, *COUNTS), int64) | {"simulated": pa.bool_()}
 
 
 def cell_table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
@@ -260,17 +258,7 @@ def cell_table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
     return pa.table(unread | {name: cells.cast(types[name]) for name, cells in arrays.items()})
 
 
-def read_csv(path: Path, content: bytes) -> Patterns | Rules:
-    """Return the patterns or rules of a table with commas."""
-    return _read_delimited(path, content, ",")
-
-
-def read_tsv(path: Path, content: bytes) -> Patterns | Rules:
-    """Return the patterns or rules of a table with tabulators."""
-    return _read_delimited(path, content, "\t")
-
-
-def _read_delimited(path: Path, content: bytes, delimiter: str) -> Patterns | Rules:
+def _read_delimited(path: Path, content: bytes, *, delimiter: str) -> Patterns | Rules:
     """Return the patterns or rules of a table of text."""
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -285,6 +273,10 @@ def _read_delimited(path: Path, content: bytes, delimiter: str) -> Patterns | Ru
         ),
     )
     return build_from_cells(path, table)
+
+
+read_csv = partial(_read_delimited, delimiter=",")
+read_tsv = partial(_read_delimited, delimiter="\t")
 
 
 def build_from_cells(path: Path, table: pa.Table, header_text: str | None = None) -> Patterns | Rules:

@@ -103,21 +103,23 @@ def rules(
     minimums = (parse_fraction("min_confidence", min_confidence), parse_minimum("min_lift", min_lift))
     if consequents not in ("any", "one"):
         raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
-    pattern_rows, antecedent_rows, consequent_rows, omitted = _search(
-        patterns, minimums, consequents == "one", parse_positive("limit", limit)
-    )
-    confidence = patterns.counts[pattern_rows] / patterns.counts[antecedent_rows]
+    max_consequent = 1 if consequents == "one" else int(patterns.sizes.max(initial=0))
+    *row_columns, omitted = _search(patterns, minimums, max_consequent, parse_positive("limit", limit))
+    counts, antecedent_counts, _ = (patterns.counts[rows] for rows in row_columns)
+    confidence = counts / antecedent_counts
     if patterns.noisy:
         confidence = np.minimum(confidence, 1)
-    order = np.lexsort((-patterns.counts[pattern_rows], -confidence))
-    pattern_rows, antecedent_rows, consequent_rows = pattern_rows[order], antecedent_rows[order], consequent_rows[order]
+    # The largest confidence first, and the largest count first among equal ones.
+    order = np.lexsort((-counts, -confidence))
+    pattern_rows, antecedent_rows, consequent_rows = (rows[order] for rows in row_columns)
+    sides = (antecedent_rows, consequent_rows, pattern_rows)
+    side_counts = [patterns.counts[rows] for rows in sides]
     ends = None
     if patterns.low is not None and patterns.high is not None:
-        ends = ends_at(((patterns.low, patterns.high),) * 3, antecedent_rows, consequent_rows, pattern_rows)
+        ends = ends_at(((patterns.low, patterns.high),) * 3, *sides)
     people = patterns.people_within or (patterns.people,) * 2
     low, high = (None, None) if ends is None else measure_bounds("confidence", people, *ends)
     lineage = None if patterns.hierarchy is None else patterns.hierarchy.lineage(patterns.vocabulary)
-    max_consequent = 1 if consequents == "one" else int(patterns.sizes.max(initial=0))
     test_count = count_tests(patterns.sizes, max_consequent)
     if lineage is not None:
         test_count -= related_pairs(patterns.itemsets, max_consequent, lineage)
@@ -125,26 +127,17 @@ def rules(
     if max(patterns.people, *people) > MAX_PEOPLE:
         pass
     elif patterns.unit == "baskets":
-        p = (
-            None
-            if sample is None
-            else _sample_p_values(patterns.itemsets, sample, antecedent_rows, consequent_rows, pattern_rows)
-        )
+        p = None if sample is None else _sample_p_values(patterns.itemsets, sample, sides)
     elif ends is not None:
         p = largest_p_values(people, *ends)
     elif not patterns.noisy:
-        p = p_values(
-            patterns.people,
-            patterns.counts[antecedent_rows],
-            patterns.counts[consequent_rows],
-            patterns.counts[pattern_rows],
-        )
+        p = p_values(patterns.people, *side_counts)
     result = Rules(
         antecedents=patterns.itemsets.take(antecedent_rows),
         consequents=patterns.itemsets.take(consequent_rows),
-        counts=patterns.counts[pattern_rows],
-        antecedent_counts=patterns.counts[antecedent_rows],
-        consequent_counts=patterns.counts[consequent_rows],
+        antecedent_counts=side_counts[0],
+        consequent_counts=side_counts[1],
+        counts=side_counts[2],
         vocabulary=patterns.vocabulary,
         people=patterns.people,
         omitted=omitted,
@@ -162,28 +155,22 @@ def rules(
     return result.where(significance=significance, redundant=redundant)
 
 
-def _sample_p_values(
-    itemsets: Itemsets,
-    sample: BasketSample,
-    antecedent_rows: Positions,
-    consequent_rows: Positions,
-    pattern_rows: Positions,
-) -> NDArray[np.float64]:
+def _sample_p_values(itemsets: Itemsets, sample: BasketSample, sides: tuple[Positions, ...]) -> NDArray[np.float64]:
     """Return the p-values of rules in one basket of each person, with counts of these baskets."""
-    used_rows, places = np.unique(np.concatenate((antecedent_rows, consequent_rows, pattern_rows)), return_inverse=True)
+    # An itemset occurs in many rules, and is counted once.
+    used_rows, places = np.unique(np.concatenate(sides), return_inverse=True)
     counts = sample.count(itemsets.take(used_rows))[places]
     return p_values(sample.people, *np.split(counts, 3))
 
 
 def _search(
-    patterns: Patterns, minimums: tuple[float, float], single_consequent: bool, limit: int
+    patterns: Patterns, minimums: tuple[float, float], max_consequent: int, limit: int
 ) -> tuple[Positions, Positions, Positions, int]:
     """Return the rows of each rule's pattern, antecedent and consequent, and the number of omitted rules."""
     from ..kernels import find_rules, in_threads, threads
 
     index = patterns.index
     table = (index.slots, index.hashes, patterns.offsets, patterns.codes, index.keys)
-    max_consequent = 1 if single_consequent else int(patterns.sizes.max(initial=0))
     # Noisy counts may grow with more items: then a low confidence does not bound the confidence of longer consequents.
     shape = (max_consequent, not patterns.noisy)
 

@@ -161,29 +161,23 @@ def _sum_of_ratios(n: Column, a: Column, c: Column, x: Column, is_upper: Mask) -
     sums = np.ones(len(x))
     remainder = n - a - c
     # Each step multiplies by two falling factors over two growing ones; in the lower tail the pairs change places.
-    falling = np.where(is_upper, a - x, x), np.where(is_upper, c - x, remainder + x)
-    growing = np.where(is_upper, x + 1, a - x + 1), np.where(is_upper, remainder + x + 1, c - x + 1)
+    factors = np.where(is_upper, (a - x, c - x), (x, remainder + x))
+    divisors = np.where(is_upper, (x + 1, remainder + x + 1), (a - x + 1, c - x + 1))
     rows, term, total = np.arange(len(x)), np.ones(len(x)), np.ones(len(x))
-    (factor_1, factor_2), (divisor_1, divisor_2) = falling, growing
     while len(rows):
         for _ in range(_TERMS):
-            ratio = (factor_1 * factor_2) / (divisor_1 * divisor_2)
-            term = term * np.maximum(ratio, 0.0)
+            term = term * np.maximum((factors[0] * factors[1]) / (divisors[0] * divisors[1]), 0.0)
             total = total + term
-            factor_1, factor_2, divisor_1, divisor_2 = factor_1 - 1, factor_2 - 1, divisor_1 + 1, divisor_2 + 1
+            factors, divisors = factors - 1, divisors + 1
         # Ratios fall, so the omitted terms add less than a geometric series.
-        ratio = np.minimum((np.maximum(factor_1, 0.0) * np.maximum(factor_2, 0.0)) / (divisor_1 * divisor_2), 1.0)
-        finished = (factor_1 <= 0) | (factor_2 <= 0) | (term * ratio <= _TOLERANCE * total * (1 - ratio))
+        positive = np.maximum(factors, 0.0)
+        ratio = np.minimum((positive[0] * positive[1]) / (divisors[0] * divisors[1]), 1.0)
+        finished = (positive == 0).any(0) | (term * ratio <= _TOLERANCE * total * (1 - ratio))
+        # Most rows finish early: the loop goes on with the unfinished rows alone.
         if finished.any():
             sums[rows[finished]] = total[finished]
-            unfinished = ~finished
-            rows, term, total = rows[unfinished], term[unfinished], total[unfinished]
-            factor_1, factor_2, divisor_1, divisor_2 = (
-                factor_1[unfinished],
-                factor_2[unfinished],
-                divisor_1[unfinished],
-                divisor_2[unfinished],
-            )
+            rows, term, total = rows[~finished], term[~finished], total[~finished]
+            factors, divisors = factors[:, ~finished], divisors[:, ~finished]
     return sums
 
 

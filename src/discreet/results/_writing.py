@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -40,17 +41,7 @@ def write_json(result: Result, stream: BinaryIO, pointer: str | None = None) -> 
     stream.write(b"\n]}\n")
 
 
-def write_csv(result: Result, stream: BinaryIO, pointer: str | None = None) -> None:
-    """Write a result as a table of text with commas."""
-    _write_delimited(result, stream, pointer, ",")
-
-
-def write_tsv(result: Result, stream: BinaryIO, pointer: str | None = None) -> None:
-    """Write a result as a table of text with tabulators."""
-    _write_delimited(result, stream, pointer, "\t")
-
-
-def _write_delimited(result: Result, stream: BinaryIO, pointer: str | None, delimiter: str) -> None:
+def _write_delimited(result: Result, stream: BinaryIO, pointer: str | None = None, *, delimiter: str) -> None:
     """Write a table of text with a header line."""
     import pyarrow.csv as csv
 
@@ -61,6 +52,10 @@ def _write_delimited(result: Result, stream: BinaryIO, pointer: str | None, deli
             quote = "" if isinstance(result, Patterns | Rules) else '"'
             stream.write((delimiter.join(f"{quote}{name}{quote}" for name in part.column_names) + "\n").encode())
         csv.write_csv(part, stream, options)
+
+
+write_csv = partial(_write_delimited, delimiter=",")
+write_tsv = partial(_write_delimited, delimiter="\t")
 
 
 def write_parquet(result: Result, stream: BinaryIO, pointer: str | None = None) -> None:
