@@ -147,7 +147,7 @@ def test_the_names_of_protected_files_are_those_of_a_service():
     from discreet.collector import _serving as serving, _signing as signing, storage
     from discreet.protected import SERVICE_FILES
 
-    assert set(SERVICE_FILES) == {signing.FILE, serving.LOCK, storage.FILE}
+    assert set(SERVICE_FILES) == {signing.FILE, serving.LOCK, storage.STORE_FILE}
 
 
 @pytest.fixture

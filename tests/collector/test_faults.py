@@ -131,7 +131,7 @@ def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_tw
     assert counted
     assert counted <= set(found)
     assert max(found.values()) == 1
-    assert collector.store.rounds("killed")[0].people == len(found) == collector.store.enrolled("killed").spent
+    assert collector.store.rounds("killed")[0].people == len(found) == collector.store.count_tokens("killed").spent
     collector.store.close()
 
 
@@ -232,7 +232,7 @@ class StudyMachine(RuleBasedStateMachine):
             if one.number == 0 and one.state is not RoundState.SCRUBBED:
                 assert stored(self.collector, "study") == Counter(mine)
         if rounds:
-            assert self.collector.store.enrolled("study").spent == len(self.sent)
+            assert self.collector.store.count_tokens("study").spent == len(self.sent)
 
 
 class TestMachine(StudyMachine.TestCase):
@@ -504,7 +504,7 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
         found = stored(collector, "full")
         assert max(found.values()) == 1
         assert collector.store.rounds("full")[0].people == len(found) == counted
-        assert collector.store.enrolled("full").spent == counted
+        assert collector.store.count_tokens("full").spent == counted
         collector.store.close()
         deadline = time.monotonic() + 60
         while service.ask("/v1/ready")[0] != 200:
@@ -548,7 +548,7 @@ def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
                 assert (status, told["reason"]) == (503, "store-failed")
         # Nothing of it is there, no token is spent, and what was acknowledged is.
         assert stored(collector, "commit") == Counter(range(20))
-        assert (collector.store.enrolled("commit").spent, collector.store.rounds("commit")[0].people) == (20, 20)
+        assert (collector.store.count_tokens("commit").spent, collector.store.rounds("commit")[0].people) == (20, 20)
         connection.execute("DROP TRIGGER fails ON blocks")
         for body, code in zip(bodies, (ALREADY_COUNTED, COUNTED, COUNTED), strict=True):
             assert set(service.ask(place, body)[1]) == {code}

@@ -789,7 +789,7 @@ class TestTidying:
                 time.sleep(0.05)
 
     def test_a_scrubbing_that_left_something_behind_says_so(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("discreet.collector.storage._sql._SCRUBBING", 0.1)
+        monkeypatch.setattr("discreet.collector.storage._store._SCRUB_WAIT_SECONDS", 0.1)
         collector = collector_in(tmp_path)
         collector.open_study(plan_of(scrub="hand"))
         collector.close("study")

@@ -30,8 +30,8 @@ from discreet.collector import (
     Upload,
 )
 from discreet.collector._batcher import Batcher
-from discreet.collector.storage import StoreError, StudyRecord, opened
-from discreet.collector.storage._store import BLOCK, Enrolled
+from discreet.collector.storage import StoreError, StudyRecord, open_store
+from discreet.collector.storage._store import BLOCK, TokenCounts
 from discreet.errors import MisuseError
 from running import plain
 
@@ -94,7 +94,7 @@ class StoreSuite:
 
     @pytest.fixture
     def store(self, address, tmp_path):
-        made = opened(address, tmp_path)
+        made = open_store(address, tmp_path)
         yield made
         made.close()
 
@@ -152,7 +152,7 @@ class StoreSuite:
         codes, people = asked.take("study", upload([3, 5, 9999], keys=[77, 5, 5]))
         assert (codes.tolist(), people) == ([SPENT, COUNTED, UNKNOWN], 5)
         assert self.reports(asked) == [1, 2, 3, 4, 5]
-        assert asked.enrolled("study") == Enrolled(tokens=3000, spent=5)
+        assert asked.count_tokens("study") == TokenCounts(tokens=3000, spent=5)
         assert asked.rounds("study")[0].people == 5
 
     def test_one_upload_may_have_a_token_twice(self, asked):
@@ -163,7 +163,7 @@ class StoreSuite:
     def test_what_is_refused_already_is_left_alone(self, asked):
         codes, people = asked.take("study", upload([1, 2], codes=[IMPOSSIBLE, 0]))
         assert (codes.tolist(), people) == ([IMPOSSIBLE, COUNTED], 1)
-        assert asked.enrolled("study").spent == 1
+        assert asked.count_tokens("study").spent == 1
         codes, people = asked.take("study", upload([1], codes=[IMPOSSIBLE]))
         assert (codes.tolist(), people) == ([IMPOSSIBLE], 1)
 
@@ -172,7 +172,7 @@ class StoreSuite:
         asked.move("study", 0, RoundEvent.CLOSE)
         codes, people = asked.take("study", upload([1, 2, 9999, 1], keys=[1, 2, 3, 4]))
         assert (codes.tolist(), people) == ([ALREADY_COUNTED, CLOSED, UNKNOWN, SPENT], 1)
-        assert asked.enrolled("study").spent == 1
+        assert asked.count_tokens("study").spent == 1
         assert self.reports(asked) == [1]
         assert asked.spent("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
             (1).to_bytes(32, "little"): (1).to_bytes(16, "little"), (2).to_bytes(32, "little"): None,
@@ -212,7 +212,7 @@ class StoreSuite:
         """It is asked for before it is stored, and a report may come in between."""
         codes, people = asked.take("study", upload([1, 9999], number=1))
         assert (codes.tolist(), people) == ([CLOSED, UNKNOWN], 0)
-        assert asked.enrolled("study").spent == 0
+        assert asked.count_tokens("study").spent == 0
 
     def test_no_column_holds_a_time(self, asked):
         """Every column is known here by name; the only time is when a round closes, which is published."""
@@ -231,7 +231,7 @@ class StoreSuite:
 
     def test_after_a_restart_new_reports_go_beside_the_old_ones(self, asked, address, tmp_path):
         asked.take("study", upload([1, 2]))
-        again = opened(address, tmp_path)
+        again = open_store(address, tmp_path)
         again.take("study", upload([3]))
         assert self.reports(again) == [1, 2, 3]
         again.close()
@@ -281,7 +281,7 @@ class StoreSuite:
 
     def test_many_threads_count_each_token_once(self, asked, address, tmp_path):
         """Two stores, as two servers would have, and eight threads that send the same reports."""
-        stores = [asked, opened(address, tmp_path)]
+        stores = [asked, open_store(address, tmp_path)]
         outcomes: Counter[int] = Counter()
         lock = threading.Lock()
 
@@ -303,7 +303,7 @@ class StoreSuite:
         stores[1].close()
 
     def test_closing_waits_for_no_report_and_none_comes_after(self, asked, address, tmp_path):
-        other = opened(address, tmp_path)
+        other = open_store(address, tmp_path)
         taken = []
 
         def send():
@@ -323,7 +323,7 @@ class StoreSuite:
 _CLOSED_WHILE_USED = """
 import sys, threading
 from pathlib import Path
-from discreet.collector.storage import opened
+from discreet.collector.storage import open_store
 from discreet.collector.storage._store import StoreError
 
 def use(store, begun):
@@ -337,7 +337,7 @@ def use(store, begun):
         assert "is closed" in str(error), error
 
 for turn in range(20):
-    store = opened(None, Path(sys.argv[1]))
+    store = open_store(None, Path(sys.argv[1]))
     begun = [threading.Event() for _ in range(4)]
     threads = [threading.Thread(target=use, args=(store, one)) for one in begun]
     for one in threads:
@@ -448,7 +448,7 @@ class TestSQLite(StoreSuite):
         assert log.read_bytes() == b""
 
     def test_what_is_scrubbed_while_another_reads_goes_from_the_log_afterwards(self, asked, tmp_path, monkeypatch):
-        monkeypatch.setattr("discreet.collector.storage._sql._SCRUBBING", 0.1)
+        monkeypatch.setattr("discreet.collector.storage._store._SCRUB_WAIT_SECONDS", 0.1)
         told = bytes.fromhex("efbeadde0df0feca")
         asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
         reader = sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)
@@ -461,7 +461,7 @@ class TestSQLite(StoreSuite):
         assert any(told in one.read_bytes() for one in files)
         reader.close()
         # A service that was killed before it could tidy up does so when it begins again: it ticks.
-        again = opened(None, tmp_path)
+        again = open_store(None, tmp_path)
         assert again.tidy()
         again.close()
         assert not any(told in one.read_bytes() for one in files)
@@ -471,14 +471,14 @@ class TestSQLite(StoreSuite):
         try:
             place = tmp_path / "new"
             place.mkdir()
-            made = opened(None, place)
+            made = open_store(None, place)
             made.add_study(record())
             modes = {one.name: one.stat().st_mode & 0o777 for one in place.iterdir()}
             assert set(modes) == {"collector.sqlite", "collector.sqlite-wal", "collector.sqlite-shm"}
             assert set(modes.values()) == {0o600}
             made.close()
             (place / "collector.sqlite").chmod(0o644)  # as an earlier version has left it
-            opened(None, place).close()
+            open_store(None, place).close()
             assert (place / "collector.sqlite").stat().st_mode & 0o777 == 0o600
         finally:
             os.umask(before)
@@ -495,15 +495,15 @@ class TestSQLite(StoreSuite):
     def test_a_file_that_is_none_is_told(self, tmp_path):
         (tmp_path / "collector.sqlite").write_bytes(b"something else" * 100)
         with pytest.raises(StoreError, match=r"The store .*collector.sqlite cannot be used: file is not a database\."):
-            opened(None, tmp_path)
+            open_store(None, tmp_path)
 
     def test_tables_of_another_version_are_told(self, tmp_path):
-        opened(None, tmp_path).close()
+        open_store(None, tmp_path).close()
         with sqlite3.connect(tmp_path / "collector.sqlite") as other:
             other.execute("UPDATE about SET version = 99")
         other.close()
         with pytest.raises(StoreError, match="was made by another version of discreet"):
-            opened(None, tmp_path)
+            open_store(None, tmp_path)
 
 
 class TestPostgreSQL(StoreSuite):
@@ -534,7 +534,7 @@ class TestPostgreSQL(StoreSuite):
         assert self.dead(asked) == 0
         asked.take("study", upload([21]))
         assert not asked.tidy()  # not at once: every few seconds
-        monkeypatch.setattr("discreet.collector.storage._postgresql._TIDY", 0)
+        monkeypatch.setattr("discreet.collector.storage._postgresql._TIDY_SECONDS", 0)
         assert asked.tidy()
         assert self.dead(asked) == 0
 
@@ -557,12 +557,12 @@ class TestPostgreSQL(StoreSuite):
 
     def test_a_server_that_is_not_there_is_told_without_the_password(self, tmp_path):
         with pytest.raises(StoreError) as error:
-            opened("postgresql://me:secret@127.0.0.1:1/nothing", tmp_path)
+            open_store("postgresql://me:secret@127.0.0.1:1/nothing", tmp_path)
         assert str(error.value).startswith("The store 127.0.0.1/nothing cannot be used: ")
         assert "secret" not in str(error.value)
 
     def test_a_lost_connection_is_made_anew(self, asked):
-        with asked._lent() as connection:
+        with asked._borrow() as connection:
             connection.close()
         assert asked.take("study", upload([1]))[0].tolist() == [COUNTED]
 
@@ -573,12 +573,12 @@ class TestPostgreSQL(StoreSuite):
             connection.execute("DROP ROLE IF EXISTS stranger")
             connection.execute("CREATE ROLE stranger LOGIN")
         with pytest.raises(StoreError, match="permission denied"):
-            opened(address.replace("tester@", "stranger@"), tmp_path)
+            open_store(address.replace("tester@", "stranger@"), tmp_path)
 
 
 def test_an_unknown_store_is_told(tmp_path):
     with pytest.raises(MisuseError) as error:
-        opened("mysql://host/x", tmp_path)
+        open_store("mysql://host/x", tmp_path)
     assert str(error.value) == (
         "A store is an address such as postgresql://user@host/database, and 'mysql' is none that is known. Leave it "
         "out for a SQLite file in the directory."

@@ -35,6 +35,6 @@ from ._service import Service as Service
 from ._serving import collector_in as collector_in, serve as serve
 from ._signing import Signer as Signer
 from ._simulation import tried as tried
-from ._states import RoundEvent as RoundEvent, RoundState as RoundState, after as after, before as before
+from ._states import TRANSITIONS as TRANSITIONS, RoundEvent as RoundEvent, RoundState as RoundState
 from ._study_file import TEMPLATE as TEMPLATE, StudyPlan as StudyPlan, read_study as read_study
 from ._uploads import ReportBatch as ReportBatch, Upload as Upload, hashed as hashed

@@ -47,7 +47,7 @@ from ._signing import Signer
 from ._states import RoundEvent, RoundState
 from ._study_file import STUDY_NAME, StudyPlan, line_flaw
 from ._uploads import Upload, hashed
-from .storage import StoreError, StudyRecord, StudyStore, decide
+from .storage import StoreError, StudyRecord, StudyStore, decide_codes
 
 Scope: TypeAlias = Literal["operate", "enrol", "watch"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -357,7 +357,7 @@ class StudyCollector:
 
     def settled(self, name: str, upload: Upload) -> NDArray[np.uint8]:
         """Return a code for each report to a round that is not open: some may have been counted before."""
-        codes = decide(upload, self.store.spent(name, upload.tokens), open_=False)
+        codes = decide_codes(upload, self.store.spent(name, upload.tokens), round_is_open=False)
         self._count_codes(name, codes)
         return codes
 
@@ -460,7 +460,7 @@ class StudyCollector:
     def status(self, name: str) -> dict[str, Any]:
         """Return what an operator sees: progress, tokens, reports refused by reason, and what screening saw."""
         self.flush()
-        enrolled = self.store.enrolled(name)
+        enrolled = self.store.count_tokens(name)
         tokens = {"made": enrolled.tokens, "spent": enrolled.spent}
         alarms = []
         for one in self.store.rounds(name):

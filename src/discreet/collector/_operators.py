@@ -19,7 +19,7 @@ from ._collector import Adder, ClosedRounds, Scrubbed, StudyCollector
 from ._core import add_up
 from ._serving import collector_in
 from ._study_file import StudyPlan
-from .storage import FILE
+from .storage import STORE_FILE
 
 _PATIENCE = 600  # seconds: closing a round may add up millions of reports
 
@@ -292,9 +292,9 @@ def operator_at(
             f"There is no directory {place}: `discreet study open` and `discreet serve` make one. A service elsewhere "
             "is given by its address, such as https://studies.example.org."
         )
-    if not make and store is None and not (Path(place) / FILE).exists():
+    if not make and store is None and not (Path(place) / STORE_FILE).exists():
         raise InputError(
-            f"{place} is not the directory of a service: it has no {FILE}. `discreet study open` and `discreet serve` "
+            f"{place} is not the directory of a service: it has no {STORE_FILE}. `discreet study open` and `discreet serve` "
             "make one. Of a service on PostgreSQL, give --store too."
         )
     return LocalOperator(collector_in(place, store, make=make, adder=adder))

@@ -19,7 +19,7 @@ from ._collector import Adder, StudyCollector
 from ._core import add_up
 from ._limits import ConnectionCount, ConnectionLimits, check_proxies
 from ._signing import FILE as KEY, Signer
-from .storage import opened
+from .storage import open_store
 
 LOCK = "serving.lock"
 
@@ -46,7 +46,7 @@ def collector_in(
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
-    kept = opened(store, directory)
+    kept = open_store(store, directory)
     try:
         is_new = make and not (directory / KEY).exists() and not kept.studies()
         has_key = is_new or (directory / KEY).exists()

@@ -1,7 +1,7 @@
-"""Where a study is kept: one interface (`store`), in SQLite (`sqlite`) or PostgreSQL (`postgresql`).
+"""The storage of studies: one class (`store`) with an SQLite form (`sqlite`) and a PostgreSQL form (`postgresql`).
 
-The state of a study lives here and nowhere else. A server that is killed at any moment goes on from it, and several
-servers side by side agree by it.
+The state of a study is stored here and nowhere else. A server that is killed at any moment continues from this state,
+and several servers side by side agree through it.
 """
 
 from __future__ import annotations
