@@ -77,13 +77,13 @@ def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
     return (time.perf_counter() - begun) * reports / len(columns["first"])
 
 
-def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, str]:
+def measured(reports: int, items: int, folder: Path, hash_token: str) -> dict[str, str]:
     """Return a row of the table."""
-    from discreet.collector import add_up_files, added, files_of, save_reports, sums_of_files
+    from discreet.collector import add_up_files, list_report_files, save_reports, sum_blocks, sum_files
     from discreet.local.oracle_steps import make
     from discreet.local.study import Ask, CandidateList, Which, Who
 
-    name = hashed if items < 10**MANY else "geometry"
+    name = hash_token if items < 10**MANY else "geometry"
     plain: Any = make(name, Fraction(1), items, pad=PADS[name])
     oracle = plain.expecting(reports)
     seeds = getattr(oracle, "seeds", None)
@@ -102,9 +102,9 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
 
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
     save_reports(folder, ask, packed())
-    size = sum(Path(file).stat().st_size for file in files_of(folder))
+    size = sum(Path(file).stat().st_size for file in list_report_files(folder))
     begun = time.perf_counter()
-    (_, aggregate), _ = sums_of_files(folder, ask, partial(added, oracle=oracle))
+    (_, aggregate), _ = sum_files(folder, ask, partial(sum_blocks, oracle=oracle))
     adding = time.perf_counter() - begun
     begun = time.perf_counter()
     supports = oracle.adder.decode(aggregate)
@@ -122,7 +122,7 @@ def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, s
         "adding": f"{adding:.2f} s",
         "decoding": f"{decoding:.2f} s",
         "with screening": f"{whole:.2f} s",
-        "fresh seeds, about": f"{fresh_seeds(items, reports, hashed):,.0f} s",
+        "fresh seeds, about": f"{fresh_seeds(items, reports, hash_token):,.0f} s",
         "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
         "square error": f"{error:.2f}",
     }
@@ -185,12 +185,12 @@ def peer(items: int = 1_000) -> dict[str, str]:
     }
 
 
-def rows_of(most: int, hashed: str) -> Iterator[dict[str, str]]:
+def rows_of(most: int, hash_token: str) -> Iterator[dict[str, str]]:
     """Yield the rows of the table."""
     for power in range(6, most + 1):
-        for size in ITEMS if hashed == "olh" else ITEMS[: MANY - ITEMS[0]]:
+        for size in ITEMS if hash_token == "olh" else ITEMS[: MANY - ITEMS[0]]:
             with tempfile.TemporaryDirectory() as folder:
-                yield measured(10**power, 10**size, Path(folder, "reports"), hashed)
+                yield measured(10**power, 10**size, Path(folder, "reports"), hash_token)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from secrets import token_bytes
 
 import numpy as np
 
-from discreet.collector import ReportBatch, StudyCollector, StudyPlan, collector_in, hashed
+from discreet.collector import ReportBatch, StudyCollector, StudyPlan, collector_in, hash_token
 from discreet.local import Answered
 
 BARE = """
@@ -158,7 +158,7 @@ def main() -> None:
         extra = 3 * given.single
         tokens = [token_bytes(16) for _ in range(given.reports + extra)]
         begun = time.perf_counter()
-        collector.store.enrol(name, [hashed(one) for one in tokens])
+        collector.store.enrol(name, [hash_token(one) for one in tokens])
         print(f"{len(tokens):,} tokens enrolled in {time.perf_counter() - begun:.1f} s")
         ports = [given.port + at for at in range(given.servers)]
         more: list[str] = ["--store", given.store] if given.store else []
@@ -175,7 +175,7 @@ def main() -> None:
         bodies = [
             ReportBatch.of(
                 study, 0, tokens[at : at + TOGETHER], keys[at : at + TOGETHER], words[at : at + TOGETHER]
-            ).written()
+            ).encode()
             for at in range(0, given.reports, TOGETHER)
         ]
         in_batches(ports, name, bodies[:2])

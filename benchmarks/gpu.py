@@ -303,7 +303,7 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
 
 def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     """Measure a round that lies in Parquet files: reading alone, and adding it up."""
-    from discreet.collector import add_up_files, files_of, save_reports
+    from discreet.collector import add_up_files, list_report_files, save_reports
     from discreet.gpu import CardRound
     from discreet.local.device import WORD
     from discreet.local.oracle_steps import using
@@ -324,10 +324,10 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
         save_reports(
             folder, ask, (running.make_reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in starts)
         )
-        size = sum(Path(one).stat().st_size for one in files_of(folder))
+        size = sum(Path(one).stat().st_size for one in list_report_files(folder))
         for again in ("first", "again"):
             begun = time.perf_counter()
-            for one in files_of(folder):
+            for one in list_report_files(folder):
                 with pq.ParquetFile(one) as opened:
                     for _ in opened.iter_batches(256):
                         pass

@@ -25,7 +25,7 @@ from secrets import token_bytes
 
 import numpy as np
 
-from discreet.collector import collector_in, hashed
+from discreet.collector import collector_in, hash_token
 
 from .collector import one_by_one, plan_of, reports, resident, running
 
@@ -111,7 +111,7 @@ def main() -> None:
         name = f"latency-{token_bytes(4).hex()}"
         _, words = reports(collector, plan_of(name, "olh"), given.reports)
         tokens = [token_bytes(16) for _ in range(given.reports)]
-        collector.store.enrol(name, [hashed(token) for token in tokens])
+        collector.store.enrol(name, [hash_token(token) for token in tokens])
         more = ["--store", given.store] if given.store else []
         command = [sys.executable, "-m", "discreet", "serve", str(place), "--port", str(given.port), "--rate", "0"]
         with running([*command, *more], given.port) as server:

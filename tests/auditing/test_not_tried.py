@@ -26,7 +26,7 @@ from discreet.auditing import (
 from discreet.auditing._replayed import replayed
 from discreet.auditing._statistical import statistical
 from discreet.auditing._whole import whole
-from discreet.collector import StudyPlan, _auditing as of_studies
+from discreet.collector import StudyPlan, _auditing as study_audit
 from discreet.curator.mechanisms import ClippedCounting
 from discreet.curator.mechanisms.count import Count
 from discreet.errors import MisuseError
@@ -109,12 +109,12 @@ def test_a_study_that_serves_nothing(monkeypatch):
 
     class Silent:
         texts: tuple[str, ...] = ()
-        loss, why, answered = 0.0, "", 0
+        loss, flaw, answered = 0.0, "", 0
 
         def __init__(self, *given: object) -> None: ...
 
-    monkeypatch.setattr(of_studies, "_Led", Silent)
-    assert of_studies.served(plan, 1).outcome == "not tried"
+    monkeypatch.setattr(study_audit, "_AuditedStudy", Silent)
+    assert study_audit.audit_conversation(plan, 1).outcome == "not tried"
 
 
 def test_the_command_ends_with_status_1(monkeypatch):

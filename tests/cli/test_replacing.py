@@ -144,10 +144,10 @@ def test_a_file_of_a_service_or_a_ledger_is_never_replaced(folder, name):
 
 
 def test_the_names_of_protected_files_are_those_of_a_service():
-    from discreet.collector import _serving as serving, _signing as signing, storage
+    from discreet.collector import _documents as documents, _serving as serving, storage
     from discreet.protected import SERVICE_FILES
 
-    assert set(SERVICE_FILES) == {signing.FILE, serving.LOCK, storage.STORE_FILE}
+    assert set(SERVICE_FILES) == {documents.KEY_FILE, serving.LOCK, storage.STORE_FILE}
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Service:
 
     def __init__(self, oracle: str, who: str, hierarchy: Hierarchy | None = None) -> None:
         plan = replace(PLAN, items=ITEMS, who=who, hierarchy=hierarchy)
-        study, many = study_document(plan, SIGNER), len(plan.asked)
+        study, many = study_document(plan, SIGNER), len(plan.asked_items)
         ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(many)), oracle, Fraction(1))
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
         self.oracle, self.reports = make(oracle, Fraction(1), many), []

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.collector import StudyCore, StudyPlan, _collector as collector, question_document
-from discreet.collector._auditing import served
+from discreet.collector._auditing import audit_conversation
 from discreet.collector._documents import QUESTION, SignedText
 from discreet.local.study import Ask, Who
 from running import run
@@ -21,7 +21,7 @@ PLAN = StudyPlan(
 
 @pytest.mark.parametrize("name", ["svim", "adept"])
 def test_a_study_stands(name):
-    attempt = served(replace(PLAN, protocol=name), 1)
+    attempt = audit_conversation(replace(PLAN, protocol=name), 1)
     assert attempt.why == ""
     assert attempt.stands
     assert 0.5 < attempt.loss <= 1.0
@@ -30,7 +30,7 @@ def test_a_study_stands(name):
 
 def test_a_study_without_a_list_stands():
     settings = {"alphabet": "0123456789", "length": 2, "oracle": "olh"}
-    attempt = served(replace(PLAN, protocol="prefixes", items=(), settings=settings), 1)
+    attempt = audit_conversation(replace(PLAN, protocol="prefixes", items=(), settings=settings), 1)
     assert (attempt.why, attempt.stands) == ("", True)
 
 
@@ -41,7 +41,7 @@ def planted(monkeypatch, change):
         return SignedText.of(QUESTION, text, signer)
 
     monkeypatch.setattr(collector, "question_document", changed)
-    return served(PLAN, 1)
+    return audit_conversation(PLAN, 1)
 
 
 def test_rounds_that_overlap_are_found(monkeypatch):

@@ -31,7 +31,7 @@ from discreet.collector import (
 )
 from discreet.collector._bodies import WorkLimit
 from discreet.collector._service import application
-from discreet.collector._uploads import MOST_PIECE_BYTES, MOST_PIECE_REPORTS
+from discreet.collector._uploads import MAX_PART_BYTES, MAX_PART_REPORTS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import plan_of, served
@@ -79,7 +79,7 @@ def batch_of(collector: StudyCollector, reports: int, first_token: int = 0) -> b
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])]))
     tokens = [at.to_bytes(16, "little") for at in range(first_token, first_token + reports)]
     study = bytes.fromhex(collector.record("study").id)
-    return ReportBatch.of(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).written()
+    return ReportBatch.of(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).encode()
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def collector(tmp_path):
 def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeypatch):
     """All of ten batches were expanded at once: 150,000 reports."""
     lock, live, peak = threading.Lock(), 0, 0
-    hashed = ReportBatch._hashed
+    hashed = ReportBatch._hash_secrets
 
     def change(reports: int) -> None:
         nonlocal live, peak
@@ -107,8 +107,8 @@ def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeyp
         weakref.finalize(upload, change, -len(upload))
         return upload
 
-    monkeypatch.setattr(ReportBatch, "_hashed", watched)
-    monkeypatch.setattr(StudyCollector, "counted", lambda self, name, upload: np.zeros(len(upload), np.uint8))
+    monkeypatch.setattr(ReportBatch, "_hash_secrets", watched)
+    monkeypatch.setattr(StudyCollector, "take_reports", lambda self, name, upload: np.zeros(len(upload), np.uint8))
     body = batch_of(collector, REPORTS)
 
     for status, codes in post(collector, "/v1/studies/study/batches", *[body] * BATCHES):
@@ -119,13 +119,13 @@ def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeyp
 
 def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch):
     """Tokens that come twice, in one piece or in two, are counted once."""
-    monkeypatch.setattr("discreet.collector._uploads.MOST_PIECE_REPORTS", 3)
+    monkeypatch.setattr("discreet.collector._uploads.MAX_PART_REPORTS", 3)
     tokens = [bytes.fromhex(one) for one in collector.tokens("study", 8)]
     ask = StudyCore(collector.plan("study")).asks[0]
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])] * 12))
     words[4] = 2**32 - 1
     sent = [*tokens[:3], tokens[0], tokens[3], *tokens[4:7], tokens[4], bytes(16), tokens[7], tokens[3]]
-    body = ReportBatch.of(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).written()
+    body = ReportBatch.of(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).encode()
     ((status, codes),) = post(collector, "/v1/studies/study/batches", body)
     impossible, unknown = CODES[Reason.REPORT_IMPOSSIBLE], CODES[Reason.TOKEN_UNKNOWN]
     assert status == 200
@@ -136,11 +136,11 @@ def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch
 def test_a_piece_is_bounded_in_reports_and_in_bytes():
     for words, reports in ((1, 12_000), (4_000, 700)):
         rows = np.zeros((reports, 32 + 4 * words), np.uint8)
-        pieces = list(ReportBatch(study=bytes(16), round=0, rows=rows).pieces())
+        pieces = list(ReportBatch(study=bytes(16), round=0, rows=rows).parts())
         assert sum(len(one.rows) for one in pieces) == reports
-        assert max(len(one.rows) for one in pieces) <= MOST_PIECE_REPORTS
-        assert max(one.rows.nbytes for one in pieces) <= MOST_PIECE_BYTES
-    (empty,) = ReportBatch(study=bytes(16), round=0, rows=np.zeros((0, 36), np.uint8)).pieces()
+        assert max(len(one.rows) for one in pieces) <= MAX_PART_REPORTS
+        assert max(one.rows.nbytes for one in pieces) <= MAX_PART_BYTES
+    (empty,) = ReportBatch(study=bytes(16), round=0, rows=np.zeros((0, 36), np.uint8)).parts()
     assert len(empty.rows) == 0
 
 

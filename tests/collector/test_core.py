@@ -13,8 +13,8 @@ import pytest
 
 from discreet import registry
 from discreet.baskets import Baskets, Vocabulary, starts
-from discreet.collector import AddedUp, RoundState, StoredRound, StudyCore, StudyPlan, add_up
-from discreet.collector._core import AddUp, CloseRound, Conclude, DraftRound, OpenRound, ScrubRound, as_text
+from discreet.collector import RoundEvent, RoundState, RoundTotals, StoredRound, StudyCore, StudyPlan, add_up
+from discreet.collector._core import Conclude, DraftRound, MoveRound, render_outcome
 from discreet.errors import InputError, MisuseError
 from discreet.local import Answered
 from discreet.local.oracles import OLH
@@ -43,6 +43,10 @@ def crowd(people: int = 1500) -> SimulatedPeople:
     return SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
 
 
+def step_moves(step: object, event: RoundEvent) -> bool:
+    return isinstance(step, MoveRound) and step.event is event
+
+
 class Shell:
     """Carries steps out in memory, as a service would in a store."""
 
@@ -61,12 +65,12 @@ class Shell:
     def do(self, step: object) -> None:
         if isinstance(step, DraftRound):
             self.rounds[step.number] = StoredRound(number=step.number, state=RoundState.DRAFTED, ask=step.ask.text())
-        elif isinstance(step, OpenRound):
+        elif step_moves(step, RoundEvent.OPEN):
             self.move(step.number, RoundState.OPEN)
-        elif isinstance(step, AddUp):
+        elif step_moves(step, RoundEvent.RELEASE):
             estimate = self.people.hear(step.ask, self.numbers)
-            self.move(step.number, RoundState.RELEASED, heard=AddedUp(estimate=estimate).text())
-        elif isinstance(step, ScrubRound):
+            self.move(step.number, RoundState.RELEASED, heard=RoundTotals(estimate=estimate).text())
+        elif step_moves(step, RoundEvent.SCRUB):
             self.move(step.number, RoundState.SCRUBBED)
         elif isinstance(step, Conclude):
             assert self.result is None
@@ -85,7 +89,7 @@ class Shell:
 
 def said(steps: list[object]) -> list[str]:
     return [
-        f"{type(step).__name__} {getattr(step, 'number', '')} "
+        f"{type(step).__name__} {getattr(step, 'event', '')} {getattr(step, 'number', '')} "
         f"{step.ask.text() if hasattr(step, 'ask') else getattr(step, 'result', '')}"
         for step in steps
     ]
@@ -119,7 +123,7 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
     plain, widened = again.outcome().found, again.outcome(Fraction(1, 50)).found
     assert (widened.low <= plain.low).all()
     assert (widened.high >= plain.high).all()
-    assert as_text(again.outcome()) == shell.result
+    assert render_outcome(again.outcome()) == shell.result
 
 
 def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
@@ -228,12 +232,12 @@ class TestHowRoundsClose:
         core = StudyCore(plan_of(**more))
         (draft, *_) = core.steps([], 100.0, concluded=False)
         one = StoredRound(number=0, state=RoundState.DRAFTED, ask=draft.ask.text())
-        (step, *_) = [step for step in core.steps([one], 100.0, concluded=False) if isinstance(step, OpenRound)]
+        (step, *_) = [step for step in core.steps([one], 100.0, concluded=False) if step_moves(step, RoundEvent.OPEN)]
         return core, replace(one, state=RoundState.OPEN, closes=step.closes), step
 
     def closing(self, core: StudyCore, one: StoredRound, now: float = 100.0) -> bool:
         steps = core.steps([one], now, concluded=False)
-        return any(isinstance(step, CloseRound) for step in steps)
+        return any(step_moves(step, RoundEvent.CLOSE) for step in steps)
 
     def test_by_a_quota(self):
         core, one, step = self.opened(close="quota", people=1000)
@@ -299,7 +303,7 @@ def test_adding_up_in_blocks_is_adding_up():
         assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
         assert added.estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
         assert add_up(ask, list, screen=screen).estimate.people == 0
-        again = AddedUp.stored(ask, added.text())
+        again = RoundTotals.parse(ask, added.text())
         assert again.text() == added.text()
 
 
@@ -327,7 +331,7 @@ class TestManyPeople:
             added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
             assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
             assert added.estimate.supports.tolist() == ask.oracle.adder.decode(aggregate).tolist()
-            assert AddedUp.stored(ask, added.text()).text() == added.text()
+            assert RoundTotals.parse(ask, added.text()).text() == added.text()
 
     def test_a_study_that_began_with_fresh_seeds_goes_on(self):
         shell = Shell(self.PLAN, crowd())
@@ -353,7 +357,7 @@ def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():
     risky = Ask(name="which", who=core.asks[0].who, question=Which(CandidateList(10)), oracle=oracle)
     core.conversation.rounds = (risky,)
     with pytest.raises(MisuseError, match="and the study promises 2 and 0: raise delta, or use other settings"):
-        core._ask_on()
+        core._number_asks()
 
 
 def test_an_unfinished_study_has_no_outcome():

@@ -38,10 +38,10 @@ from discreet.collector import (
     StudyCollector,
     Upload,
     collector_in,
-    hashed,
+    hash_token,
 )
 from discreet.collector._service import application
-from discreet.collector._uploads import key_hash
+from discreet.collector._uploads import hash_key
 from discreet.collector.storage import StoreError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -92,7 +92,7 @@ def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_tw
     record = collector.open_study(plan_of(name="killed", protocol="svim", **OLH))
     # More than is sent before the last kill.
     study, many, together = bytes.fromhex(record.id), 20_000 * kills, 50
-    collector.store.enrol("killed", [hashed(secret(at)) for at in range(many)])
+    collector.store.enrol("killed", [hash_token(secret(at)) for at in range(many)])
     counted: set[int] = set()
     answered: set[int] = set()
     chance, lock = np.random.default_rng(1), threading.Lock()
@@ -105,7 +105,7 @@ def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_tw
             while starts[place] + together <= end:
                 start = starts[place]
                 tokens = [secret(at) for at in range(start, start + together)]
-                body = ReportBatch.of(study, 0, tokens, tokens, own_words(start, together)).written()
+                body = ReportBatch.of(study, 0, tokens, tokens, own_words(start, together)).encode()
                 connection.request("POST", "/v1/studies/killed/batches", body)
                 answer = connection.getresponse().read()
                 # What was sent before the kill and not answered is sent again: it was counted, or it was not.
@@ -163,7 +163,7 @@ class StudyMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.collector.open_study(plan_of(name="study", scrub="hand", **OLH))
-        self.collector.store.enrol("study", [hashed(secret(at)) for at in range(200)])
+        self.collector.store.enrol("study", [hash_token(secret(at)) for at in range(200)])
 
     def states(self) -> dict[int, RoundState]:
         return {one.number: one.state for one in self.collector.store.rounds("study")}
@@ -179,8 +179,8 @@ class StudyMachine(RuleBasedStateMachine):
             words = np.vstack([own_words(token, 1) for token in tokens])
         upload = Upload(
             round=number,
-            tokens=[hashed(token) for token, _ in pairs],
-            keys=[key_hash(token, key, number) for token, key in pairs],
+            tokens=[hash_token(token) for token, _ in pairs],
+            keys=[hash_key(token, key, number) for token, key in pairs],
             words=words,
             codes=np.zeros(len(tokens), np.uint8),
         )
@@ -464,12 +464,12 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
     store = store_on_small_disk
     collector = collector_in(folder, store)
     record = collector.open_study(plan_of(name="full", protocol="svim", screen=False, **OLH))
-    collector.store.enrol("full", [hashed(secret(at)) for at in range(many)])
+    collector.store.enrol("full", [hash_token(secret(at)) for at in range(many)])
     collector.store.close()
 
     def body(start: int) -> bytes:
         tokens = [secret(at) for at in range(start, start + together)]
-        return ReportBatch.of(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).written()
+        return ReportBatch.of(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).encode()
 
     with served(folder, store=store or "") as service:
         operator, counted, refused = service.operator(), 0, []
@@ -525,10 +525,10 @@ def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
     store = f"{postgresql.rpartition('/')[0]}/{name}"
     collector = collector_in(tmp_path, store)
     record = collector.open_study(plan_of(name="commit", protocol="svim", **OLH))
-    collector.store.enrol("commit", [hashed(secret(at)) for at in range(60)])
+    collector.store.enrol("commit", [hash_token(secret(at)) for at in range(60)])
     tokens = [[secret(at) for at in range(start, start + 20)] for start in (0, 20, 40)]
     bodies = [
-        ReportBatch.of(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).written()
+        ReportBatch.of(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).encode()
         for at, some in enumerate(tokens)
     ]
     with served(tmp_path, store=store) as service, psycopg.connect(store, autocommit=True) as connection:

@@ -26,11 +26,11 @@ from discreet.collector import (
     _report_files as report_files,
     add_up,
     add_up_files,
-    added,
     collector_in,
-    hashed,
-    round_of,
+    hash_token,
+    read_round,
     save_reports,
+    sum_blocks,
 )
 from discreet.collector._collector import NotAddedUpError
 from discreet.errors import ClusterError, InputError, MisuseError
@@ -56,15 +56,15 @@ def words_of(ask: Ask, many: int):
 @pytest.mark.parametrize("screen", [True, False])
 @pytest.mark.parametrize("name", LIVE)
 def test_what_is_written_adds_up_to_the_same(name, screen, tmp_path, monkeypatch):
-    monkeypatch.setattr(report_files, "_ROW", 400)
-    monkeypatch.setattr(report_files, "_ROWS", 3)
-    monkeypatch.setattr(report_files, "_FILE", 500)
+    monkeypatch.setattr(report_files, "_ROW_BYTES", 400)
+    monkeypatch.setattr(report_files, "_ROWS_PER_READ", 3)
+    monkeypatch.setattr(report_files, "_FILE_BYTES", 500)
     ask = round_through(name)
     words = words_of(ask, 500)
     assert save_reports(tmp_path / "r", ask, [words[:7], words[7:]]) == 500
     assert len(list((tmp_path / "r").glob("*.parquet"))) > 1
     assert all(one.stat().st_mode & 0o077 == 0 for one in [tmp_path / "r", *(tmp_path / "r").iterdir()])
-    again = round_of(tmp_path / "r")
+    again = read_round(tmp_path / "r")
     assert again.text() == ask.text()
     found, expected = add_up_files(tmp_path / "r", again, screen=screen), add_up(ask, lambda: [words], screen=screen)
     assert found.text() == expected.text()
@@ -74,31 +74,31 @@ def test_what_is_written_adds_up_to_the_same(name, screen, tmp_path, monkeypatch
 @pytest.mark.parametrize(("room", "aggregates"), [(64, 8), (2, 2), (1, 1), (0, 1)])
 @pytest.mark.parametrize("name", ["olh", "geometry", "fresh olh"])
 def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, monkeypatch):
-    monkeypatch.setattr(report_files, "_ROW", 4)
-    monkeypatch.setattr(report_files, "_ROWS", 10)
-    monkeypatch.setattr(report_files, "_FILE", 40)
+    monkeypatch.setattr(report_files, "_ROW_BYTES", 4)
+    monkeypatch.setattr(report_files, "_ROWS_PER_READ", 10)
+    monkeypatch.setattr(report_files, "_FILE_BYTES", 40)
     monkeypatch.setattr("discreet.collector._report_files.threads", lambda: 8)
     ask = round_through(name.split()[-1])
     if name == "olh":
         ask = replace(ask, oracle=ask.oracle.numbered(1 << 18))
     words, size = words_of(ask, 300), ask.oracle.adder.start().nbytes
     save_reports(tmp_path / "r", ask, [words])
-    monkeypatch.setattr(report_files, "ROOM", int(room * size))
+    monkeypatch.setattr(report_files, "MAX_AGGREGATE_BYTES", int(room * size))
     began = []
 
     def part(blocks):
         began.append(1)
-        return added(blocks, ask.oracle)
+        return sum_blocks(blocks, ask.oracle)
 
     tracemalloc.start()
-    (people, aggregate), refused = report_files.sums_of_files(tmp_path / "r", ask, part)
+    (people, aggregate), refused = report_files.sum_files(tmp_path / "r", ask, part)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # Where one aggregate is added to on all cores, there is one, or one for each thread.
     most = aggregates if room == 64 or name != "fresh olh" else 1
     assert len(began) == most
     assert (people[0], refused) == (300, 0)
-    assert (aggregate == added([ask.oracle.codec.unpack(words)], ask.oracle)[1]).all()
+    assert (aggregate == sum_blocks([ask.oracle.codec.unpack(words)], ask.oracle)[1]).all()
     if name == "olh":  # megabytes: little else shows beside it
         assert peak < (most + 0.5) * size
 
@@ -205,7 +205,7 @@ def study(folder: Path, **more) -> StudyCollector:
         )
     )
     ask = collector.ask("tea", 0)
-    tokens = [hashed(bytes.fromhex(one)) for one in collector.tokens("tea", 60)]
+    tokens = [hash_token(bytes.fromhex(one)) for one in collector.tokens("tea", 60)]
     upload = Upload(
         round=0, tokens=tokens, keys=[b"k" * 16] * 60, words=words_of(ask, 60), codes=np.zeros(60, np.uint8)
     )

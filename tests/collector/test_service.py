@@ -40,9 +40,9 @@ from discreet.collector import (
 )
 from discreet.collector._batcher import Batcher
 from discreet.collector._bodies import BodyLimit
-from discreet.collector._collector import Scrubbed
+from discreet.collector._collector import ScrubbedRounds
 from discreet.collector._service import application
-from discreet.collector._uploads import HEAD, MOST_BATCH, upload_of
+from discreet.collector._uploads import HEAD_BYTES, MAX_BATCH_BYTES, build_upload
 from discreet.errors import InputError
 from discreet.local.device import QUESTION, Participant, client, is_signature
 from discreet.results import load
@@ -75,7 +75,7 @@ def batch(service: Served, plan: StudyPlan, tokens: list[str], *, number: int = 
     keys = [bytes([key]) * 16 for _ in tokens]
     return ReportBatch.of(
         bytes.fromhex(study), number, [bytes.fromhex(one) for one in tokens], keys, packed(ask, len(tokens))
-    ).written()
+    ).encode()
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +329,7 @@ class TestOperators:
         tokens = collector.tokens("late", 3)
         ask = collector.known_ask("late", 0)
         for token in tokens[:people]:
-            upload = upload_of(ask, 0, token, "ab" * 16, json.loads(client(ask.form, [1], max_epsilon=4)))
+            upload = build_upload(ask, 0, token, "ab" * 16, json.loads(client(ask.form, [1], max_epsilon=4)))
             assert collector.take("late", upload).tolist() == [COUNTED]
         with pytest.raises(RefusedRequest, match=r"would say next to nothing\. Wait for more\. Or insist"):
             collector.close("late")
@@ -620,7 +620,7 @@ class TestBodies:
 
     def test_a_batch_of_the_most_reports_is_taken(self):
         """As many as its bytes allow, of one word each, on a service that has nothing to do."""
-        many = (MOST_BATCH - HEAD) // 36
+        many = (MAX_BATCH_BYTES - HEAD_BYTES) // 36
 
         class Many(Upload):
             def __len__(self) -> int:
@@ -744,7 +744,7 @@ class TestKeys:
         with pytest.raises(InputError, match=r"signing\.key"):
             serve(tmp_path, port=0)
         collector = collector_in(tmp_path)
-        assert [one["name"] for one in collector.listed()] == ["done", "study"]
+        assert [one["name"] for one in collector.studies()] == ["done", "study"]
         assert [str(one.state) for one in collector.store.rounds("study")] == ["open"]
         collector.store.close()
 
@@ -799,7 +799,7 @@ class TestTidying:
             done = collector.scrub("study")
             assert done.rounds > 0
             assert not done.tidy
-        assert collector.scrub("study") == Scrubbed(rounds=0, tidy=True)
+        assert collector.scrub("study") == ScrubbedRounds(rounds=0, tidy=True)
         collector.store.close()
 
 
@@ -820,7 +820,7 @@ def test_a_token_that_was_spent_in_one_round_is_spent_in_the_next(tmp_path):
     def sent(number: int) -> list[int]:
         ask = collector.known_ask("study", number)
         report = json.loads(client(ask.form, [1], max_epsilon=4))
-        return collector.take("study", upload_of(ask, number, token, "ab" * 16, report)).tolist()
+        return collector.take("study", build_upload(ask, number, token, "ab" * 16, report)).tolist()
 
     assert sent(0) == [COUNTED]
     collector.close("study")

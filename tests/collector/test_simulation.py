@@ -14,14 +14,14 @@ from discreet.baskets import Baskets, Hierarchy, Vocabulary, generalised, starts
 from discreet.collector import (
     COUNTED,
     REFUSALS,
-    AddedUp,
     Reason,
     ReportBatch,
     RoundState,
+    RoundTotals,
     StudyPlan,
     _crowd as crowd,
     collector_in,
-    tried,
+    simulate_study,
 )
 from discreet.collector._crowd import SimulatedDevices
 from discreet.collector._reasons import problem_fields
@@ -108,12 +108,12 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
                 words.append(flatten_report(json.loads(report)))
             mine = [tokens[one] for one in people]
             batch = ReportBatch.of(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
-            codes = collector.take("agrees", ReportBatch.read(batch.written()).upload(ask))
+            codes = collector.take("agrees", ReportBatch.decode(batch.encode()).upload(ask))
             assert set(codes.tolist()) == {COUNTED}
             heard[number] = crowd.hear(ask, numbers)
         assert collector.close("agrees").rounds == len(opened)
     for one in collector.store.rounds("agrees"):
-        added = AddedUp.stored(heard[one.number].ask, one.heard).estimate
+        added = RoundTotals.parse(heard[one.number].ask, one.heard).estimate
         assert added.people == heard[one.number].people
         assert added.supports.tolist() == heard[one.number].supports.tolist()
     assert len(transcript) == len(heard)
@@ -140,7 +140,7 @@ def test_a_study_agrees_in_distribution_with_a_simulation(name, tmp_path):
     is half of what it should be is further off than that, as the last lines say.
     """
     baskets = known(PEOPLE)
-    with tried(plan_of(name), baskets, processes=1) as done:
+    with simulate_study(plan_of(name), baskets, processes=1) as done:
         live, outcomes = counts(json.loads(done.result)), done.outcomes
     assert outcomes == {"counted": json.loads(done.result)["people"]}
     assert outcomes["counted"] == PEOPLE
@@ -185,14 +185,14 @@ def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
         for _ in range(200):
             devices._report(study, asked, person)
         assert set(answered) == baskets
-    assert devices.many == 2
+    assert len(devices.numbers) == 2
 
 
 def test_a_study_with_a_hierarchy_over_the_network(tmp_path):
     """Real devices map what they hold. Everybody holds a, so Z and x: counts below half have a chance under 10⁻⁹."""
     everybody = [{"a", "h"}] * 1500 + [{"a", "e"}] * 1500
     plan = plan_of("adept", hierarchy=Hierarchy.read(LEVELS))
-    with tried(plan, discreet.read(everybody), processes=1) as done:
+    with simulate_study(plan, discreet.read(everybody), processes=1) as done:
         found = json.loads(done.result)
     singles = {one["items"][0]: one["count"] for one in found["patterns"] if len(one["items"]) == 1}
     assert done.outcomes == {"counted": 3000}
@@ -208,7 +208,7 @@ def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):
     )  # fmt: skip
     with (
         pytest.raises(MisuseError, match="These data have no order"),
-        tried(plan, known(100), directory=tmp_path / "new"),
+        simulate_study(plan, known(100), directory=tmp_path / "new"),
     ):
         pass
     assert not (tmp_path / "new").exists()
@@ -232,7 +232,7 @@ def test_devices_that_come_after_the_end_of_a_study_are_counted_as_refused(monke
     devices.path, devices.people = "/v1/studies/study", {"tokens": np.zeros((3, 16), np.uint8)}
     study, question = SimpleNamespace(id="00" * 16), SimpleNamespace(round=0)
     devices.connection = Answering(Reason.ROUND_CLOSED)
-    assert devices._sent(study, question, [0, 1, 2]) == {"round-closed": 3}
+    assert devices._send_batch(study, question, [0, 1, 2]) == {"round-closed": 3}
     devices.connection = Answering(Reason.WRONG_STUDY)
     with pytest.raises(InputError, match="answers /batches with status 409"):
-        devices._sent(study, question, [0])
+        devices._send_batch(study, question, [0])

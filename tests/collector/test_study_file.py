@@ -43,8 +43,8 @@ def test_a_study_is_read(tmp_path):
     plan = read(tmp_path)
     assert plan.items == ("bread", "jam", "milk", "tea")
     assert (plan.people, plan.close, plan.who, plan.scrub, plan.pairs) == (1000, "quota", "tokens", "release", "none")
-    assert plan.led.name == "svsm"
-    assert (plan.wanted.items, plan.wanted.top) == (4, 5)
+    assert plan.protocol_instance.name == "svsm"
+    assert (plan.goal.items, plan.goal.top) == (4, 5)
     assert StudyPlan.from_json(plan.to_json()) == plan
 
 
@@ -63,7 +63,7 @@ def test_items_may_be_in_a_file_and_may_be_numbers(tmp_path):
 def test_a_protocol_that_finds_the_items_has_no_list(tmp_path):
     unlisted = GOOD.replace('"svsm"', '"prefixes"')
     plan = read(tmp_path, unlisted.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
-    assert (plan.items, plan.wanted.items) == ((), 0)
+    assert (plan.items, plan.goal.items) == ((), 0)
     assert StudyPlan.from_json(plan.to_json()) == plan
     with pytest.raises(
         InputError, match="items is left out with the protocol prefixes, which finds out what the items"
@@ -81,20 +81,20 @@ def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
     listed = 'items = ["tea", "bread", "milk", "jam"]\n'
     across = read(tmp_path, GOOD.replace(listed, 'hierarchy = "products.csv"\n'))
     assert across.items == ("jam", "milk", "tea", "water")
-    assert across.asked == ("dairy", "drinks", "food", "jam", "milk", "spreads", "tea", "water")
-    assert [[across.asked[code] for code in codes] for codes in across.become] == [
+    assert across.asked_items == ("dairy", "drinks", "food", "jam", "milk", "spreads", "tea", "water")
+    assert [[across.asked_items[code] for code in codes] for codes in across.asked_codes] == [
         ["food", "jam", "spreads"], ["dairy", "food", "milk"], ["drinks", "tea"], ["drinks", "water"],
     ]  # fmt: skip
-    assert across.wanted.items == 8
-    assert across.wanted.lineage is not None
+    assert across.goal.items == 8
+    assert across.goal.lineage is not None
     one = read(tmp_path, GOOD.replace(listed, listed + 'hierarchy = "products.csv"\nlevel = "category"\n'))
-    assert (one.items, one.asked) == (("bread", "jam", "milk", "tea"), ("bread", "dairy", "drinks", "spreads"))
-    assert one.wanted.lineage is None
+    assert (one.items, one.asked_items) == (("bread", "jam", "milk", "tea"), ("bread", "dairy", "drinks", "spreads"))
+    assert one.goal.lineage is None
     for plan in (across, one):
         again = StudyPlan.from_json(plan.to_json())
         assert again == plan
-        assert again.asked == plan.asked
-    assert read(tmp_path).become == []
+        assert again.asked_items == plan.asked_items
+    assert read(tmp_path).asked_codes == []
 
 
 @pytest.mark.parametrize(

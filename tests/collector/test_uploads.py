@@ -27,7 +27,7 @@ from discreet.collector import (
     RoundState,
 )
 from discreet.collector._service import problem
-from discreet.collector._uploads import MOST_BATCH, MOST_ONE, one_report, upload_of
+from discreet.collector._uploads import MAX_BATCH_BYTES, MAX_REPORT_BYTES, build_upload, parse_report
 from discreet.local.device import client
 from discreet.local.device._sending import ANOTHER_TOKEN, FINAL
 from discreet.local.study import Ask, CandidateList, Which, Who
@@ -42,22 +42,22 @@ def test_vectors(case):
     body = bytes.fromhex(case["batch"])
     if "refused" in case:
         with pytest.raises(RefusedRequest) as error:
-            ReportBatch.read(body)
+            ReportBatch.decode(body)
         assert error.value.reason is Reason.MALFORMED
         return
-    batch = ReportBatch.read(body)
+    batch = ReportBatch.decode(body)
     assert (batch.study.hex(), batch.round, len(batch.rows)) == (case["study"], case["round"], len(case["reports"]))
     for row, told in zip(batch.rows, case["reports"], strict=True):
         assert row[:16].tobytes().hex() == told["token"]
         assert row[16:32].tobytes().hex() == told["key"]
         assert np.frombuffer(row[32:].tobytes(), "<u4").tolist() == told["words"]
-    assert batch.written() == body
+    assert batch.encode() == body
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(body):
     with contextlib.suppress(RefusedRequest):
-        assert ReportBatch.read(b"DSCB" + body).written() == b"DSCB" + body
+        assert ReportBatch.decode(b"DSCB" + body).encode() == b"DSCB" + body
 
 
 def test_each_report_of_a_batch_has_its_own_outcome():
@@ -77,7 +77,7 @@ def test_one_and_many_are_the_same():
     report = json.loads(client(ASK.form, [1], max_epsilon=1))
     token, key = bytes(range(16)), bytes(range(16, 32))
     body = json.dumps({"round": 4, "token": token.hex(), "key": key.hex(), "report": report}).encode()
-    one = upload_of(ASK, *one_report(body))
+    one = build_upload(ASK, *parse_report(body))
     many = ReportBatch.of(bytes(16), 4, [token], [key], one.words).upload(ASK)
     assert (one.round, one.tokens, one.keys) == (many.round, many.tokens, many.keys)
     assert one.words.tolist() == many.words.tolist()
@@ -94,12 +94,12 @@ def sent(**changes: object) -> bytes:
 )  # fmt: skip
 def test_what_is_no_report_is_refused(body):
     with pytest.raises(RefusedRequest) as error:
-        one_report(body)
+        parse_report(body)
     assert error.value.reason is Reason.MALFORMED
 
 
 def test_lengths_are_looked_at_first():
-    for read, most in ((one_report, MOST_ONE), (ReportBatch.read, MOST_BATCH)):
+    for read, most in ((parse_report, MAX_REPORT_BYTES), (ReportBatch.decode, MAX_BATCH_BYTES)):
         with pytest.raises(RefusedRequest) as error:
             read(b"x" * (most + 1))
         assert error.value.reason is Reason.TOO_LARGE
@@ -107,7 +107,7 @@ def test_lengths_are_looked_at_first():
 
 def test_impossible_reports_are_refused_with_few_words():
     with pytest.raises(RefusedRequest) as error:
-        upload_of(ASK, 0, "0" * 32, "0" * 32, {"seed": [2, 2], "value": 0})
+        build_upload(ASK, 0, "0" * 32, "0" * 32, {"seed": [2, 2], "value": 0})
     assert (error.value.reason, str(error.value)) == (
         Reason.REPORT_IMPOSSIBLE,
         "No device makes such a report to this question.",
@@ -125,7 +125,7 @@ def test_every_reason_is_on_the_page():
     rows = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| (\d*) \|", PAGE.read_text().replace("| |", "|  |"), re.MULTILINE)
     told = {reason: (int(status), int(code) if code else None) for reason, status, code in rows}
     assert told == {str(reason): (one.status, one.code) for reason, one in REFUSALS.items()}
-    assert f"{MOST_ONE:,} bytes for one report, {MOST_BATCH:,} for a batch" in PAGE.read_text()
+    assert f"{MAX_REPORT_BYTES:,} bytes for one report, {MAX_BATCH_BYTES:,} for a batch" in PAGE.read_text()
 
 
 def test_what_ends_a_report_is_one_list():

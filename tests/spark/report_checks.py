@@ -18,7 +18,15 @@ import pyarrow as pa
 
 import discreet
 from discreet import registry
-from discreet.collector import AddedUp, Signer, StudyCollector, StudyPlan, Upload, _report_files as report_files, hashed
+from discreet.collector import (
+    RoundTotals,
+    Signer,
+    StudyCollector,
+    StudyPlan,
+    Upload,
+    _report_files as report_files,
+    hash_token,
+)
 from discreet.collector.storage import SQLiteStore
 from discreet.local import Answered, MeanOracle
 from discreet.local.oracle_steps import means, oracles
@@ -59,7 +67,7 @@ def asks() -> list[Ask]:
     return made + [Ask(name="published", who=EVERYBODY, question=which, oracle=one) for one in many]
 
 
-def same(found: AddedUp, expected: Collected) -> None:
+def same(found: RoundTotals, expected: Collected) -> None:
     """Compare what was added up in a cluster with what was here."""
     assert found.estimate.people == expected.estimate.people
     assert found.estimate.supports.tolist() == expected.estimate.supports.tolist()
@@ -112,7 +120,7 @@ def test_reports_of_files(session: Any) -> None:
     words = ask.oracle.codec.pack(ask.oracle.codec.read(sent).columns)
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        with patch.multiple(report_files, _ROW=6_000, _FILE=1, _ROWS=3):
+        with patch.multiple(report_files, _ROW_BYTES=6_000, _FILE_BYTES=1, _ROWS_PER_READ=3):
             assert report_files.save_reports(place, ask, [words[:4_000], words[4_000:]]) == 5_000
         assert len(list(place.glob("*.parquet"))) > 1
         expected = collect(ask, sent, screen=True)
@@ -148,7 +156,7 @@ def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
             ask = one.ask("handed", 0)
             assert ask is not None
             words = ask.oracle.codec.pack(ask.oracle.codec.read(answers(ask, 400)).columns)
-            tokens = [hashed(bytes.fromhex(token)) for token in one.tokens("handed", len(words))]
+            tokens = [hash_token(bytes.fromhex(token)) for token in one.tokens("handed", len(words))]
             keys, codes = [bytes(15) + b"k"] * len(words), np.zeros(len(words), np.uint8)
             upload = Upload(round=0, tokens=tokens, keys=keys, words=words, codes=codes)
             assert not one.take("handed", upload).any()

@@ -170,7 +170,7 @@ def batches() -> list[Case]:
         words = np.array([row["words"] for row in rows], np.uint32).reshape(many, wide)
         batch = ReportBatch.of(bytes(range(16)), 3, tokens, keys, words)
         text = {"study": bytes(range(16)).hex(), "round": 3, "words": wide, "reports": rows}
-        found.append({**text, "batch": batch.written().hex()})
+        found.append({**text, "batch": batch.encode().hex()})
     last = found[-1]["batch"]
     broken = {
         "another magic": f"00{last[2:]}",

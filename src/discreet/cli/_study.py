@@ -48,10 +48,10 @@ Token = Annotated[
 def _operator(
     place: str, token: str | None, store: str | None, *, make: bool = False, adder: Adder | None = None
 ) -> Operator:
-    from ..collector import operator_at
+    from ..collector import open_operator
 
     more = {} if adder is None else {"adder": adder}
-    return operator_at(place, token=token, store=store, make=make, **more)
+    return open_operator(place, token=token, store=store, make=make, **more)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study new study.toml")
@@ -81,7 +81,7 @@ def check(path: StudyFile) -> None:
         "hand": "when you say so",
     }[plan.close]
     say(f"{path} can be opened: {plan.title}")
-    say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.asked):,} items, epsilon {plan.epsilon}")
+    say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.asked_items):,} items, epsilon {plan.epsilon}")
     if plan.hierarchy is not None:
         where = "across levels" if plan.level is None else f"on the level {plan.level}"
         say(f"  devices hold {len(plan.items):,} items, and answer for what these are {where}")
@@ -115,10 +115,10 @@ def plan(
 
     study = read_study(path)
     asked: dict[str, Any] = {
-        "items": len(study.asked),
+        "items": len(study.asked_items),
         "epsilon": study.epsilon,
         "top": study.top,
-        "sizes": min(sizes, len(study.asked)),
+        "sizes": min(sizes, len(study.asked_items)),
         "side": "local",
         "names": [study.protocol],
         **({"lengths": (2, None)} if study.least == 2 else {}),
@@ -228,7 +228,7 @@ def close(
     """
     operating = _operator(place, token, store, adder=handing.adder(place))
     with handing.used(), operating as operator, ProgressBar("adding up"):
-        closed = operator.close(name, few=few)
+        closed = operator.close(name, below_minimum=few)
     say(f"Closed {number_of(closed.rounds, 'round')} of {name}." if closed.rounds else f"No round of {name} is open.")
     for number in closed.without_reports:
         say(f"Round {number + 1} had no reports: nothing is known from it.")

@@ -40,11 +40,11 @@ def reports(
 
     They are read by `discreet study add-up`, here or in a cluster. The files are for their owner alone.
     """
-    from ..collector import operator_at
+    from ..collector import open_operator
 
     if number < 1:
         raise MisuseError(f"--round counts from 1, as `discreet study status` shows rounds; {number} was given.")
-    with operator_at(place, store=store) as operator, ProgressBar("writing"):
+    with open_operator(place, store=store) as operator, ProgressBar("writing"):
         many = operator.save_reports(name, number - 1, output)
     say(f"Wrote {number_of(many, 'report')} of round {number} of {name} into {output}.")
 
@@ -82,11 +82,11 @@ def add_up(
     adding: AddingUp,
 ) -> None:
     """Say what the reports of a round add up to, as JSON: how many there are, and how many support each value."""
-    from ..collector import add_up_files, round_of
+    from ..collector import add_up_files, read_round
 
     if output is not None:
         check_replaceable(output)
-    ask = round_of(source, question)
+    ask = read_round(source, question)
     added: Any
     if adding.engine is None:
         with ProgressBar("adding up"), adding.used():

@@ -56,7 +56,7 @@ def simulate(
     same; `discreet simulate` is quicker, and repeats itself.
     """
     from ..baskets import on_this_machine
-    from ..collector import read_study, tried
+    from ..collector import read_study, simulate_study
     from ..local.study import render_drawing_note
     from ..results import parse_rows
 
@@ -74,7 +74,7 @@ def simulate(
 
     options: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": progress}
     answering = on_this_machine(baskets, "A simulated study")
-    with tried(plan, answering, people=people, seed=seeded.seed or 0, **options) as done:
+    with simulate_study(plan, answering, people=people, seed=seeded.seed or 0, **options) as done:
         writing.write(parse_rows(done.result))
         if baskets.several:
             say(f"\n{render_drawing_note(1)}", err=beside)

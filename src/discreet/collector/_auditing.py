@@ -1,9 +1,9 @@
-"""Trying to break a study's claim: the whole conversation as it is served, and its protocol like any other.
+"""The audit of a study's promise: its protocol like any other, and the whole conversation as the service sends it.
 
-The study is opened in a service that is gone afterwards. A made-up crowd takes part in it with the device's own code,
-over the very texts that devices would be given. What is looked for: a question that a device refuses, or that loses
-more than the study says; somebody who is asked twice; a text that depends on one basket before that person has
-answered; a result that promises something else.
+The study is opened in a temporary service. A simulated crowd takes part in it with the device's own code, over the very
+texts that devices receive. The audit searches for a question that a device refuses or that loses more privacy than the
+study promises, a device that is asked twice, a question that depends on a basket before its owner has answered, and a
+result with another promise than the study.
 """
 
 from __future__ import annotations
@@ -27,128 +27,138 @@ from ._collector import StudyCollector
 from ._reasons import COUNTED
 from ._serving import collector_in
 from ._study_file import StudyPlan
-from ._uploads import Upload, hashed, key_hash
+from ._uploads import Upload, hash_key, hash_token
 
+# The size of the crowd. Larger: more devices per question; smaller: the audit of a long protocol ends sooner.
 _PEOPLE = 150
-_TEXTS = 12  # different ones that people hold, where no list has them
-_ROUNDS = 2000  # a conversation of more questions than this is not led to its end
+_TEXT_COUNT = 12  # different texts of the crowd, for protocols without a list of items
+_MAX_QUESTIONS = 2000  # a longer conversation is not led to its end: each question takes milliseconds per device
 
 
 def audit_study(plan: StudyPlan, *, runs: int = 1000, seed: int = 1) -> Verdict:
-    """Try to break the claim of a study: its protocol with its settings and epsilon, and what is served.
+    """Audit the promise of a study: its protocol with its settings and epsilon, and the questions of its service.
 
     Parameters
     ----------
     plan
-        The study.
+        The plan of the study.
     runs, seed
         As for :func:`discreet.audit`.
     """
-    verdict = audit(plan.led, epsilon=plan.epsilon, delta=plan.delta, runs=runs, seed=seed)
-    return replace(verdict, attempts=(*verdict.attempts, served(plan, seed)))
+    verdict = audit(plan.protocol_instance, epsilon=plan.epsilon, delta=plan.delta, runs=runs, seed=seed)
+    return replace(verdict, attempts=(*verdict.attempts, audit_conversation(plan, seed)))
 
 
-def served(plan: StudyPlan, seed: int) -> Attempt:
-    """Lead the study with a crowd and with a neighbour of it, and compare what is served."""
-    begun = perf_counter()
+def audit_conversation(plan: StudyPlan, seed: int) -> Attempt:
+    """Run the study with a crowd and with a neighbouring crowd, and compare the texts of both."""
+    start = perf_counter()
     plan = replace(plan, close="hand", who="tokens")
-    many = len(plan.items) or _TEXTS
-    people = crowd(many, _PEOPLE, seed=seed)
-    other = [crowd(many, 1, seed=seed + 1)[0], *people[1:]]
-    first, second = (_Led(plan, some, seed) for some in (people, other))
-    why = first.why or second.why or _differs(first, second)
+    item_count = len(plan.items) or _TEXT_COUNT
+    people = crowd(item_count, _PEOPLE, seed=seed)
+    neighbours = [crowd(item_count, 1, seed=seed + 1)[0], *people[1:]]
+    first, second = _AuditedStudy(plan, people, seed), _AuditedStudy(plan, neighbours, seed)
+    flaw = first.flaw or second.flaw or _find_difference(first, second)
     return Attempt(
         means="coupled",
-        stands=not why,
+        stands=not flaw,
         loss=max(first.loss, second.loss),
         tried=f"{len(first.texts):,} questions as served to {_PEOPLE} devices, twice, with one basket replaced",
         engine="discreet.local.client",
         pairs=min(1, len(first.texts)),
         pair="one basket replaced by another",
-        why=why,
-        seconds=perf_counter() - begun,
+        why=flaw,
+        seconds=perf_counter() - start,
     )
 
 
-def _differs(first: _Led, second: _Led) -> str:
-    """Say what was served otherwise to the two crowds before the one person that differs has answered."""
-    for at, (one, other) in enumerate(zip(first.texts, second.texts, strict=False)):
-        if one != other:
-            return f"Question {at} depends on a basket whose report was not in yet." if at <= first.answered else ""
+def _find_difference(first: _AuditedStudy, second: _AuditedStudy) -> str:
+    """Return the flaw of a text that differs between the crowds before the person that differs has answered, or ""."""
+    for number, (text, neighbour_text) in enumerate(zip(first.texts, second.texts, strict=False)):
+        if text != neighbour_text:
+            is_early = number <= first.answered
+            return f"Question {number} depends on a basket whose report was not in yet." if is_early else ""
     return ""
 
 
-class _Led:
-    """One study led to its end, and what was seen on the way."""
+class _AuditedStudy:
+    """A study that was run to its end, with its texts, its largest privacy loss and its first flaw.
+
+    `answered` is the number of the question that person 0, who differs between the crowds, answered.
+    """
 
     def __init__(self, plan: StudyPlan, people: list[Holding], seed: int) -> None:
         self.plan, self.people, self.seed = plan, people, seed
         self.texts: list[str] = []
-        self.loss, self.why, self.answered = 0.0, "", _ROUNDS
-        self.numbers = [SeededWords(seed_of(seed, "number"), at).take(4) for at in range(len(people))]
-        self.done: set[int] = set()
-        with make_temporary_directory() as folder:
-            collector = collector_in(Path(folder) / "study")
+        self.loss, self.flaw, self.answered = 0.0, "", _MAX_QUESTIONS
+        # The secret number of each device, by which a question selects its devices.
+        self.numbers = [SeededWords(seed_of(seed, "number"), person).take(4) for person in range(len(people))]
+        self.asked_people: set[int] = set()
+        with make_temporary_directory() as directory, collector_in(Path(directory) / "study") as collector:
             try:
-                self._lead(collector)
+                self._run(collector)
             except ValueError as error:
-                self.why = f"A device refuses what is served: {error}"
-            finally:
-                collector.store.close()
+                self.flaw = f"A device refuses what is served: {error}"
 
-    def _lead(self, collector: StudyCollector) -> None:
+    def _run(self, collector: StudyCollector) -> None:
         plan = self.plan
-        record = collector.open_study(plan)
-        collector.store.enrol(plan.name, [hashed(_token(at)) for at in range(len(self.people))])
-        answer = {"study": record.text, "signature": record.signature, "key": record.key}
-        study = parse_study(answer, plan.name, key=None, max_epsilon=plan.epsilon, max_delta=plan.delta)
+        collector.open_study(plan)
+        collector.store.enrol(plan.name, [hash_token(_token(person)) for person in range(len(self.people))])
+        signed = collector.signed(plan.name)
+        study = parse_study(signed, plan.name, key=None, max_epsilon=plan.epsilon, max_delta=plan.delta)
         seen: list[SeenRound] = []
-        while (told := collector.questions(plan.name)).state != "released" and len(self.texts) < _ROUNDS:
-            listed = [{"question": text, "signature": signature} for text, signature in told.questions]
-            _, questions = parse_questions({"state": told.state, "questions": listed}, study, seen)
-            seen += [(one.round, one.start, one.stop, one.hash) for one in questions]
-            for one, (text, _) in zip(questions, told.questions, strict=True):
-                # Keys differ from run to run, and with them the id of the study; what is asked must not.
-                self.texts.append(json.dumps([one.start, one.stop, json.loads(text)["question"]], sort_keys=True))
-                self.loss = max(self.loss, log(float(compute_ratio(one.question["oracle"]))))
-                self._answer(collector, study, one)
-            collector.close(plan.name, few=True)  # a study that is tried has a handful of people
-        promise = json.loads(collector.result(plan.name))["guarantee"] if told.state == "released" else {}
+        while (state := collector.questions(plan.name)).state != "released" and len(self.texts) < _MAX_QUESTIONS:
+            signed_questions = [{"question": text, "signature": signature} for text, signature in state.questions]
+            _, questions = parse_questions({"state": state.state, "questions": signed_questions}, study, seen)
+            seen += [(question.round, question.start, question.stop, question.hash) for question in questions]
+            for question, (text, _) in zip(questions, state.questions, strict=True):
+                # Keys differ between runs, and with them the id of the study; the question itself must not differ.
+                form = json.loads(text)["question"]
+                self.texts.append(json.dumps([question.start, question.stop, form], sort_keys=True))
+                self.loss = max(self.loss, log(float(compute_ratio(question.question["oracle"]))))
+                self._answer(collector, study, question)
+            collector.close(plan.name, below_minimum=True)  # the crowd is smaller than most minima
+        promise = json.loads(collector.result(plan.name))["guarantee"] if state.state == "released" else {}
         if promise and Fraction(promise["epsilon"]) > Fraction(plan.epsilon):
-            self.why = self.why or f"The result promises epsilon {promise['epsilon']}, and the study {plan.epsilon}."
+            self._note(f"The result promises epsilon {promise['epsilon']}, and the study {plan.epsilon}.")
 
-    def _answer(self, collector: StudyCollector, study: StudyText, asked: QuestionText) -> None:
-        """Let everybody answer who is asked; who was asked before may not be."""
-        who = [
-            at for at, number in enumerate(self.numbers) if asked.start <= int.from_bytes(number, "little") < asked.stop
+    def _note(self, flaw: str) -> None:
+        self.flaw = self.flaw or flaw
+
+    def _answer(self, collector: StudyCollector, study: StudyText, question: QuestionText) -> None:
+        """Send the report of each person that a question selects; a person that was asked before is a flaw."""
+        people = [
+            person
+            for person, number in enumerate(self.numbers)
+            if question.start <= int.from_bytes(number, "little") < question.stop
         ]
-        twice = self.done & set(who)
-        if twice:
-            self.why = self.why or f"{len(twice)} devices are asked twice."
-        self.done |= set(who)
-        if 0 in who:
+        if repeated := self.asked_people & set(people):
+            self._note(f"{len(repeated)} devices are asked twice.")
+        self.asked_people |= set(people)
+        if 0 in people:
             self.answered = len(self.texts) - 1
-        limits: dict[str, Any] = {"max_epsilon": self.plan.epsilon, "max_delta": self.plan.delta}
-        words = []
-        for at in who:
-            holds, stream = self.people[at], SeededWords(seed_of(self.seed, f"round {asked.round}"), at)
-            own: dict[str, Any] = {"given": holds.given, "after": holds.after}
-            if self.plan.led.unlisted:
-                own["texts"] = holds.texts
-            told = client(asked.question, study.recode(holds.items), take=stream.take, **own, **limits)
-            words.append(flatten_report(json.loads(told)))
-        if not words:
+        if not people:
             return
+        words = np.array([self._report(study, question, person) for person in people], np.uint32)
         upload = Upload(
-            round=asked.round,
-            tokens=[hashed(_token(at)) for at in who],
-            keys=[key_hash(_token(at), _token(at), asked.round) for at in who],
-            words=np.array(words, np.uint32),
-            codes=np.zeros(len(who), np.uint8),
+            round=question.round,
+            tokens=[hash_token(_token(person)) for person in people],
+            keys=[hash_key(_token(person), _token(person), question.round) for person in people],
+            words=words,
+            codes=np.zeros(len(people), np.uint8),
         )
         if set(collector.take(self.plan.name, upload).tolist()) != {COUNTED}:
-            self.why = self.why or "A report that a device made was not counted."
+            self._note("A report that a device made was not counted.")
+
+    def _report(self, study: StudyText, question: QuestionText, person: int) -> list[int]:
+        """Return the report of a person as words, made by the device's own code with seeded randomness."""
+        holding, stream = self.people[person], SeededWords(seed_of(self.seed, f"round {question.round}"), person)
+        options: dict[str, Any] = {"given": holding.given, "after": holding.after}
+        if self.plan.protocol_instance.unlisted:
+            options["texts"] = holding.texts
+        limits: dict[str, Any] = {"max_epsilon": self.plan.epsilon, "max_delta": self.plan.delta}
+        items = study.recode(holding.items)
+        return flatten_report(json.loads(client(question.question, items, take=stream.take, **options, **limits)))
 
 
-def _token(number: int) -> bytes:
-    return number.to_bytes(16, "little")
+def _token(person: int) -> bytes:
+    return person.to_bytes(16, "little")

@@ -1,7 +1,8 @@
-"""A collector: carries out what the core decides, and stores it. No HTTP here, and no statement of a database.
+"""The collector: it carries out the steps that the core decides, and stores their results.
 
-Everything it remembers by itself can be made again from the store: conversations, which stay alive between rounds, and
-the rounds' questions. So any number of collectors may work on one store, and any of them may stop at any moment.
+This module has no HTTP and no statement of a database. Everything in its memory can be made again from the store:
+conversations, which stay alive between rounds, and the questions of rounds. So any number of collectors may work on one
+store, and any of them may stop at any moment.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from secrets import token_bytes, token_hex
 from time import time
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,41 +27,45 @@ from ..errors import ClusterError, DiscreetError, InputError, MisuseError
 from ..local.study import Ask, Outcome, parse_round
 from ..wording import number_of
 from ._core import (
-    AddedUp,
-    AddUp,
-    CloseRound,
     Conclude,
     DraftRound,
-    OpenRound,
+    MoveRound,
+    RoundTotals,
     Step,
     StoredRound,
     StudyCore,
     add_up,
-    as_text,
-    minimum_of,
-    quota_of,
+    render_outcome,
+    round_minimum,
+    round_quota,
 )
-from ._documents import question_document, study_document, study_id
+from ._documents import Signer, question_document, study_document, study_id
 from ._reasons import OUTCOMES, REASONS, Reason, RefusedRequest
-from ._signing import Signer
 from ._states import RoundEvent, RoundState
-from ._study_file import STUDY_NAME, StudyPlan, line_flaw
-from ._uploads import Upload, hashed
+from ._study_file import STUDY_NAME, StudyPlan, find_line_flaw
+from ._uploads import Upload, hash_token
 from .storage import StoreError, StudyRecord, StudyStore, decide_codes
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Scope: TypeAlias = Literal["operate", "enrol", "watch"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-MOST_TOKENS = 1_000_000  # that are made at once
-MOST_LABEL = 200  # letters of the label of an operator's token, as many as the title of a study has
+# Tokens that are made with one request. Larger: more memory and a longer transaction; smaller: more requests.
+MAX_TOKENS = 1_000_000
+MAX_LABEL_LETTERS = 200  # of an operator's token, as many as of the title of a study
 
-# Seconds. NTP keeps clocks within one; the shortest deadline that can be written is a few minutes in practice.
+# Seconds. NTP keeps clocks within one; the shortest useful deadline is a few minutes.
 CLOCK_TOLERANCE = 10.0
 
-_ENDED = 4  # studies whose conversations are kept after their end, for whoever asks what liars could have done
-_LISTED = 12  # digits of its hash by which an operator's token is listed
-_OUTCOMES = 16  # outcomes that are kept, by study and part of liars
-_QUEUE, _PATIENCE = 4, 30  # how many may wait for what takes long, and for how many seconds
-_AGAIN = 60  # seconds after which a round that could not be added up is tried again
+# Ended studies whose conversations stay in memory, for requests with `assume_malicious`: replaying one takes seconds.
+_MAX_ENDED_CORES = 4
+_MAX_OUTCOMES = 16  # by study and malicious share; larger: more memory; smaller: more replays
+_OPERATOR_ID_DIGITS = 12  # of the hash of an operator's token: enough to tell all tokens of a service apart
+# Requests that may wait for a lock, and seconds for which one waits. Larger: a slow study can occupy more of the
+# service's 40 threads; smaller: more requests are sent away.
+_MAX_WAITING, _LOCK_SECONDS = 4, 30
+_RETRY_SECONDS = 60  # after which a round that could not be added up is tried again
 _BEFORE_DEADLINE = 'Wait for more. Or insist, with --yes or {"few": true}: that cannot be undone.'
 _AFTER_DEADLINE = (
     'Its deadline has passed, so no more will come. Close it as it is, with --yes or {"few": true}, which cannot be '
@@ -70,54 +74,51 @@ _AFTER_DEADLINE = (
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Questions:
-    """What devices are told: the state of a study, and its questions with their signatures."""
+class Questions(NamedTuple):
+    """The state of a study, and its open questions as pairs of text and signature."""
 
     state: str
     questions: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClosedRounds:
-    """How many rounds were closed, which of them without any report, and whether a study ended without any."""
+class ClosedRounds(NamedTuple):
+    """The number of closed rounds, those of them without reports, and whether the study ended without any report."""
 
     rounds: int
     without_reports: tuple[int, ...] = ()
     ended_empty: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scrubbed:
-    """Of how many rounds the reports were deleted, and whether the store's own files are rid of them as well."""
+class ScrubbedRounds(NamedTuple):
+    """The number of rounds with deleted reports, and whether the store's own files are free of the reports too."""
 
     rounds: int
     tidy: bool
 
 
 class NotAddedUpError(ClusterError):
-    """A closed round could not be added up: nothing of it was released, and its reports are where they were."""
+    """A closed round could not be added up: none of it was released, and its reports are kept."""
 
 
-# Adds up packed reports of a round, as `add_up` does.
-Adder: TypeAlias = Callable[..., AddedUp]
+# A function with the signature of `add_up`.
+Adder: TypeAlias = Callable[..., RoundTotals]
 
 
 class StudyCollector:
-    """Runs the studies of a store.
+    """The studies of a store, run to their ends; as a context manager it closes the store.
 
     Parameters
     ----------
     store
-        Where they are kept.
+        The store of the studies.
     signer
-        Signs studies and questions, or a function that returns what does, which is called when something is signed
-        first: whoever reads alone needs no key. None where there is no key, and then nothing can be signed.
+        The signer of studies and questions, or a function that returns it and is called before the first signature:
+        reading needs no key. None without a key; then signing raises.
     now
-        The time in seconds; it decides when a round with a deadline closes, and when what failed is tried again. None
-        for the store's clock, which all services that share the store go by.
+        A function that returns the time in seconds, for deadlines and retries. None for the store's clock, which all
+        services with this store share.
     adder
-        Adds up the reports of a round that is closed: on this machine, or elsewhere.
+        The function that adds up the reports of a closed round, on this machine or in a cluster.
     """
 
     def __init__(
@@ -129,31 +130,46 @@ class StudyCollector:
         adder: Adder = add_up,
     ) -> None:
         self.store, self._signer_source, self.now, self._adder = store, signer, now or store.now, adder
-        self._failed: dict[str, tuple[float, str]] = {}  # when a study was last stuck at adding up, and why
+        self._add_up_failures: dict[str, tuple[float, str]] = {}  # time and message of the last failure, by study
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._records: dict[str, StudyRecord] = {}
         self._plans: dict[str, StudyPlan] = {}
-        self._guard, self._flushing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
-        self._asking, self._widening = threading.BoundedSemaphore(_QUEUE), threading.BoundedSemaphore(_QUEUE)
-        self._minima: dict[tuple[str, int], int] = {}  # by study and round, whose question never changes
+        self._guard, self._flush_lock, self._replay_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._ask_queue = threading.BoundedSemaphore(_MAX_WAITING)
+        self._replay_queue = threading.BoundedSemaphore(_MAX_WAITING)
+        self._minima: dict[tuple[str, int], int] = {}  # by study and round: a question never changes
         self._with_result: set[str] = set()
-        self._ended: dict[str, StudyCore] = {}  # of studies that were asked about after their end
+        self._ended_cores: dict[str, StudyCore] = {}
         self._outcomes: dict[tuple[str, Fraction], Outcome] = {}
         self._refused: Counter[tuple[str, str]] = Counter()
-        self.moves = 0  # how often this collector has moved a round: what is kept of questions is old then
+        self.moves = 0  # the number of moves by this collector: cached questions are outdated after each
+
+    def __enter__(self) -> StudyCollector:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def open(self, plan: StudyPlan) -> dict[str, str]:
+        """Open a study as `open_study` does, and return its name, id and public key."""
+        record = self.open_study(plan)
+        return {"name": record.name, "id": record.id, "key": record.key}
 
     def open_study(self, plan: StudyPlan) -> StudyRecord:
-        """Publish a study, and open its first rounds. The same plan again changes nothing; another one is refused."""
-        StudyCore(plan)  # what it would ask first is looked at before anything is stored
+        """Publish a study, and open its first rounds.
+
+        The same plan again changes nothing; another plan under the same name is refused.
+        """
+        StudyCore(plan)  # raises before anything is stored, where the first question would break the promise
         self.check_key()
-        made = study_document(plan, self.signer)
+        document = study_document(plan, self.signer)
         record = StudyRecord(
             name=plan.name,
-            id=study_id(made.text),
+            id=study_id(document.text),
             plan=plan.to_json(),
-            text=made.text,
-            signature=made.signature,
+            text=document.text,
+            signature=document.signature,
             key=self.signer.key,
         )
         if not self.store.add_study(record) and self.record(plan.name) != record:
@@ -167,7 +183,7 @@ class StudyCollector:
 
     @property
     def signer(self) -> Signer:
-        """What signs studies and questions."""
+        """The signer of studies and questions."""
         if self._signer_source is None:
             raise InputError("There is no signing key in the directory of this service: put back the copy of it.")
         if not isinstance(self._signer_source, Signer):
@@ -175,27 +191,27 @@ class StudyCollector:
         return self._signer_source
 
     def check_key(self, name: str | None = None) -> None:
-        """Refuse to go on with a study that another key has signed, or with any of them: devices would refuse it."""
+        """Check that this key signed a study, or all studies where `name` is None: devices refuse another key."""
         for record in self.store.studies() if name is None else [self.record(name)]:
             key = None if self._signer_source is None else self.signer.key
             if record.key != key:
-                here = "there is no key" if key is None else f"the key is {key[:16]}…"
+                key_here = "there is no key" if key is None else f"the key is {key[:16]}…"
                 raise InputError(
-                    f"The study {record.name!r} is signed with the key {record.key[:16]}…, and here {here}. Devices "
-                    "refuse what another key has signed: put the signing.key that the study was opened with into the "
-                    "directory of the service. Services that share a store share the key."
+                    f"The study {record.name!r} is signed with the key {record.key[:16]}…, and here {key_here}. "
+                    "Devices refuse what another key has signed: put the signing.key that the study was opened with "
+                    "into the directory of the service. Services that share a store share the key."
                 )
 
     def check_clock(self) -> None:
-        """Refuse to serve where the clock of this machine and that of the store differ.
+        """Check that the clocks of this machine and of the store agree within `CLOCK_TOLERANCE` seconds.
 
-        Rounds close by the store's clock, so nothing of a study depends on this one. But signatures, certificates and
-        logs do, and an operator would read deadlines that are none.
+        Rounds close by the store's clock, so no study depends on this machine's clock. But certificates and logs do,
+        and an operator would misread deadlines.
         """
         before = time()
         stored = self.store.now()
         after = time()
-        # The store read its clock at some moment in between.
+        # The store read its clock at some moment between the two readings here.
         ahead = max(before - stored, 0.0) or min(after - stored, 0.0)
         if abs(ahead) > CLOCK_TOLERANCE:
             direction = "ahead of" if ahead > 0 else "behind"
@@ -205,32 +221,44 @@ class StudyCollector:
             )
 
     def record(self, name: str) -> StudyRecord:
-        """Return a study; it never changes, so it is read once."""
+        """Return a study as it is stored. It never changes, so it is read once."""
         if name not in self._records:
-            found = self.store.study(name) if STUDY_NAME.fullmatch(name) else None
-            if found is None:
+            record = self.store.study(name) if STUDY_NAME.fullmatch(name) else None
+            if record is None:
                 raise RefusedRequest(Reason.UNKNOWN_STUDY)
-            self._records[name] = found
+            self._records[name] = record
         return self._records[name]
 
     def running_record(self, name: str) -> StudyRecord:
-        """Return a study that has not ended; one that has takes neither reports nor people."""
+        """Return a study that takes reports and people; a study that has ended is refused."""
         record = self.record(name)
         if self.has_ended(name):
             raise RefusedRequest(Reason.ROUND_CLOSED, f"The study {name!r} has ended.")
         return record
 
+    def signed(self, name: str) -> dict[str, Any]:
+        """Return the published text of a study, its signature and the public key."""
+        record = self.record(name)
+        return {"study": record.text, "signature": record.signature, "key": record.key}
+
     def has_ended(self, name: str) -> bool:
-        """Return whether a study has a result; once it has one, that is not read again."""
+        """Return whether a study has a result. A result never goes away, so it is looked up until it is there."""
         if name not in self._with_result and self.store.has_result(name):
             self._with_result.add(name)
         return name in self._with_result
 
     def plan(self, name: str) -> StudyPlan:
-        """Return what a study was opened with."""
+        """Return the plan of a study."""
         if name not in self._plans:
             self._plans[name] = StudyPlan.from_json(self.record(name).plan)
         return self._plans[name]
+
+    def _stored_round(self, name: str, number: int) -> StoredRound:
+        self.record(name)
+        for stored in self.store.rounds(name):
+            if stored.number == number:
+                return stored
+        raise RefusedRequest(Reason.UNKNOWN_ROUND)
 
     def _lock(self, name: str) -> threading.Lock:
         with self._guard:
@@ -238,11 +266,11 @@ class StudyCollector:
 
     @contextmanager
     def _turn(self, lock: threading.Lock, queue: threading.BoundedSemaphore) -> Iterator[None]:
-        """Hold a lock for somebody who asked. Few may wait for one: others are sent away, or all threads would wait."""
+        """Hold a lock for a request; refuse the request where the queue is full, or all threads would wait."""
         if not queue.acquire(blocking=False):
             raise RefusedRequest(Reason.BUSY)
         try:
-            if not lock.acquire(timeout=_PATIENCE):
+            if not lock.acquire(timeout=_LOCK_SECONDS):
                 raise RefusedRequest(Reason.BUSY)
             try:
                 yield
@@ -252,195 +280,180 @@ class StudyCollector:
             queue.release()
 
     def _core(self, name: str) -> StudyCore:
-        """Return the conversation of a study, begun anew where this collector has not led it yet."""
+        """Return the conversation of a study, resumed where this collector has not led it before."""
         if name not in self._cores:
             self._cores[name] = StudyCore(self.plan(name))
         return self._cores[name]
 
     def advance(self, name: str) -> None:
-        """Do all that follows from what is stored: draft, open, close, add up, scrub, conclude."""
+        """Carry out all steps that follow from the store: draft, open, close, add up, scrub, conclude."""
         with self._lock(name):
             core = self._core(name)
-            while True:
-                done = self.has_ended(name)
-                steps = core.steps(self.store.rounds(name), self.now(), concluded=done)
-                if not steps:
-                    return
+            while steps := core.steps(self.store.rounds(name), self.now(), concluded=self.has_ended(name)):
                 for step in steps:
                     self._carry_out(name, step)
 
-    def _move(self, name: str, number: int, event: RoundEvent, **more: Any) -> bool:
-        moved = self.store.move(name, number, event, **more)
-        self.moves += moved
-        return moved
-
     def _carry_out(self, name: str, step: Step) -> None:
-        store = self.store
+        fields: dict[str, Any] = {}
         if isinstance(step, DraftRound):
-            store.add_round(name, step.number, step.ask.text())
-        elif isinstance(step, OpenRound):
+            self.store.add_round(name, step.number, step.ask.text())
+            return
+        if isinstance(step, Conclude):
+            self.store.conclude(name, step.result)
+            return
+        if step.event is RoundEvent.OPEN:
             self.check_key(name)
-            made = question_document(step.ask, self.record(name).id, step.number, step.closes, self.signer)
-            self._move(
-                name, step.number, RoundEvent.OPEN, question=made.text, signature=made.signature, closes=step.closes
-            )
-        elif isinstance(step, CloseRound):
-            self._move(name, step.number, RoundEvent.CLOSE)
-        elif isinstance(step, AddUp):
-            self._move(name, step.number, RoundEvent.RELEASE, heard=self._added(name, step).text())
-        elif isinstance(step, Conclude):
-            store.conclude(name, step.result)
-        else:
-            self._move(name, step.number, RoundEvent.SCRUB)
+            question = question_document(step.ask, self.record(name).id, step.number, step.closes, self.signer)
+            fields = {"question": question.text, "signature": question.signature, "closes": step.closes}
+        elif step.event is RoundEvent.RELEASE:
+            fields = {"heard": self._add_up(name, step).text()}
+        self._move(name, step.number, step.event, **fields)
 
-    def _added(self, name: str, step: AddUp) -> AddedUp:
-        """Return what a round adds up to. Where that fails the round stays closed, and is added up another time."""
-        number, wide = step.number, step.ask.oracle.codec.width
+    def _move(self, name: str, number: int, event: RoundEvent, **fields: Any) -> bool:
+        has_moved = self.store.move(name, number, event, **fields)
+        self.moves += has_moved
+        return has_moved
+
+    def _add_up(self, name: str, step: MoveRound) -> RoundTotals:
+        """Return the totals of a round. If that fails, the round stays closed and is added up later."""
+        number, word_count = step.number, step.ask.oracle.codec.width
         try:
-            added = self._adder(step.ask, lambda: self.store.blocks(name, number, wide), screen=self.plan(name).screen)
+            totals = self._adder(
+                step.ask, lambda: self.store.blocks(name, number, word_count), screen=self.plan(name).screen
+            )
         except StoreError:
             raise
         except DiscreetError as error:
-            self._failed[name] = self.now(), str(error)
+            self._add_up_failures[name] = self.now(), str(error)
             raise NotAddedUpError(
                 f"Round {number + 1} of the study {name!r} is closed, and its reports are not added up yet: {error} "
                 f"They are kept. `discreet study close {name}` tries again at once, and a service that runs does by "
                 "itself."
             ) from None
-        self._failed.pop(name, None)
-        return added
+        self._add_up_failures.pop(name, None)
+        return totals
 
     def tick(self) -> None:
-        """Go on with every study that has not ended; one that fails is told of, and does not stop the others."""
+        """Advance every study that has not ended; log a failure, and go on with the next study."""
         self.flush()
         for record in self.store.studies():
             try:
-                failed, _ = self._failed.get(record.name, (None, ""))
-                waits = failed is not None and self.now() < failed + _AGAIN
-                if not waits and not self._over(record.name):
+                failed_at, _ = self._add_up_failures.get(record.name, (None, ""))
+                is_waiting = failed_at is not None and self.now() < failed_at + _RETRY_SECONDS
+                if not is_waiting and not self._is_complete(record.name):
                     self.advance(record.name)
             except Exception as error:
                 _log.warning("The study %s does not go on: %s", record.name, error)
         self.store.tidy()
 
-    def _over(self, name: str) -> bool:
-        over = self.has_ended(name) and all(
-            one.state is RoundState.SCRUBBED or self.plan(name).scrub == "hand" for one in self.store.rounds(name)
+    def _is_complete(self, name: str) -> bool:
+        """Return whether a study has ended and needs no more steps; if so, forget its conversation."""
+        is_complete = self.has_ended(name) and all(
+            stored.state is RoundState.SCRUBBED or self.plan(name).scrub == "hand" for stored in self.store.rounds(name)
         )
-        if over:
-            self._cores.pop(name, None)  # its conversation is not needed any more
-        return over
+        if is_complete:
+            self._cores.pop(name, None)
+        return is_complete
 
     def known_ask(self, name: str, number: int) -> Ask | None:
-        """Return what a round asks that this collector has led up to, at once.
+        """Return a round as the protocol asks it, if this collector has led the study to it; it does not wait.
 
-        It may have closed since: the store has the last word on each report.
+        The round may have closed since: the store has the last word on each report.
         """
         core = self._cores.get(name)
         return core.asks[number] if core is not None and number < len(core.asks) else None
 
     def ask(self, name: str, number: int) -> Ask | None:
-        """Return what a round asks, or None where it is not open; what another collector opened is caught up with."""
-        known = self.known_ask(name, number)
-        if known is not None:
-            return known
-        self.record(name)
-        state = {one.number: one.state for one in self.store.rounds(name)}.get(number)
-        if state is None:
-            raise RefusedRequest(Reason.UNKNOWN_ROUND)
-        if state is not RoundState.OPEN:
-            return None  # the conversation need not be taken up for that
-        with self._turn(self._lock(name), self._asking):
+        """Return a round as the protocol asks it, or None where it is not open; replay rounds of other collectors."""
+        ask = self.known_ask(name, number)
+        if ask is not None:
+            return ask
+        if self._stored_round(name, number).state is not RoundState.OPEN:
+            return None  # without a replay of the conversation, which may take seconds
+        with self._turn(self._lock(name), self._ask_queue):
             core = self._core(name)
             core.steps(self.store.rounds(name), self.now(), concluded=True)
         return core.asks[number]
 
-    def settled(self, name: str, upload: Upload) -> NDArray[np.uint8]:
-        """Return a code for each report to a round that is not open: some may have been counted before."""
+    def find_codes(self, name: str, upload: Upload) -> NDArray[np.uint8]:
+        """Return a code for each report to a round that is not open: some reports may have been counted before."""
         codes = decide_codes(upload, self.store.spent(name, upload.tokens), round_is_open=False)
-        self._count_codes(name, codes)
+        self._note_codes(name, codes)
         return codes
 
     def take(self, name: str, upload: Upload) -> NDArray[np.uint8]:
-        """Count reports, and return a code for each; a round that is full is closed."""
-        codes = self.counted(name, upload)
+        """Count reports, close their round if it is full, and return one code per report."""
+        codes = self.take_reports(name, upload)
         self.store.after_taking()
         return codes
 
-    def counted(self, name: str, upload: Upload) -> NDArray[np.uint8]:
-        """Count reports as :meth:`take` does, for whoever calls the store's `after_taking` once they are answered."""
+    def take_reports(self, name: str, upload: Upload) -> NDArray[np.uint8]:
+        """Count reports as `take` does; the caller answers them first, and then calls the store's `after_taking`."""
         codes, people = self.store.take(name, upload)
         core = self._cores.get(name)
         quota = None if core is None else core.quota(upload.round)
         if quota is not None and people >= quota:
             self._move(name, upload.round, RoundEvent.CLOSE)
-        self._count_codes(name, codes)
+        self._note_codes(name, codes)
         return codes
 
-    def _count_codes(self, name: str, codes: NDArray[np.uint8]) -> None:
-        for code, many in Counter(codes.tolist()).items():
+    def _note_codes(self, name: str, codes: NDArray[np.uint8]) -> None:
+        for code, count in Counter(codes.tolist()).items():
             if code not in OUTCOMES:
-                self.count_refused(name, REASONS[code], many)
+                self.count_refused(name, REASONS[code], count)
 
-    def count_refused(self, name: str, reason: Reason, many: int = 1) -> None:
-        """Note that reports were refused; `flush` stores it."""
+    def count_refused(self, name: str, reason: Reason, count: int = 1) -> None:
+        """Note refused reports by reason; `flush` stores their number."""
         with self._guard:
-            self._refused[name, str(reason)] += many
+            self._refused[name, str(reason)] += count
 
     def flush(self) -> None:
-        """StudyStore how many reports were refused since the last time."""
-        with self._flushing:  # whoever reads the counts after this sees them all
+        """Store the numbers of reports that were refused since the last call."""
+        with self._flush_lock:  # a reader of the counts after this call sees all of them
             with self._guard:
                 waiting, self._refused = self._refused, Counter()
             try:
                 for name in {name for name, _ in waiting}:
-                    mine = {reason: many for (one, reason), many in waiting.items() if one == name}
-                    self.store.count_refused(name, mine)
-                    for reason in mine:
+                    counts = {reason: count for (study, reason), count in waiting.items() if study == name}
+                    self.store.count_refused(name, counts)
+                    for reason in counts:
                         del waiting[name, reason]
-            finally:  # what could not be stored, of this study and of those after it, is stored the next time
+            finally:  # counts that could not be stored are stored with the next call
                 with self._guard:
                     self._refused.update(waiting)
 
-    def listed(self) -> list[dict[str, Any]]:
-        """Return all studies, with their states."""
-        told = []
-        for record in self.store.studies():
-            plan = self.plan(record.name)
-            state = self.questions(record.name).state
-            told.append({"name": plan.name, "title": plan.title, "state": state, "who": plan.who})
-        return told
+    def studies(self) -> list[dict[str, Any]]:
+        """Return the name, title, state and participants of each study."""
+        plans = [self.plan(record.name) for record in self.store.studies()]
+        return [
+            {"name": plan.name, "title": plan.title, "state": self.questions(plan.name).state, "who": plan.who}
+            for plan in plans
+        ]
 
     def questions(self, name: str) -> Questions:
-        """Return the state of a study, and what is asked now."""
+        """Return the state of a study and its open questions."""
         self.record(name)
-        rounds = self.store.rounds(name)
-        opened = [one for one in rounds if one.state is RoundState.OPEN]
-        if self.has_ended(name):
-            state = "released"
-        elif opened:
-            state = "open"
-        else:
-            state = "waiting"
-        return Questions(state=state, questions=tuple((one.question or "", one.signature or "") for one in opened))
+        open_rounds = [stored for stored in self.store.rounds(name) if stored.state is RoundState.OPEN]
+        state = "released" if self.has_ended(name) else "open" if open_rounds else "waiting"
+        return Questions(state, tuple((stored.question or "", stored.signature or "") for stored in open_rounds))
 
     def progress(self, name: str) -> dict[str, Any]:
-        """Return how far a study has come: counts and states only."""
-        plan, told = self.plan(name), self.questions(name)
+        """Return the progress of a study: counts and states only, for the public."""
+        plan, state = self.plan(name), self.questions(name).state
         rounds = []
-        for one in self.store.rounds(name):
-            ask = json.loads(one.ask)
+        for stored in self.store.rounds(name):
+            ask = json.loads(stored.ask)
             start, stop = ask["who"]
             rounds.append(
                 {
-                    "round": one.number,
+                    "round": stored.number,
                     "name": ask["name"],
-                    "state": str(one.state),
-                    "people": one.people,
+                    "state": str(stored.state),
+                    "people": stored.people,
                     "share": round((stop - start) / (1 << 32), 6),
-                    "quota": quota_of(plan, start, stop),
-                    "minimum": self.minimum(name, one),
-                    "closes": one.closes,
+                    "quota": round_quota(plan, start, stop),
+                    "minimum": self.minimum(name, stored),
+                    "closes": stored.closes,
                     "oracle": ask["question"]["oracle"]["oracle"],
                     "values": ask["question"]["oracle"].get("size", 1),
                 }
@@ -448,68 +461,60 @@ class StudyCollector:
         return {
             "name": plan.name,
             "title": plan.title,
-            "state": told.state,
+            "state": state,
             "protocol": plan.protocol,
             "epsilon": plan.epsilon,
-            "items": len(plan.asked),
+            "items": len(plan.asked_items),
             "close": plan.close,
-            "people": sum(one["people"] for one in rounds),
+            "people": sum(fields["people"] for fields in rounds),
             "rounds": rounds,
         }
 
     def status(self, name: str) -> dict[str, Any]:
-        """Return what an operator sees: progress, tokens, reports refused by reason, and what screening saw."""
+        """Return the status of a study for operators: progress, tokens, refusals by reason, and alarms."""
         self.flush()
-        enrolled = self.store.count_tokens(name)
-        tokens = {"made": enrolled.tokens, "spent": enrolled.spent}
+        tokens, spent = self.store.count_tokens(name)
+        rounds, now = self.store.rounds(name), self.now()
         alarms = []
-        for one in self.store.rounds(name):
-            seen = json.loads(one.heard) if one.heard is not None else {}
-            if seen.get("left_out") or seen.get("alarms"):
-                alarms.append({"round": one.number, "left_out": seen["left_out"], "alarms": seen["alarms"]})
-        now = self.now()
-        overdue = [
-            one.number
-            for one in self.store.rounds(name)
-            if one.state is RoundState.OPEN and one.closes is not None and one.closes <= now
-        ]
-        _, why = self._failed.get(name, (0, ""))
-        stuck = {"not_added_up": why} if why else {}
+        for stored in rounds:
+            totals = json.loads(stored.heard) if stored.heard is not None else {}
+            if totals.get("left_out") or totals.get("alarms"):
+                alarms.append({"round": stored.number, "left_out": totals["left_out"], "alarms": totals["alarms"]})
+        _, failure = self._add_up_failures.get(name, (0, ""))
         return {
             **self.progress(name),
-            "tokens": tokens,
+            "tokens": {"made": tokens, "spent": spent},
             "refused": self.store.refused(name),
             "alarms": alarms,
-            "overdue": overdue,
-            **stuck,
+            "overdue": [stored.number for stored in rounds if _is_overdue(stored, now)],
+            **({"not_added_up": failure} if failure else {}),
         }
 
-    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
-        """Close the rounds that are open, go on, and return which rounds were closed.
+    def close(self, name: str, *, below_minimum: bool = False) -> ClosedRounds:
+        """Close the open rounds of a study, advance the study, and return the closed rounds.
 
         Parameters
         ----------
         name
-            The study.
-        few
+            The name of the study.
+        below_minimum
             Whether to close rounds with fewer reports than their minimum as well, which cannot be undone.
         """
-        self.check_key(name)  # before a round is closed that none could follow
-        opened = [one for one in self.store.rounds(name) if one.state is RoundState.OPEN]
-        for one in opened:
-            minimum = self.minimum(name, one)
-            if not few and one.people < minimum:
-                # Devices answer no question that has expired: nobody is told to wait for what cannot come.
-                has_expired = one.closes is not None and one.closes <= self.now()
+        self.check_key(name)  # before a round closes that no other round could follow
+        open_rounds = [stored for stored in self.store.rounds(name) if stored.state is RoundState.OPEN]
+        for stored in open_rounds:
+            minimum = self.minimum(name, stored)
+            if not below_minimum and stored.people < minimum:
+                # Devices answer no expired question: an operator must not wait for reports that cannot come.
                 raise RefusedRequest(
                     Reason.TOO_FEW_REPORTS,
-                    f"Round {one.number + 1} of the study {name!r} has {number_of(one.people, 'report')}, and its "
-                    f"minimum is {minimum:,}: with fewer, its intervals would say next to nothing. "
-                    + (_AFTER_DEADLINE if has_expired else _BEFORE_DEADLINE),
+                    f"Round {stored.number + 1} of the study {name!r} has {number_of(stored.people, 'report')}, and "
+                    f"its minimum is {minimum:,}: with fewer, its intervals would say next to nothing. "
+                    + (_AFTER_DEADLINE if _is_overdue(stored, self.now()) else _BEFORE_DEADLINE),
                 )
-        closed = [one.number for one in opened if self._move(name, one.number, RoundEvent.CLOSE)]
+        closed = [stored.number for stored in open_rounds if self._move(name, stored.number, RoundEvent.CLOSE)]
         self.advance(name)
-        report_counts = {one.number: one.people for one in self.store.rounds(name)}
+        report_counts = {stored.number: stored.people for stored in self.store.rounds(name)}
         return ClosedRounds(
             rounds=len(closed),
             without_reports=tuple(number for number in closed if not report_counts[number]),
@@ -517,160 +522,156 @@ class StudyCollector:
         )
 
     def minimum(self, name: str, stored: StoredRound) -> int:
-        """Return the number of reports with fewer of which a round closes only where an operator insists."""
-        known = self._minima.get((name, stored.number))
-        if known is None:
-            known = self._minima[name, stored.number] = minimum_of(self.plan(name), parse_round(stored.ask))
-        return known
+        """Return the number of reports below which a round closes only if an operator insists."""
+        key = name, stored.number
+        if key not in self._minima:
+            self._minima[key] = round_minimum(self.plan(name), parse_round(stored.ask))
+        return self._minima[key]
 
-    def save_reports(self, name: str, number: int, folder: Path) -> int:
-        """Write the reports of a round that takes no more into a folder, as Parquet, and return how many they are.
+    def save_reports(self, name: str, number: int, directory: Path) -> int:
+        """Write the reports of a closed round into a directory, as Parquet, and return their number.
 
-        They are random already, and yet not for everybody: the files are for their owner alone.
+        Reports are random already, and still not public: the files are readable by their owner alone.
         """
         from ._report_files import save_reports
 
-        self.record(name)
-        rounds = {one.number: one for one in self.store.rounds(name)}
-        if number not in rounds:
-            raise RefusedRequest(Reason.UNKNOWN_ROUND)
-        state = rounds[number].state
-        if state not in (RoundState.CLOSED, RoundState.RELEASED):
-            gone = state is RoundState.SCRUBBED
+        stored = self._stored_round(name, number)
+        if stored.state not in (RoundState.CLOSED, RoundState.RELEASED):
+            is_scrubbed = stored.state is RoundState.SCRUBBED
             raise MisuseError(
-                f"Round {number + 1} of the study {name!r} is {state}: "
-                + ("its reports are gone." if gone else "its reports can be written when it is closed.")
+                f"Round {number + 1} of the study {name!r} is {stored.state}: "
+                + ("its reports are gone." if is_scrubbed else "its reports can be written when it is closed.")
             )
-        ask = parse_round(rounds[number].ask)
-        return save_reports(folder, ask, self.store.blocks(name, number, ask.oracle.codec.width))
+        ask = parse_round(stored.ask)
+        return save_reports(directory, ask, self.store.blocks(name, number, ask.oracle.codec.width))
 
-    def scrub(self, name: str) -> Scrubbed:
-        """Delete the reports of all rounds that are released."""
+    def scrub(self, name: str) -> ScrubbedRounds:
+        """Delete the reports of all released rounds of a study."""
         self.record(name)
-        ready = [one.number for one in self.store.rounds(name) if one.state is RoundState.RELEASED]
-        many = sum(self.store.move(name, number, RoundEvent.SCRUB) for number in ready)
-        return Scrubbed(rounds=many, tidy=self.store.tidy())
+        released = [stored.number for stored in self.store.rounds(name) if stored.state is RoundState.RELEASED]
+        scrubbed = sum(self.store.move(name, number, RoundEvent.SCRUB) for number in released)
+        return ScrubbedRounds(rounds=scrubbed, tidy=self.store.tidy())
 
     def result(self, name: str, assume_malicious: Any = 0) -> str:
-        """Return what a study ended with, as JSON; with liars, its intervals hold whatever those have sent."""
-        malicious = _part(assume_malicious)
+        """Return the result of a study as JSON, with intervals that allow for a share of malicious reports."""
+        malicious = _parse_share(assume_malicious)
         self.record(name)
-        found = self.store.result(name)
-        if found is None:
+        result = self.store.result(name)
+        if result is None:
             raise RefusedRequest(Reason.NOT_RELEASED)
-        return as_text(self.outcome(name, malicious)) if malicious else found
+        return render_outcome(self.outcome(name, malicious)) if malicious else result
 
     def outcome(self, name: str, assume_malicious: Any = 0) -> Outcome:
-        """Return what a study ended with, worked out anew from what its rounds added up to: at first it takes seconds.
+        """Return the outcome of a study, computed again from the stored totals: the first call takes seconds.
 
         Parameters
         ----------
         name
-            The study.
+            The name of the study.
         assume_malicious
-            Which part of each round's reports may be made up, such as ``"1%"``: intervals hold whatever is in those.
+            The share of each round's reports that may be made up, such as ``"1%"``: intervals allow for any content.
         """
-        malicious = _part(assume_malicious)
+        malicious = _parse_share(assume_malicious)
         self.result(name)
-        known = self._outcomes.get((name, malicious))
-        if known is not None:
-            return known
-        with self._turn(self._ending, self._widening):  # whoever asks again and again keeps one core busy at most
-            if name not in self._ended:
+        outcome = self._outcomes.get((name, malicious))
+        if outcome is not None:
+            return outcome
+        with self._turn(self._replay_lock, self._replay_queue):  # repeated requests occupy one core at most
+            core = self._ended_cores.get(name)
+            if core is None:
                 core = StudyCore(self.plan(name))
                 core.steps(self.store.rounds(name), self.now(), concluded=True)
-                self._ended[name] = core
-                while len(self._ended) > _ENDED:
-                    del self._ended[next(iter(self._ended))]
-            found = self._ended[name].outcome(malicious)
-            self._outcomes[name, malicious] = found
-            while len(self._outcomes) > _OUTCOMES:
-                del self._outcomes[next(iter(self._outcomes))]
-            return found
+                keep_newest(self._ended_cores, name, core, _MAX_ENDED_CORES)
+            return keep_newest(self._outcomes, (name, malicious), core.outcome(malicious), _MAX_OUTCOMES)
 
     def export(self, name: str, assume_malicious: Any = 0) -> dict[str, Any]:
-        """Return everything public of a study, so that others can check it: no report, no token."""
-        malicious = _part(assume_malicious)
-        record, found = self.record(name), self.store.result(name)
-        signed = {"study": record.text, "signature": record.signature, "key": record.key}
+        """Return everything public of a study, so that a third party can check it: no report, no token."""
+        malicious = _parse_share(assume_malicious)
+        fields = ("ask", "question", "signature", "people", "heard")
         rounds = [
-            {
-                "round": one.number,
-                "state": str(one.state),
-                "ask": one.ask,
-                "question": one.question,
-                "signature": one.signature,
-                "people": one.people,
-                "heard": one.heard,
-            }
-            for one in self.store.rounds(name)
+            {"round": stored.number, "state": str(stored.state), **{field: getattr(stored, field) for field in fields}}
+            for stored in self.store.rounds(name)
         ]
+        signed, record = self.signed(name), self.record(name)
         widened = {"result_with_liars": self.result(name, malicious)} if malicious else {}
-        return {**signed, "id": record.id, "rounds": rounds, "result": found, **widened}
+        return {**signed, "id": record.id, "rounds": rounds, "result": self.store.result(name), **widened}
 
     def texts(self, name: str) -> dict[str, Any]:
-        """Return all that was signed of a study: anybody can compare it with what a device was shown."""
-        record = self.record(name)
-        asked = [
-            {"round": one.number, "question": one.question, "signature": one.signature}
-            for one in self.store.rounds(name)
-            if one.question is not None
+        """Return all signed texts of a study: anybody can compare them with the texts that a device received."""
+        questions = [
+            {"round": stored.number, "question": stored.question, "signature": stored.signature}
+            for stored in self.store.rounds(name)
+            if stored.question is not None
         ]
-        return {"study": record.text, "signature": record.signature, "key": record.key, "questions": asked}
+        return {**self.signed(name), "questions": questions}
 
-    def tokens(self, name: str, many: int) -> list[str]:
-        """Make single-use tokens of a study; their hashes are all that stays."""
-        if not 1 <= many <= MOST_TOKENS:
-            raise RefusedRequest(Reason.MALFORMED, f"From 1 to {MOST_TOKENS:,} tokens are made at once.")
+    def tokens(self, name: str, count: int) -> list[str]:
+        """Make single-use tokens of a study, and return them as hexadecimal digits; only their hashes are stored."""
+        if not 1 <= count <= MAX_TOKENS:
+            raise RefusedRequest(Reason.MALFORMED, f"From 1 to {MAX_TOKENS:,} tokens are made at once.")
         self.running_record(name)
-        made = [token_bytes(16) for _ in range(many)]
-        self.store.enrol(name, [hashed(one) for one in made])
-        return [one.hex() for one in made]
+        tokens = [token_bytes(16) for _ in range(count)]
+        self.store.enrol(name, [hash_token(token) for token in tokens])
+        return [token.hex() for token in tokens]
 
     def enrol(self, name: str) -> str:
-        """Make one token for whoever asks, where anyone may take part."""
+        """Make one token of a study that anyone may take part in, and return it as hexadecimal digits."""
         if self.plan(name).who != "anyone":
             raise RefusedRequest(Reason.NOT_FOR_ANYONE)
         return self.tokens(name, 1)[0]
 
     def add_operator(self, scopes: list[str], label: str = "") -> str:
-        """Make an operator's token; its hash is all that stays."""
-        strange = [one for one in scopes if one not in SCOPES]
-        if strange or not scopes:
+        """Make an operator's token, and return it as hexadecimal digits; only its hash is stored."""
+        unknown = [scope for scope in scopes if scope not in SCOPES]
+        if unknown or not scopes:
             raise MisuseError(
                 f"A token of an operator is for {', '.join(SCOPES)}, one or more of them; "
-                f"{', '.join(map(repr, strange)) or 'none'} was given."
+                f"{', '.join(map(repr, unknown)) or 'none'} was given."
             )
-        flaw = line_flaw(label, MOST_LABEL, '"the night shift"') if label else ""
+        flaw = find_line_flaw(label, MAX_LABEL_LETTERS, '"the night shift"') if label else ""
         if flaw:
             raise MisuseError(f"label {flaw}")
         token = token_hex(32)
-        self.store.add_operator(hashed(token.encode()), scopes, label)
+        self.store.add_operator(hash_token(token.encode()), scopes, label)
         return token
 
     def operators(self) -> list[dict[str, Any]]:
-        """Return the operators' tokens that there are: by what each can be revoked, what it is for, and whose it is."""
+        """Return the id, scopes and label of each operator's token; the id is for revoking it."""
         return [
-            {"id": one.token.hex()[:_LISTED], "scopes": sorted(one.scopes), "label": one.label}
-            for one in self.store.operators()
+            {"id": record.token.hex()[:_OPERATOR_ID_DIGITS], "scopes": sorted(record.scopes), "label": record.label}
+            for record in self.store.operators()
         ]
 
-    def revoke_operator(self, listed: str) -> None:
-        """Revoke an operator's token, by what it is listed by: it is for nothing any more, from now on."""
-        found = [one.token for one in self.store.operators() if one.token.hex()[:_LISTED] == listed]
-        if not found:
-            raise RefusedRequest(Reason.UNKNOWN_PLACE, f"No operator's token is listed by {listed!r:.40}.")
-        for one in found:
-            self.store.remove_operator(one)
+    def revoke_operator(self, operator_id: str) -> None:
+        """Delete an operator's token, by its id; requests with the token are refused from now on."""
+        tokens = [record.token for record in self.store.operators()]
+        revoked = [token for token in tokens if token.hex()[:_OPERATOR_ID_DIGITS] == operator_id]
+        if not revoked:
+            raise RefusedRequest(Reason.UNKNOWN_PLACE, f"No operator's token is listed by {operator_id!r:.40}.")
+        for token in revoked:
+            self.store.remove_operator(token)
 
     def scopes(self, token: str) -> frozenset[str]:
-        """Return what an operator's token is for: nothing, where it is none."""
-        return self.store.operator(hashed(token.encode())) or frozenset()
+        """Return the scopes of an operator's token: none, where the token is unknown."""
+        return self.store.operator(hash_token(token.encode())) or frozenset()
 
 
-def _part(given: Any) -> Fraction:
-    """Return which part of the reports may be made up, as it was asked for."""
+def keep_newest(cache: dict[K, V], key: K, value: V, limit: int) -> V:
+    """Return a value after adding it to a cache, which then has its newest `limit` values."""
+    cache[key] = value
+    while len(cache) > limit:
+        cache.pop(next(iter(cache)), None)
+    return value
+
+
+def _is_overdue(stored: StoredRound, now: float) -> bool:
+    """Return whether the deadline of an open round has passed."""
+    return stored.state is RoundState.OPEN and stored.closes is not None and stored.closes <= now
+
+
+def _parse_share(value: Any) -> Fraction:
+    """Return the share of malicious reports of a request."""
     try:
-        return parse_share("assume_malicious", given)
+        return parse_share("assume_malicious", value)
     except MisuseError as error:
         raise RefusedRequest(Reason.MALFORMED, str(error)) from None

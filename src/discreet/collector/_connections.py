@@ -16,12 +16,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ._limits import ConnectionCount, ConnectionLimits, plain_address
 from ._reasons import REFUSALS, Reason, problem_fields, problem_headers
-from ._uploads import MOST_BATCH
+from ._uploads import MAX_BATCH_BYTES
 
 _WAITING_REQUESTS = 8  # of one connection, sent before their forerunners were answered; browsers send none so
 # What still comes after an answer, before the connection is cut: whoever sends it whole can then read the answer.
 _DISCARDED_BYTES = 1 << 20  # where the connection ends with the answer
-_UNREAD_BODY_BYTES = MOST_BATCH  # of a body that was answered before it was read
+_UNREAD_BODY_BYTES = MAX_BATCH_BYTES  # of a body that was answered before it was read
 
 # uvicorn writes a warning for whatever cannot be parsed: anybody could fill the log.
 _log = logging.getLogger(__name__)

@@ -1,9 +1,9 @@
-"""What a study does next, decided from what is stored: no clock, no network, no store, no random source.
+"""The next steps of a study, decided from its stored rounds: without clock, network, store or random source.
 
-`StudyCore` holds a study's conversation. It is shown the rounds as they are stored, and says which steps follow from
-them; whoever called it carries them out, stores what came of it, and asks again. All steps may be carried out twice,
-and by several servers at once: each is stored on the condition that it has not been already. After a restart the
-conversation is taken up from the stored rounds, and has to ask the same, byte for byte.
+`StudyCore` holds the conversation of a study. It reads the stored rounds and returns the steps that follow from them;
+its caller carries the steps out, stores their results, and asks again. A step may be carried out twice, also by several
+servers at once: each is stored on the condition that it has not been before. After a restart the conversation resumes
+from the stored rounds, and must ask the same questions, byte for byte.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from ..local.study import (
     Conversation,
     Estimate,
     Outcome,
-    Round,
     RoundReader,
+    Round,
     Sums,
     attach_provenance,
     build_outcome,
     screen_round,
     sum_reports,
 )
-from ._states import RoundState
+from ._states import RoundEvent, RoundState
 from ._study_file import StudyPlan
 
-_BLOCK = 1 << 15  # reports that are added up at a time
-_HOUR = 3600
-_DEVIATIONS = 1.96  # on either side of an interval that holds in 95 of 100 cases, as those of outcomes
+# Reports that are added up at a time. Larger: more memory; smaller: more calls of the compiled loops.
+_REPORTS_PER_BLOCK = 1 << 15
+_SECONDS_PER_HOUR = 3600
+_NORMAL_QUANTILE = 1.96  # of a two-sided interval of 95 %, as in the outcomes of `local.study`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +52,17 @@ class StoredRound:
     Parameters
     ----------
     number, state
-        Its number, from 0, and where it is.
+        The number of the round, from 0, and its state.
     ask
-        What the protocol asks for, as `Ask.text` writes it.
+        The round as the protocol asks it: the text of `Ask.text`.
     question, signature
-        The signed question, once it is open.
+        The signed question, from the state `open` on.
     closes
-        When it closes, in seconds of the system's clock, or None.
+        The deadline in seconds of the store's clock, or None.
     people
-        How many reports were taken.
+        The number of reports that were taken.
     heard
-        What they add up to, as `AddedUp.text` writes it, once it is released.
+        The sums of the reports: the text of `RoundTotals.text`, from the state `released` on.
     """
 
     number: int
@@ -76,142 +77,127 @@ class StoredRound:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRound:
-    """Store a round that the protocol asks for."""
+    """The step that stores a round of the protocol."""
 
     number: int
     ask: Ask
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenRound:
-    """Sign and publish the question of a round."""
+class MoveRound:
+    """The step that moves a stored round by an event.
+
+    To open a round is to sign and publish its question; to release it is to add up its reports and store their sums.
+    `closes` is the deadline of a round that is opened, in seconds of the store's clock, or None.
+    """
 
     number: int
     ask: Ask
-    closes: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CloseRound:
-    """Take no more reports to a round."""
-
-    number: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddUp:
-    """Add up the reports of a round that is closed, and release it."""
-
-    number: int
-    ask: Ask
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScrubRound:
-    """Delete the reports of a round that is released."""
-
-    number: int
+    event: RoundEvent
+    closes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conclude:
-    """Store what the study ends with."""
+    """The step that stores the result of a study, as JSON."""
 
     result: str
 
 
-Step: TypeAlias = DraftRound | OpenRound | CloseRound | AddUp | ScrubRound | Conclude
+Step: TypeAlias = DraftRound | MoveRound | Conclude
 
 
 class StudyCore:
-    """One study: its plan, and its conversation as far as it has come."""
+    """One study: its plan, and its conversation up to the last released round."""
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
-        self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports, people=plan.people)
+        self.conversation = Conversation(
+            plan.protocol_instance.talk(plan.goal), reports=plan.protocol_instance.reports, people=plan.people
+        )
         self.asks: list[Ask] = []
-        self._heard: dict[int, AddedUp] = {}
-        self._stored: list[str] = []
-        self._ask_on()
+        self._sums: dict[int, RoundTotals] = {}
+        self._stored_asks: list[str] = []
+        self._number_asks()
 
     def steps(self, rounds: Sequence[StoredRound], now: float, *, concluded: bool) -> list[Step]:
-        """Return what follows from the rounds that are stored; nothing, where people are waited for.
+        """Return the steps that follow from the stored rounds; none while the study waits for reports.
 
         Parameters
         ----------
         rounds
-            All rounds of the study that are stored, in the order of their numbers.
+            All stored rounds of the study, in the order of their numbers.
         now
-            The time, in seconds of the system's clock.
+            The time in seconds of the store's clock.
         concluded
-            Whether the study's result is stored.
+            Whether the result of the study is stored.
         """
-        self._take_up(rounds)
-        known = {one.number: one for one in rounds}
+        self._resume(rounds)
         steps: list[Step] = [
-            DraftRound(number=number, ask=ask) for number, ask in enumerate(self.asks) if number not in known
+            DraftRound(number=number, ask=self.asks[number])
+            for number in sorted(set(range(len(self.asks))) - {stored.number for stored in rounds})
         ]
-        for one in rounds:
-            step = self._next(one, now)
-            if step is not None:
-                steps.append(step)
+        steps += [move for stored in rounds if (move := self._next_move(stored, now)) is not None]
         if self.conversation.learnt is not None and not concluded:
-            steps.append(Conclude(result=self.result()))
+            steps.append(Conclude(result=render_outcome(self.outcome())))
         return steps
 
-    def _next(self, one: StoredRound, now: float) -> Step | None:
-        ask = self.asks[one.number]
-        if one.state is RoundState.DRAFTED:
-            hours = self.plan.hours
-            closes = None if self.plan.close != "deadline" or hours is None else ceil(now + hours * _HOUR)
-            return OpenRound(number=one.number, ask=ask, closes=closes)
-        if one.state is RoundState.OPEN:
-            full = (quota := self.quota(one.number)) is not None and one.people >= quota
-            late = one.closes is not None and now >= one.closes and one.people >= self.minimum(one.number)
-            return CloseRound(number=one.number) if full or late else None
-        if one.state is RoundState.CLOSED:
-            return AddUp(number=one.number, ask=ask)
-        if one.state is RoundState.RELEASED and self.plan.scrub == "release":
-            return ScrubRound(number=one.number)
-        return None
+    def _next_move(self, stored: StoredRound, now: float) -> MoveRound | None:
+        closes, event = None, None
+        if stored.state is RoundState.DRAFTED:
+            event, hours = RoundEvent.OPEN, self.plan.hours
+            if self.plan.close == "deadline" and hours is not None:
+                closes = ceil(now + hours * _SECONDS_PER_HOUR)
+        elif stored.state is RoundState.OPEN:
+            is_full = (quota := self.quota(stored.number)) is not None and stored.people >= quota
+            is_late = stored.closes is not None and now >= stored.closes
+            if is_full or (is_late and stored.people >= self.minimum(stored.number)):
+                event = RoundEvent.CLOSE
+        elif stored.state is RoundState.CLOSED:
+            event = RoundEvent.RELEASE
+        elif stored.state is RoundState.RELEASED and self.plan.scrub == "release":
+            event = RoundEvent.SCRUB
+        if event is None:
+            return None
+        return MoveRound(number=stored.number, ask=self.asks[stored.number], event=event, closes=closes)
 
     def quota(self, number: int) -> int | None:
-        """Return at how many reports a round closes, where it closes by a quota."""
+        """Return the number of reports that closes a round, or None where rounds do not close by a quota."""
         who = self.asks[number].who
-        return quota_of(self.plan, who.start, who.stop)
+        return round_quota(self.plan, who.start, who.stop)
 
     def minimum(self, number: int) -> int:
-        """Return the number of reports with fewer of which a round closes by an operator's explicit word only."""
-        return minimum_of(self.plan, self.asks[number])
+        """Return the number of reports below which a round closes only if an operator insists."""
+        return round_minimum(self.plan, self.asks[number])
 
-    def _take_up(self, rounds: Sequence[StoredRound]) -> None:
-        """Hear what was released; every round has to be the one that the protocol asks for."""
-        rounds = sorted(rounds, key=lambda one: one.number)
-        self._stored = [one.ask for one in rounds]
-        self._ask_on()
-        for one in rounds:
-            if one.number >= len(self.asks) or self.asks[one.number].text() != one.ask:
+    def _resume(self, rounds: Sequence[StoredRound]) -> None:
+        """Pass the released sums to the conversation, and check that the protocol asks every stored round."""
+        rounds = sorted(rounds, key=lambda stored: stored.number)
+        self._stored_asks = [stored.ask for stored in rounds]
+        self._number_asks()
+        for stored in rounds:
+            if stored.number >= len(self.asks) or self.asks[stored.number].text() != stored.ask:
                 raise InputError(
-                    f"Round {one.number + 1} of the study {self.plan.name!r} is not what its protocol asks for after "
-                    "the answers that are stored: go on with the settings and the version of discreet that it was "
-                    "begun with."
+                    f"Round {stored.number + 1} of the study {self.plan.name!r} is not what its protocol asks for "
+                    "after the answers that are stored: go on with the settings and the version of discreet that it "
+                    "was begun with."
                 )
-            if one.heard is not None and one.number not in self._heard:
-                added = AddedUp.stored(self.asks[one.number], one.heard)
-                self.conversation.hear(added.estimate)
-                self._heard[one.number] = added
-                self._ask_on()
+            if stored.heard is not None and stored.number not in self._sums:
+                sums = RoundTotals.parse(self.asks[stored.number], stored.heard)
+                self.conversation.hear(sums.estimate)
+                self._sums[stored.number] = sums
+                self._number_asks()
 
-    def _ask_on(self) -> None:
-        """Give the rounds that are asked for now their numbers, in the order in which they are.
+    def _number_asks(self) -> None:
+        """Assign numbers to the rounds of the conversation, in their order.
 
-        Where they are stored already, by this service before it was started anew or by another one, they are asked as
-        they stand there, with the directions that were computed then.
+        A round that is stored already, by this service before a restart or by another service, is asked as it is
+        stored: its directions were computed on a machine that may round differently.
         """
         settled = self.conversation.past_round_count
-        self.conversation.restore_rounds(self._stored[settled:])
-        asked = self.conversation.rounds
-        for ask in asked:
+        self.conversation.restore_rounds(self._stored_asks[settled:])
+        asks = self.conversation.rounds
+        for ask in asks:
             if ask.oracle.epsilon > Fraction(self.plan.epsilon) or ask.oracle.delta > Fraction(self.plan.delta):
                 raise MisuseError(
                     f"The round {ask.name!r} asks for epsilon {ask.oracle.epsilon} and delta {ask.oracle.delta}, and "
@@ -219,82 +205,85 @@ class StudyCore:
                 )
             if not ask.oracle.live:
                 raise MisuseError(f"No device answers through {ask.oracle.name}: use other settings.")
-        self.asks[settled:] = asked
+        self.asks[settled:] = asks
 
     def outcome(self, malicious: Fraction = Fraction(0)) -> Outcome:
-        """Return what the study ends with; counts are out of those who took part.
+        """Return the outcome of a study that has ended; counts are out of the people who answered.
 
-        With `malicious`, intervals hold whatever is in that part of each round's reports.
+        With `malicious`, a share from 0 to 1, intervals hold whatever this share of each round's reports says.
         """
         plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.estimates
         if learnt is None:
             raise MisuseError(f"The study {plan.name!r} has not ended: some of its rounds are not released.")
-        people = sum(one.people for one in heard)
-        added = {one.estimate.ask.text(): one for one in self._heard.values()}
-        lines = [
-            replace(Round.of(one), left_out=mine.left_out, alarms=mine.alarms)
-            for one in heard
-            if (mine := added[one.ask.text()])
-        ]
-        made = build_outcome(
-            plan.led,
-            plan.wanted,
+        sums_by_ask = {sums.estimate.ask.text(): sums for sums in self._sums.values()}
+        rounds = []
+        for estimate in heard:
+            sums = sums_by_ask[estimate.ask.text()]
+            rounds.append(replace(Round.of(estimate), left_out=sums.left_out, alarms=sums.alarms))
+        outcome = build_outcome(
+            plan.protocol_instance,
+            plan.goal,
             learnt,
             heard,
             plan.vocabulary,
-            people,
+            sum(estimate.people for estimate in heard),
             asked={"study": plan.name} | ({} if plan.hierarchy is None else plan.hierarchy.recorded(plan.level)),
             simulated=plan.simulated,
-            rounds=lines,
+            rounds=rounds,
             malicious=malicious,
             hierarchy=plan.hierarchy,
         )
-        return attach_provenance(made)
-
-    def result(self) -> str:
-        """Return the result as the text that is stored and handed out: JSON, as `discreet` reads it back."""
-        return as_text(self.outcome())
+        return attach_provenance(outcome)
 
 
-def as_text(outcome: Outcome) -> str:
-    """Return an outcome as JSON."""
+def render_outcome(outcome: Outcome) -> str:
+    """Return an outcome as JSON, in the format of saved results."""
     from ..results import write
 
-    text = BytesIO()
-    write(outcome.found, text, "json")
-    return text.getvalue().decode()
+    stream = BytesIO()
+    write(outcome.found, stream, "json")
+    return stream.getvalue().decode()
 
 
-def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:
-    """Return at how many reports a round to these devices closes, where the study's rounds close by a quota."""
+def round_quota(plan: StudyPlan, start: int, stop: int) -> int | None:
+    """Return the number of reports that closes a round to the devices from `start` to `stop` (of 2**32), or None."""
     if plan.close != "quota" or plan.people is None:
         return None
     return max(1, ceil(plan.people * Fraction(stop - start, WORD)))
 
 
-def minimum_of(plan: StudyPlan, ask: Ask) -> int:
-    """Return the minimum of reports of a round: the study's, or the one that is predicted; its quota, if that is less.
+def round_minimum(plan: StudyPlan, ask: Ask) -> int:
+    """Return the minimum number of reports of a round: of the plan or predicted, and at most the quota of the round.
 
-    Where the study says none, it is the fewest reports with which an interval is shorter than the whole range. With
-    fewer, an estimate in the middle of the range comes with an interval that holds everything, and says nothing:
+    The predicted minimum is the smallest number of reports with an interval shorter than the whole range. With fewer
+    reports, an estimate in the middle of the range has an interval that covers the range, and says nothing:
 
         1.96 * sqrt(variance / reports) < range / 2, so reports > (2 * 1.96 / range)**2 * variance
     """
     minimum = plan.minimum
     if minimum is None:
         # A share is from 0 to 1, a mean from -1 to 1.
-        middle, width = (0.5, 1.0) if isinstance(ask.oracle, Oracle) else (0.0, 2.0)
+        middle, value_range = (0.5, 1.0) if isinstance(ask.oracle, Oracle) else (0.0, 2.0)
         (variance,) = ask.oracle.spread(np.array([middle]), 1).tolist()
-        minimum = ceil((2 * _DEVIATIONS / width) ** 2 * variance)
-    quota = quota_of(plan, ask.who.start, ask.who.stop)
+        minimum = ceil((2 * _NORMAL_QUANTILE / value_range) ** 2 * variance)
+    quota = round_quota(plan, ask.who.start, ask.who.stop)
     return minimum if quota is None else min(minimum, quota)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AddedUp:
-    """What a round's reports add up to: the estimate, how many screening left out, and what it saw.
+class RoundTotals:
+    """The sums of a round's reports.
 
-    `refused` are those that turned out to be none as they were read: from files, as a service refuses them before.
+    Parameters
+    ----------
+    estimate
+        The number of reports that count, and the support of each value.
+    left_out
+        The number of reports that screening left out.
+    alarms
+        The alarms of screening, as sentences.
+    refused
+        The number of rows in files that are no reports of the round; a service refuses them earlier, and has 0.
     """
 
     estimate: Estimate
@@ -303,62 +292,70 @@ class AddedUp:
     refused: int = 0
 
     def text(self) -> str:
-        """Return it as text, to be stored."""
-        told = {
+        """Return the sums as JSON, in the form of the store."""
+        fields = {
             "people": self.estimate.people,
             "supports": self.estimate.supports.tolist(),
             "left_out": self.left_out,
             "alarms": list(self.alarms),
         }
-        return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def stored(cls, ask: Ask, text: str) -> AddedUp:
-        """Return what a text was made of."""
-        told: dict[str, Any] = json.loads(text)
-        supports = np.asarray(told["supports"], np.int64)
+    def parse(cls, ask: Ask, text: str) -> RoundTotals:
+        """Return the sums of a round from their text."""
+        fields: dict[str, Any] = json.loads(text)
+        supports = np.asarray(fields["supports"], np.int64)
         if supports.shape != (ask.oracle.aggregate_size,):
             raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
-        estimate = Estimate(ask, int(told["people"]), supports)
-        return cls(estimate=estimate, left_out=int(told["left_out"]), alarms=tuple(told["alarms"]))
+        estimate = Estimate(ask, int(fields["people"]), supports)
+        return cls(estimate=estimate, left_out=int(fields["left_out"]), alarms=tuple(fields["alarms"]))
 
 
-def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> AddedUp:
-    """Return what packed reports add up to; memory stays flat, however many there are.
+def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> RoundTotals:
+    """Return the sums of packed reports; the memory in use does not grow with their number.
 
     Parameters
     ----------
     ask
-        The round that was answered.
+        The round that the reports answer.
     blocks
-        Gives the reports, a few at a time; screening goes through them more than once.
+        A function that returns an iterator over blocks of reports; screening calls it more than once.
     screen
-        Whether reports that no honest device is likely to have sent are left out.
+        Whether to leave out reports that an honest device is unlikely to send.
     """
 
-    def over(part: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
-        found = summed_on_card(part, ask.oracle, blocks)
-        return found[0] if found else part(ask.oracle.codec.unpack(words) for words in together_in(blocks()))
+    def sum_over(summing: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
+        card_sums = sum_on_card(summing, ask.oracle, blocks)
+        return card_sums[0] if card_sums else summing(ask.oracle.codec.unpack(words) for words in join_blocks(blocks()))
 
-    return added_over(ask, over, screen=screen)
+    return add_up_over(ask, sum_over, screen=screen)
 
 
-def added_over(ask: Ask, over: RoundReader, *, screen: bool = True) -> AddedUp:
-    """Return what reports add up to that `over` goes through, wherever they lie."""
+def add_up_over(ask: Ask, sum_over: RoundReader, *, screen: bool = True) -> RoundTotals:
+    """Return the sums of reports, wherever they are stored.
+
+    Parameters
+    ----------
+    ask, screen
+        As for `add_up`.
+    sum_over
+        A function that applies a summing function to all reports, in one part or in several, and adds the parts.
+    """
     oracle = ask.oracle
     if screen and isinstance(oracle, Oracle):
-        seen = screen_round(oracle, over)
-        return AddedUp(
-            estimate=Estimate(ask, seen.people, seen.supports),
-            left_out=seen.left_out,
-            alarms=tuple(map(str, seen.alarms)),
+        screened = screen_round(oracle, sum_over)
+        return RoundTotals(
+            estimate=Estimate(ask, screened.people, screened.supports),
+            left_out=screened.left_out,
+            alarms=tuple(map(str, screened.alarms)),
         )
-    people, aggregate = over(partial(added, oracle=oracle))
-    return AddedUp(estimate=Estimate(ask, int(people[0]), oracle.adder.decode(aggregate)))
+    people, aggregate = sum_over(partial(sum_blocks, oracle=oracle))
+    return RoundTotals(estimate=Estimate(ask, int(people[0]), oracle.adder.decode(aggregate)))
 
 
-def added(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
-    """Return how many reports there are, and what they add up to."""
+def sum_blocks(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
+    """Return the number of reports, as an array of one number, and their aggregate."""
     people, aggregate = np.zeros(1, np.int64), oracle.adder.start()
     for columns in blocks:
         people += len(next(iter(columns.values())))
@@ -366,30 +363,34 @@ def added(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
     return people, aggregate
 
 
-def summed_on_card(
-    part: Callable[[Iterable[ReportColumns]], Sums],
+def sum_on_card(
+    summing: Callable[[Iterable[ReportColumns]], Sums],
     oracle: Oracle | MeanOracle,
-    words: Callable[[], Iterable[Words]],
-    many: int | None = None,
+    blocks: Callable[[], Iterable[Words]],
+    report_count: int | None = None,
 ) -> tuple[Sums, int] | None:
-    """Return what `added` or `counted` gives of packed reports, and how many are none; None where a card does not."""
-    walk = getattr(part, "func", None)
-    found = words_on_card(oracle, words, many) if walk in (added, sum_reports) else None
-    if found is None:
+    """Return the sums of packed reports and the number of refused ones, from a graphics card; None without a card.
+
+    A card computes the sums of `sum_blocks` and `local.study.sum_reports`, and no others. `report_count` is the expected
+    number of reports, where it is known: a card does not pay for small rounds.
+    """
+    function = getattr(summing, "func", None)
+    card = words_on_card(oracle, blocks, report_count) if function in (sum_blocks, sum_reports) else None
+    if card is None:
         return None
-    sums: Sums = (np.array([found.people], np.int64), found.aggregate)
-    return (sums if walk is added else (*sums, found.cells)), found.refused
+    sums: Sums = (np.array([card.people], np.int64), card.aggregate)
+    return (sums if function is sum_blocks else (*sums, card.cells)), card.refused
 
 
-def together_in(blocks: Iterable[Words]) -> Iterable[Words]:
-    """Yield blocks put together, as many as are added up at a time."""
+def join_blocks(blocks: Iterable[Words]) -> Iterable[Words]:
+    """Yield blocks of reports joined to the size that is added up at a time."""
     waiting: list[Words] = []
-    many = 0
+    report_count = 0
     for words in blocks:
         waiting.append(words)
-        many += len(words)
-        if many >= _BLOCK:
+        report_count += len(words)
+        if report_count >= _REPORTS_PER_BLOCK:
             yield np.concatenate(waiting)
-            waiting, many = [], 0
+            waiting, report_count = [], 0
     if waiting:
         yield np.concatenate(waiting)

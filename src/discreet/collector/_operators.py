@@ -1,12 +1,15 @@
-"""What an operator does with a service, in a directory here or at an address elsewhere: the same either way."""
+"""The commands of an operator, on a service in a directory of this machine or at an address.
+
+`StudyCollector` works in a directory, whether or not its service runs; `RemoteOperator` has the same methods and sends
+them to an address.
+"""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request
@@ -15,273 +18,169 @@ from ..baskets import hidden, public_name, without_options
 from ..checks import parse_share
 from ..errors import InputError, MisuseError
 from ..local.device import opener
-from ._collector import Adder, ClosedRounds, Scrubbed, StudyCollector
+from ._collector import Adder, ClosedRounds, ScrubbedRounds, StudyCollector
 from ._core import add_up
 from ._serving import collector_in
 from ._study_file import StudyPlan
 from .storage import STORE_FILE
 
-_PATIENCE = 600  # seconds: closing a round may add up millions of reports
+T = TypeVar("T")
+
+# Larger: a lost connection is noticed later; smaller: a round with millions of reports may take longer to close.
+_TIMEOUT_SECONDS = 600
 
 
-class Operator(ABC):
-    """Opens, watches and closes studies."""
-
-    @abstractmethod
-    def studies(self) -> list[dict[str, Any]]:
-        """Return all studies, with their states."""
-
-    @abstractmethod
-    def open(self, plan: StudyPlan) -> dict[str, Any]:
-        """Open a study, and return its name, id and key."""
-
-    @abstractmethod
-    def status(self, name: str) -> dict[str, Any]:
-        """Return how far a study has come."""
-
-    @abstractmethod
-    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
-        """Close the open rounds of a study, and return which they were; with `few`, below their minimum too."""
-
-    @abstractmethod
-    def result(self, name: str, assume_malicious: str = "0") -> str:
-        """Return the result of a study, as JSON; its intervals hold whatever is in that part of each round."""
-
-    @abstractmethod
-    def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
-        """Return everything public of a study."""
-
-    @abstractmethod
-    def save_reports(self, name: str, number: int, folder: Path) -> int:
-        """Write the reports of a round into a folder, as Parquet, and return how many they are."""
-
-    @abstractmethod
-    def scrub(self, name: str) -> Scrubbed:
-        """Delete the reports of released rounds."""
-
-    @abstractmethod
-    def tokens(self, name: str, many: int) -> list[str]:
-        """Make single-use tokens for participants."""
-
-    @abstractmethod
-    def add_operator(self, scopes: list[str], label: str) -> str:
-        """Make a token for an operator."""
-
-    @abstractmethod
-    def operators(self) -> list[dict[str, Any]]:
-        """Return the operators' tokens that there are: id, scopes and label of each."""
-
-    @abstractmethod
-    def revoke_operator(self, listed: str) -> None:
-        """Revoke an operator's token, by its id."""
-
-    def __enter__(self) -> Operator:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.let_go()
-
-    def let_go(self) -> None:  # noqa: B027
-        """Let go of what is held."""
-
-
-class LocalOperator(Operator):
-    """Works in the directory of a service, whether or not it runs."""
-
-    def __init__(self, collector: StudyCollector) -> None:
-        self.collector = collector
-
-    def let_go(self) -> None:
-        """Close the store."""
-        self.collector.store.close()
-
-    def studies(self) -> list[dict[str, Any]]:
-        """Return all studies."""
-        return self.collector.listed()
-
-    def open(self, plan: StudyPlan) -> dict[str, Any]:
-        """Open a study."""
-        record = self.collector.open_study(plan)
-        return {"name": record.name, "id": record.id, "key": record.key}
-
-    def status(self, name: str) -> dict[str, Any]:
-        """Return how far a study has come."""
-        return self.collector.status(name)
-
-    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
-        """Close the open rounds."""
-        return self.collector.close(name, few=few)
-
-    def result(self, name: str, assume_malicious: str = "0") -> str:
-        """Return the result."""
-        return self.collector.result(name, assume_malicious)
-
-    def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
-        """Return everything public."""
-        return self.collector.export(name, assume_malicious)
-
-    def save_reports(self, name: str, number: int, folder: Path) -> int:
-        """Write reports."""
-        return self.collector.save_reports(name, number, folder)
-
-    def scrub(self, name: str) -> Scrubbed:
-        """Delete reports."""
-        return self.collector.scrub(name)
-
-    def tokens(self, name: str, many: int) -> list[str]:
-        """Make tokens for participants."""
-        return self.collector.tokens(name, many)
-
-    def add_operator(self, scopes: list[str], label: str) -> str:
-        """Make a token for an operator."""
-        return self.collector.add_operator(scopes, label)
-
-    def operators(self) -> list[dict[str, Any]]:
-        """Return the operators' tokens."""
-        return self.collector.operators()
-
-    def revoke_operator(self, listed: str) -> None:
-        """Revoke an operator's token."""
-        self.collector.revoke_operator(listed)
-
-
-class RemoteOperator(Operator):
-    """Works through a service at an address, with an operator's token."""
+class RemoteOperator:
+    """An operator at the address of a service, with an operator's token."""
 
     def __init__(self, address: str, token: str | None) -> None:
         self.address, self._token = address.rstrip("/"), token
-        self._shown = public_name(self.address)
+        self._public_address = public_name(self.address)
 
-    def _asked(self, path: str, body: Any = None, method: str | None = None) -> bytes:
+    def __enter__(self) -> RemoteOperator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: each request has its own connection."""
+
+    def _send(self, path: str, body: Any = None, method: str | None = None) -> bytes:
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         try:
             request = Request(self.address + path, data, headers, method=method)  # noqa: S310
-            with opener.open(request, timeout=_PATIENCE) as answer:
+            with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
                 return bytes(answer.read())
         except HTTPError as error:
             with error:
-                raise InputError(self._refused(error)) from None
+                raise InputError(self._refusal(error)) from None
         except (URLError, OSError, HTTPException, ValueError) as error:
-            said = getattr(error, "reason", "") or str(error) or type(error).__name__
-            told = hidden(f"The service {self._shown} is not reached: {said}.", self.address)
-            raise InputError(told) from None
+            reason = getattr(error, "reason", "") or str(error) or type(error).__name__
+            message = hidden(f"The service {self._public_address} is not reached: {reason}.", self.address)
+            raise InputError(message) from None
 
-    def _refused(self, error: HTTPError) -> str:
-        elsewhere = error.headers.get("Location")
-        if 300 <= error.code < 400 and elsewhere is not None:
-            # The token is for the one who was named, and for nobody whom they name.
+    def _refusal(self, error: HTTPError) -> str:
+        """Return the message for an answer with an error status."""
+        location = error.headers.get("Location")
+        if 300 <= error.code < 400 and location is not None:
+            # The token is for the service that the operator named, and not for an address that the service names.
             return (
-                f"The service {self._shown} sends to {without_options(elsewhere)!r:.200}, and nothing was sent there. "
-                "If the service is there, give that address with --at."
+                f"The service {self._public_address} sends to {without_options(location)!r:.200}, and nothing was sent "
+                "there. If the service is there, give that address with --at."
             )
         try:
-            said = error.read(1 << 16)
-        except (OSError, HTTPException):
-            said = b""
-        return _told(error.code, said, self._token is None)
+            problem = json.loads(error.read(1 << 16))
+            message = f"{str(problem['title']).rstrip('.')}." + (
+                f" {problem['detail']}" if problem.get("detail") else ""
+            )
+        except (OSError, HTTPException, ValueError, LookupError, TypeError):
+            return f"The service answers with status {error.code}."
+        if error.code != 401:
+            return message
+        has_token = self._token is not None
+        return message + (
+            " The one that was given is not known." if has_token else " Give one with --token, or in DISCREET_TOKEN."
+        )
 
-    def _json(self, path: str, body: Any = None, *, kind: type = dict) -> Any:
+    def _send_json(self, kind: type[T], path: str, body: Any = None) -> T:
+        """Send a request, and return the JSON value of its answer, which must be of a kind."""
         try:
-            told = json.loads(self._asked(path, body))
-            if isinstance(told, kind):
-                return told
+            value = json.loads(self._send(path, body))
+            if isinstance(value, kind):
+                return value
         except (ValueError, RecursionError):
             pass
-        raise self._strange()
+        raise self._foreign()
 
     def _fields(self, path: str, body: Any, **kinds: type) -> list[Any]:
-        """Return fields of an answer, each of its kind."""
-        told = self._json(path, body)
-        found = [told.get(name) for name in kinds]
-        if not all(map(isinstance, found, kinds.values())):
-            raise self._strange()
-        return found
+        """Send a request, and return fields of its answer, each of its kind."""
+        answer = self._send_json(dict, path, body)
+        fields = [answer.get(name) for name in kinds]
+        if not all(map(isinstance, fields, kinds.values())):
+            raise self._foreign()
+        return fields
 
-    def _strange(self) -> InputError:
+    def _foreign(self) -> InputError:
         return InputError(f"{self.address} answers, but not as a service of studies does.")
 
     def studies(self) -> list[dict[str, Any]]:
-        """Return all studies."""
-        listed: list[dict[str, Any]] = self._json("/v1/studies", kind=list)
-        return listed
+        """Return all studies, with their states."""
+        return self._send_json(list, "/v1/studies")
 
     def open(self, plan: StudyPlan) -> dict[str, Any]:
-        """Open a study."""
-        told: dict[str, Any] = self._json("/v1/studies", plan.to_json().encode())
-        return told
+        """Open a study, and return its name, id and key."""
+        return self._send_json(dict, "/v1/studies", plan.to_json().encode())
 
     def status(self, name: str) -> dict[str, Any]:
-        """Return how far a study has come."""
-        told: dict[str, Any] = self._json(_place(name, "status"))
-        return told
+        """Return the progress, tokens and refusals of a study."""
+        return self._send_json(dict, _path(name, "status"))
 
-    def close(self, name: str, *, few: bool = False) -> ClosedRounds:
-        """Close the open rounds."""
+    def close(self, name: str, *, below_minimum: bool = False) -> ClosedRounds:
+        """Close the open rounds; with `below_minimum`, also rounds with fewer reports than their minimum."""
         kinds = {"closed": int, "without_reports": list, "ended_empty": bool}
-        closed, without_reports, ended_empty = self._fields(_place(name, "close"), {"few": few}, **kinds)
+        closed, without_reports, ended_empty = self._fields(_path(name, "close"), {"few": below_minimum}, **kinds)
         if not all(isinstance(number, int) for number in without_reports):
-            raise self._strange()
+            raise self._foreign()
         return ClosedRounds(rounds=closed, without_reports=tuple(without_reports), ended_empty=ended_empty)
 
     def result(self, name: str, assume_malicious: str = "0") -> str:
-        """Return the result."""
+        """Return the result of a study as JSON, with intervals that allow for this part of malicious reports."""
         try:
-            return self._asked(_place(name, "results") + _assuming(assume_malicious)).decode()
+            return self._send(_path(name, "results", assume_malicious)).decode()
         except UnicodeDecodeError:
-            raise self._strange() from None
+            raise self._foreign() from None
 
     def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
-        """Return everything public."""
-        told: dict[str, Any] = self._json(_place(name, "export") + _assuming(assume_malicious))
-        return told
+        """Return everything public of a study."""
+        return self._send_json(dict, _path(name, "export", assume_malicious))
 
-    def save_reports(self, name: str, number: int, folder: Path) -> int:
-        """Refuse: reports are written where they lie."""
+    def save_reports(self, name: str, number: int, directory: Path) -> int:
+        """Refuse: reports are written on the machine that stores them."""
         raise MisuseError("A service hands out no reports: write them where its directory is, with --at DIRECTORY.")
 
-    def scrub(self, name: str) -> Scrubbed:
-        """Delete reports."""
-        rounds, tidy = self._fields(_place(name, "scrub"), {}, scrubbed=int, tidy=bool)
-        return Scrubbed(rounds=rounds, tidy=tidy)
+    def scrub(self, name: str) -> ScrubbedRounds:
+        """Delete the reports of released rounds."""
+        rounds, tidy = self._fields(_path(name, "scrub"), {}, scrubbed=int, tidy=bool)
+        return ScrubbedRounds(rounds=rounds, tidy=tidy)
 
-    def tokens(self, name: str, many: int) -> list[str]:
-        """Make tokens for participants."""
-        (made,) = self._fields(_place(name, "tokens"), {"many": many}, tokens=list)
-        return list(made)
+    def tokens(self, name: str, count: int) -> list[str]:
+        """Make single-use tokens for participants, and return them as hexadecimal digits."""
+        (tokens,) = self._fields(_path(name, "tokens"), {"many": count}, tokens=list)
+        return list(tokens)
 
     def add_operator(self, scopes: list[str], label: str) -> str:
-        """Make a token for an operator."""
+        """Make a token for an operator, and return it as hexadecimal digits."""
         (token,) = self._fields("/v1/operators", {"scopes": scopes, "label": label}, token=str)
         return str(token)
 
     def operators(self) -> list[dict[str, Any]]:
-        """Return the operators' tokens."""
-        listed: list[dict[str, Any]] = self._json("/v1/operators", kind=list)
-        return listed
+        """Return the id, scopes and label of each operator's token."""
+        return self._send_json(list, "/v1/operators")
 
-    def revoke_operator(self, listed: str) -> None:
-        """Revoke an operator's token."""
-        self._asked(f"/v1/operators/{quote(listed, safe='')}", method="DELETE")
+    def revoke_operator(self, operator_id: str) -> None:
+        """Revoke an operator's token, by its id."""
+        self._send(f"/v1/operators/{quote(operator_id, safe='')}", method="DELETE")
 
 
-def operator_at(
+Operator: TypeAlias = StudyCollector | RemoteOperator
+
+
+def open_operator(
     place: str, *, token: str | None = None, store: str | None = None, make: bool = False, adder: Adder = add_up
 ) -> Operator:
-    """Return the operator of a place: a directory of this machine, or the address of a service.
+    """Return the operator of a directory of this machine, or of a service at an address.
 
     Parameters
     ----------
     place
         A directory, or an address that begins with ``http://`` or ``https://``.
     token
-        The operator's token, for a service elsewhere.
+        The operator's token, for an address.
     store
-        The address of the database, where the service of the directory has one.
+        The address of the service's database, for a directory; None for the SQLite file in it.
     make
-        Whether to make a directory that is not there.
+        Whether to make a directory that does not exist.
     adder
-        Adds up rounds that are closed in a directory; a service elsewhere has its own.
+        The function that adds up closed rounds, for a directory; a service at an address has its own.
     """
     if place.startswith(("http://", "https://")):
         if store is not None:
@@ -294,29 +193,14 @@ def operator_at(
         )
     if not make and store is None and not (Path(place) / STORE_FILE).exists():
         raise InputError(
-            f"{place} is not the directory of a service: it has no {STORE_FILE}. `discreet study open` and `discreet serve` "
-            "make one. Of a service on PostgreSQL, give --store too."
+            f"{place} is not the directory of a service: it has no {STORE_FILE}. `discreet study open` and `discreet "
+            "serve` make one. Of a service on PostgreSQL, give --store too."
         )
-    return LocalOperator(collector_in(place, store, make=make, adder=adder))
+    return collector_in(place, store, make=make, adder=adder)
 
 
-def _place(name: str, what: str) -> str:
-    """Return the place of something of a study; a name is one part of it, whatever it has in it."""
-    return f"/v1/studies/{quote(name, safe='')}/{what}"
-
-
-def _assuming(share: str) -> str:
-    """Return the end of an address that asks about liars, or nothing where none are assumed."""
-    exact = parse_share("assume_malicious", share)
-    return f"?{urlencode({'assume_malicious': str(exact)})}" if exact else ""
-
-
-def _told(status: int, body: bytes, without: bool) -> str:
-    try:
-        problem = json.loads(body)
-        told = f"{str(problem['title']).rstrip('.')}." + (f" {problem['detail']}" if problem.get("detail") else "")
-    except (ValueError, LookupError, TypeError):
-        return f"The service answers with status {status}."
-    if status == 401:
-        told += " Give one with --token, or in DISCREET_TOKEN." if without else " The one that was given is not known."
-    return told
+def _path(name: str, action: str, assume_malicious: str = "0") -> str:
+    """Return the path of an action on a study; the name is one segment of it, whatever signs it contains."""
+    share = parse_share("assume_malicious", assume_malicious)
+    query = f"?{urlencode({'assume_malicious': str(share)})}" if share else ""
+    return f"/v1/studies/{quote(name, safe='')}/{action}{query}"

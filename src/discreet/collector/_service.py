@@ -46,18 +46,16 @@ from ._routes import (
     REPORT_BODY,
     STUDY_NAME,
 )  # fmt: skip
-from ._study_file import StudyPlan, read_json
+from ._study_file import StudyPlan, parse_json
 from ._uploads import (
-    HEAD,
-    MOST_BATCH,
-    MOST_ONE,
+    HEAD_BYTES,
+    MAX_BATCH_BYTES,
+    MAX_REPORT_BYTES,
     BatchHead,
     ReportBatch,
     Upload,
-    hashed,
-    key_hash,
-    one_report,
-    upload_of,
+    build_upload,
+    parse_report,
 )  # fmt: skip
 from .pages import add_pages
 from .storage import StoreError
@@ -144,7 +142,7 @@ class Service:
 
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
         self.collector, self.rates = collector, Rates(rate)
-        self.batcher = Batcher(collector.counted, collector.store.after_taking)
+        self.batcher = Batcher(collector.take_reports, collector.store.after_taking)
         self.long_bodies, self.short_bodies = BodyLimit(MOST_LONG_BODIES), BodyLimit(MOST_SHORT_BODIES)
         self.work = WorkLimit()
         self.readiness = Readiness(collector)
@@ -185,7 +183,7 @@ class Service:
 
     async def body(self, request: Request, most: int) -> bytes:
         """Return the whole body of a request; it counts among those that are held at the same time."""
-        with (self.short_bodies if most <= MOST_ONE else self.long_bodies).one() as more:
+        with (self.short_bodies if most <= MAX_REPORT_BYTES else self.long_bodies).one() as more:
             return await Body(request, most, more).whole()
 
     async def scopes(self, request: Request) -> frozenset[str]:
@@ -214,7 +212,7 @@ class Service:
             if known:
                 codes = await self.batcher.put(name, upload)
             else:
-                codes = await run_in_threadpool(self.collector.settled, name, upload)
+                codes = await run_in_threadpool(self.collector.find_codes, name, upload)
         except StoreError:
             self.readiness.note_failure()
             raise
@@ -228,7 +226,7 @@ class Service:
         Where the store fails at a later piece, those before it are counted. They are told so when they come again.
         """
         codes = []
-        for piece in batch.pieces():
+        for piece in batch.parts():
             async with self.work.turn():
                 upload = await run_in_threadpool(piece.upload, ask)
                 if len(upload):
@@ -346,12 +344,11 @@ def _add_public(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/studies", summary="All studies, with their states.")
     def studies() -> list[dict[str, Any]]:
-        return collector.listed()
+        return collector.studies()
 
     @app.get("/v1/studies/{name}", summary="A study as it is signed.")
     def study(name: STUDY_NAME) -> dict[str, str]:
-        record = collector.record(name)
-        return {"study": record.text, "signature": record.signature, "key": record.key}
+        return collector.signed(name)
 
     @app.get("/v1/studies/{name}/questions", summary="What is asked now, signed.")
     async def questions(name: STUDY_NAME) -> Response:
@@ -376,9 +373,9 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
     @app.post("/v1/studies/{name}/reports", summary="Send one report.", openapi_extra=REPORT_BODY)
     async def reports(name: STUDY_NAME, request: Request) -> JSONResponse:
         try:
-            number, token, key, report = one_report(await service.body(request, MOST_ONE))
+            number, token, key, report = parse_report(await service.body(request, MAX_REPORT_BYTES))
             ask = await service.ask(name, number)
-            upload = _bare(number, token, key) if ask is None else upload_of(ask, number, token, key, report)
+            upload = build_upload(ask, number, token, key, report)
         except RefusedRequest as error:
             service.reports[str(error.reason)] += 1
             if error.reason is Reason.REPORT_IMPOSSIBLE:
@@ -394,12 +391,12 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
         # Whether the study takes any is looked at before anything is read, and the first bytes before the others.
         record = await run_in_threadpool(collector.running_record, name)
         with service.long_bodies.one() as more:
-            body = Body(request, MOST_BATCH, more)
-            head = BatchHead.read(await body.begin(HEAD), body.announced)
+            body = Body(request, MAX_BATCH_BYTES, more)
+            head = BatchHead.decode(await body.begin(HEAD_BYTES), body.announced)
             if head.study.hex() != record.id:
                 raise RefusedRequest(Reason.WRONG_STUDY)
             ask = await service.ask(name, head.round)
-            codes = await service.counted_batch(name, ReportBatch.read(await body.whole()), ask)
+            codes = await service.counted_batch(name, ReportBatch.decode(await body.whole()), ask)
             return Response(codes, media_type="application/octet-stream")
 
     @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
@@ -415,18 +412,17 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         await service.allowed(request, "operate")
         try:
             plan = await run_in_threadpool(StudyPlan.from_json, await service.body(request, MOST_PLAN))
-            record = await run_in_threadpool(collector.open_study, plan)
+            return await run_in_threadpool(collector.open, plan)
         except (RefusedRequest, StoreError):
             raise
         except DiscreetError as error:
             raise RefusedRequest(Reason.PLAN_REFUSED, str(error)) from None
-        return {"name": record.name, "id": record.id, "key": record.key}
 
     @app.post("/v1/operators", summary="Make a token for an operator (scope operate).", openapi_extra=OPERATOR_BODY)
     async def operators(request: Request) -> dict[str, str]:
         await service.allowed(request, "operate")
         try:
-            told = read_json(await service.body(request, MOST_ONE))
+            told = parse_json(await service.body(request, MAX_REPORT_BYTES))
             scopes, label = told["scopes"], told.get("label", "")
             if not isinstance(scopes, list) or not isinstance(label, str):
                 raise ValueError
@@ -461,12 +457,12 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     async def close(name: STUDY_NAME, request: Request) -> dict[str, Any]:
         await service.allowed(request, "operate")
         try:
-            few = read_json(await service.body(request, MOST_ONE) or b"{}").get("few", False)
+            few = parse_json(await service.body(request, MAX_REPORT_BYTES) or b"{}").get("few", False)
             if not isinstance(few, bool):
                 raise ValueError
         except (ValueError, AttributeError, RecursionError):
             raise RefusedRequest(Reason.MALFORMED, 'Send nothing, or {"few": true}.') from None
-        done = await run_in_threadpool(collector.close, name, few=few)
+        done = await run_in_threadpool(collector.close, name, below_minimum=few)
         empty = {"without_reports": list(done.without_reports), "ended_empty": done.ended_empty}
         return {"closed": done.rounds, **empty}
 
@@ -480,21 +476,9 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
         await service.allowed(request, "enrol")
         try:
-            many = read_json(await service.body(request, MOST_ONE) or b'{"many": 1}')["many"]
+            many = parse_json(await service.body(request, MAX_REPORT_BYTES) or b'{"many": 1}')["many"]
             if type(many) is not int:
                 raise ValueError
         except (ValueError, LookupError, TypeError, RecursionError):
             raise RefusedRequest(Reason.MALFORMED, 'Say how many: {"many": 100}.') from None
         return {"tokens": await run_in_threadpool(collector.tokens, name, many)}
-
-
-def _bare(number: int, token: str, key: str) -> Upload:
-    """Return an upload without its report, to a round that takes none: only its token is looked at."""
-    secret = bytes.fromhex(token)
-    return Upload(
-        round=number,
-        tokens=[hashed(secret)],
-        keys=[key_hash(secret, bytes.fromhex(key), number)],
-        words=np.zeros((1, 0), np.uint32),
-        codes=np.zeros(1, np.uint8),
-    )

@@ -17,8 +17,8 @@ from pathlib import Path
 from ..errors import InputError, MisuseError
 from ._collector import Adder, StudyCollector
 from ._core import add_up
+from ._documents import KEY_FILE, Signer
 from ._limits import ConnectionCount, ConnectionLimits, check_proxies
-from ._signing import FILE as KEY, Signer
 from .storage import open_store
 
 LOCK = "serving.lock"
@@ -48,8 +48,8 @@ def collector_in(
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
     kept = open_store(store, directory)
     try:
-        is_new = make and not (directory / KEY).exists() and not kept.studies()
-        has_key = is_new or (directory / KEY).exists()
+        is_new = make and not (directory / KEY_FILE).exists() and not kept.studies()
+        has_key = is_new or (directory / KEY_FILE).exists()
         return StudyCollector(kept, partial(Signer.of, directory, make=is_new) if has_key else None, adder=adder)
     except BaseException:
         kept.close()

@@ -1,7 +1,7 @@
-"""What an operator writes to open a study: `study.toml`, read and checked before anybody is asked.
+"""The study file: `study.toml`, which an operator writes to open a study, checked before any device is asked.
 
-Every field that is off is told with its line, what is allowed and what to type. What is read is a `StudyPlan`: public
-values only, in a form that travels to a service elsewhere and is kept with the study.
+A wrong field is reported with its line, the allowed values and the text to type. The file is read into a `StudyPlan`:
+public values only, in a form that travels to other services and is stored with the study.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -33,18 +33,20 @@ Closing: TypeAlias = Literal["quota", "deadline", "hand"]
 Scrubbing: TypeAlias = Literal["release", "hand"]
 TakingPart: TypeAlias = Literal["tokens", "anyone"]
 
-MOST_ITEMS = 1_000_000
-MOST_LETTERS = 1000  # of the name of an item or level: far beyond any product or page; each is a row of a result
-_ITEM_NAME = f"one line of text of up to {MOST_LETTERS:,} letters"
-MOST_PEOPLE = 1_000_000_000
-MOST_HOURS = 10_000
+# Devices download the whole list of items. Larger: more bytes for each device; smaller: large shops do not fit.
+MAX_ITEMS = 1_000_000
+MAX_NAME_LETTERS = 1000  # of an item or level: far beyond any product or page; each name is a row of a result
+_ITEM_NAME = f"one line of text of up to {MAX_NAME_LETTERS:,} letters"
+MAX_PEOPLE = 1_000_000_000  # counts stay far below the 63 bits of a database's integers
+MAX_HOURS = 10_000  # over a year
 STUDY_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
-_NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices read it
+_NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices parse it
 _FIELDS = (
     "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "hierarchy", "level", "who",
     "scrub", "screen", "rounds", "settings",
 )  # fmt: skip
-_ROUNDS = ("close", "people", "hours", "minimum")
+_ROUND_FIELDS = ("close", "people", "hours", "minimum")
+_NEEDED_FIELDS = ("name", "title", "asks", "protocol", "top", "epsilon", "items")
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'-]+)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')\s*=")
 
@@ -80,35 +82,35 @@ people = 20000
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
-    """A study as it was asked for: public values, and nothing that changes while it runs.
+    """The plan of a study: public values, which do not change while the study runs.
 
     Parameters
     ----------
     name, title, asks
-        Its place on a service, what it is called, and what is asked in words that a participant understands.
+        The name of the study in addresses, its title, and its question in words that a participant understands.
     protocol, settings
-        The protocol by name, and its settings.
+        The name of the protocol, and its settings.
     top, least
-        How many patterns are wanted, and of how many items at least.
+        The number of wanted patterns, and the minimum number of items of a pattern.
     epsilon, delta
-        What one report may give away, and the probability with which that may fail, as they were written.
+        The privacy loss of one report, and the probability that the bound fails, as text of exact numbers.
     items
-        The public list of what devices may hold, in the order of its numbers; empty where the protocol finds out what
-        there is.
+        The public list of items that devices may hold, in the order of their codes; empty where the protocol discovers
+        the items.
     hierarchy, level
-        What stands above what, which is public too: devices answer for what their items are across levels, or on one.
+        The public table of parents: devices answer with the ancestors of their items, or with those of one level.
     who
-        Who may take part: holders of a token, or anyone.
+        The participants: holders of a token, or anyone.
     close, people, hours
-        How a round closes: at its share of so many people, so many hours after it opened, or by hand.
+        The closing of a round: at its share of `people` reports, `hours` after it opened, or by hand.
     minimum
-        With fewer reports a round closes only where an operator insists; None for what is predicted to say anything.
+        The number of reports below which a round closes only if an operator insists; None for a predicted number.
     scrub
-        Whether raw reports go when a round is released, or when an operator says so.
+        Whether raw reports are deleted when a round is released, or by hand.
     screen
-        Whether reports that no honest device is likely to have sent are left out.
+        Whether to leave out reports that an honest device is unlikely to send.
     simulated
-        Whether it is tried over baskets that are known, as its result says then; no file says so.
+        Whether the study runs over known baskets; its result then says so. No file has this field.
     """
 
     name: str
@@ -133,238 +135,243 @@ class StudyPlan:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        for name, flaw in _FLAWS.items():
-            told = flaw(getattr(self, name))
-            if told and (name, self.items) != ("items", ()):
-                raise MisuseError(f"{name} {told}")
+        for name, find_flaw in _FLAW_FINDERS.items():
+            flaw = find_flaw(getattr(self, name))
+            if flaw and (name, self.items) != ("items", ()):
+                raise MisuseError(f"{name} {flaw}")
         if self.close == "quota" and self.people is None:
             raise MisuseError('The field people is missing: with close = "quota", say people = 20000.')
         if self.close == "deadline" and self.hours is None:
             raise MisuseError('The field hours is missing: with close = "deadline", say hours = 24.')
-        if self.led.unlisted is bool(self.items):
-            raise MisuseError("items " + (_FOUND.format(self.protocol) if self.items else _items(self.items)))
+        protocol = self.protocol_instance
+        if protocol.unlisted is bool(self.items):
+            raise MisuseError(
+                f"items is left out with the protocol {self.protocol}, which finds out what the items are."
+                if self.items
+                else f"items {_find_items_flaw(self.items)}"
+            )
         self._check_levels()
-        self.led.check(self.wanted)
-        if not self.led.live or self.led.reports != 1:
+        protocol.check(self.goal)
+        if not protocol.live or protocol.reports != 1:
             raise MisuseError(
                 f"protocol {self.protocol!r} is simulated only: no device answers for it. `discreet mechanisms --kind "
                 "protocol` says which a study can run."
             )
 
     @cached_property
-    def led(self) -> Protocol:
-        """The protocol that leads the study."""
-        made: Protocol = protocol_of(self.protocol, self.settings)
-        return made
+    def protocol_instance(self) -> Protocol:
+        """The protocol with its settings."""
+        instance: Protocol = protocol_of(self.protocol, self.settings)
+        return instance
 
     def _check_levels(self) -> None:
         if self.hierarchy is None:
             if self.level is not None:
                 raise MisuseError("Without a hierarchy there is no level: name the file of one, or leave level out.")
             return
-        check_levels(self.led, self.level)
+        check_levels(self.protocol_instance, self.level)
         if self.pairs in ("given", "after"):
             raise MisuseError("A study of relations that devices have of their own takes no hierarchy: leave it out.")
-        if not self.asked:
+        if not self.asked_items:
             raise MisuseError(f"Level {self.level!r} lies below all items of the list: nothing would be asked about.")
 
     @cached_property
-    def wanted(self) -> Wanted:
-        """What is wanted of the protocol."""
-        epsilon = Fraction(self.epsilon)
-        return Wanted(items=len(self.asked), top=self.top, epsilon=epsilon, least=self.least, lineage=self._levels[2])
+    def goal(self) -> Wanted:
+        """The goal of the protocol: the number of patterns, their length, and epsilon."""
+        return Wanted(
+            items=len(self.asked_items),
+            top=self.top,
+            epsilon=Fraction(self.epsilon),
+            least=self.least,
+            lineage=self._levels[2],
+        )
 
     @cached_property
-    def held(self) -> Vocabulary:
-        """What devices may hold."""
+    def held_vocabulary(self) -> Vocabulary:
+        """The items that devices may hold."""
         from ..baskets import Vocabulary
 
         return Vocabulary(as_items(list(self.items)))
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The items that are asked about, as results name them."""
+        """The items of the questions, as results name them."""
         return self._levels[1]
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
-        """The items that are asked about, in the order of their numbers."""
+    def asked_items(self) -> tuple[str, ...]:
+        """The names of the items of the questions, in the order of their codes."""
         return tuple(map(str, self.vocabulary))
 
     @property
-    def become(self) -> list[Codes]:
-        """Which of the items that are asked about each item becomes that a device may hold, in rising order."""
+    def asked_codes(self) -> list[Codes]:
+        """The codes in the questions of each item that a device may hold, ascending; empty without a hierarchy."""
         table = self._levels[0]
-        return [] if table is None else [np.sort(one) for one in np.split(table.codes, table.offsets[1:-1])]
+        return [] if table is None else [np.sort(codes) for codes in np.split(table.codes, table.offsets[1:-1])]
 
     @cached_property
     def _levels(self) -> tuple[ItemTable | None, Vocabulary, Lineage | None]:
-        return (None, self.held, None) if self.hierarchy is None else becoming(self.hierarchy, self.level, self.held)
+        if self.hierarchy is None:
+            return None, self.held_vocabulary, None
+        return becoming(self.hierarchy, self.level, self.held_vocabulary)
 
     @property
     def pairs(self) -> str:
-        """What makes a relation, where the protocol is about relations."""
-        return str(getattr(self.led, "how", "none"))
+        """The kind of relation that the protocol searches, or "none"."""
+        return str(getattr(self.protocol_instance, "how", "none"))
 
     def to_json(self) -> str:
-        """Return the plan as text, from which :meth:`from_json` makes the same."""
-        levels = None if self.hierarchy is None else self.hierarchy.to_dict()
-        fields = {**asdict(self), "hierarchy": levels}
+        """Return the plan as JSON, from which :meth:`from_json` builds an equal plan."""
+        fields = {**asdict(self), "hierarchy": None if self.hierarchy is None else self.hierarchy.to_dict()}
         if self.minimum is None:
-            del fields["minimum"]  # as studies were stored before there was one
+            del fields["minimum"]  # studies that were stored before this field existed have no such key
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the plan of a text; anything but what :meth:`to_json` writes is refused."""
+        """Return the plan of a JSON text; refuse all but the output of :meth:`to_json`."""
         try:
-            fields = read_json(text)
+            fields = parse_json(text)
             items, levels = fields["items"], fields.get("hierarchy")
-            listed = tuple(items) if isinstance(items, list) else items
-            return cls(
-                **{**fields, "items": listed, "hierarchy": None if levels is None else Hierarchy.from_dict(levels)}
-            )
+            fields["items"] = tuple(items) if isinstance(items, list) else items
+            fields["hierarchy"] = None if levels is None else Hierarchy.from_dict(levels)
+            return cls(**fields)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             if isinstance(error, DiscreetError):
                 raise
             raise MisuseError("This is no plan of a study: send what `discreet study open` sends.") from None
 
 
-def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text in UTF-8, in which no field comes twice; anything else is a `ValueError`."""
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text in UTF-8. A repeated field, or NaN, raises a `ValueError`."""
     if isinstance(text, bytes):
         text = text.decode()  # `json` would guess UTF-16 and UTF-32 from the first bytes
+    return json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
 
-    return json.loads(text, object_pairs_hook=_fields_once, parse_constant=_refused_constant)
 
-
-def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError("An object has a field twice.")
     return fields
 
 
-def _refused_constant(word: str) -> Any:
+def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON.")
 
 
-def line_flaw(value: Any, most_letters: int, example: str) -> str:
-    """Return what is off about a value that shall be one line of text, or nothing.
+def find_line_flaw(value: Any, max_letters: int, example: str) -> str:
+    """Return the flaw of a value that must be one line of text, as the end of a message, or "".
 
-    A line has no control characters: they would forge other lines in lists, and PostgreSQL keeps no zero byte.
+    A line has no control characters: they would forge other lines in lists, and PostgreSQL stores no zero byte.
     """
-    if isinstance(value, str) and value.strip() and len(value) <= most_letters and value.isprintable():
+    if isinstance(value, str) and value.strip() and len(value) <= max_letters and value.isprintable():
         return ""
-    return f"is one line of text of up to {most_letters} letters, such as {example}."
+    return f"is one line of text of up to {max_letters} letters, such as {example}."
 
 
-def _line(most_letters: int, example: str) -> Callable[[Any], str]:
-    return lambda value: line_flaw(value, most_letters, example)
+def _line(max_letters: int, example: str) -> Callable[[Any], str]:
+    return lambda value: find_line_flaw(value, max_letters, example)
 
 
-def _whole(least: int, most: int, example: str) -> Callable[[Any], str]:
-    def flaw(value: Any) -> str:
-        if is_whole(value) and least <= value <= most:
-            return ""
-        return f"is a whole number from {least:,} to {most:,}, such as {example}; {value!r:.40} was given."
-
-    return flaw
+def _unless(is_good: Callable[[Any], bool], allowed: str, letters: int = 40) -> Callable[[Any], str]:
+    """Return a function that returns "" for a good value, and the allowed values with the wrong one otherwise."""
+    return lambda value: "" if is_good(value) else f"{allowed}; {value!r:.{letters}} was given."
 
 
-def _one_of(kind: Any) -> Callable[[Any], str]:
-    words = " or ".join(f'"{word}"' for word in get_args(kind))
-    return lambda value: "" if value in get_args(kind) else f"is {words}; {value!r:.40} was given."
+def _whole(low: int, high: int, example: str, *, optional: bool = False) -> Callable[[Any], str]:
+    allowed = f"is a whole number from {low:,} to {high:,}, such as {example}"
+    return _unless(lambda value: (optional and value is None) or (is_whole(value) and low <= value <= high), allowed)
 
 
-def _fraction(allowed: str, good: Callable[[Fraction], bool]) -> Callable[[Any], str]:
-    def flaw(value: Any) -> str:
+def _choice(kind: Any) -> Callable[[Any], str]:
+    return _unless(lambda value: value in get_args(kind), "is " + " or ".join(f'"{word}"' for word in get_args(kind)))
+
+
+def _fraction(allowed: str, is_in_range: Callable[[Fraction], bool]) -> Callable[[Any], str]:
+    def is_good(value: Any) -> bool:
         try:
-            if isinstance(value, str) and _NUMBER.fullmatch(value) and good(Fraction(value)):
-                return ""
+            return isinstance(value, str) and bool(_NUMBER.fullmatch(value)) and is_in_range(Fraction(value))
         except ZeroDivisionError:
-            pass
-        return f"is {allowed}, in quotes; {value!r:.40} was given."
+            return False
 
-    return flaw
+    return _unless(is_good, f"is {allowed}, in quotes")
 
 
-def _items(value: Any) -> str:
-    if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_ITEMS:
-        return f"is a list of 1 to {MOST_ITEMS:,} names, or the name of a file with one per line."
-    strange = next((one for one in value if line_flaw(one, MOST_LETTERS, "")), None)
-    if strange is not None:
-        return f"has {strange!r:.40}, which is no name of an item: a name is {_ITEM_NAME}, in quotes."
-    spaced = next((one for one in value if one != one.strip()), None)
-    if spaced is not None:
-        return f"has {spaced!r:.40}, with a space before or after it: write {spaced.strip()!r:.40}."
-    twice = len(value) - len(set(value))
-    if twice:
-        seen: set[str] = set()
-        first = next(one for one in value if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-        return f"has {first!r:.40} twice: write each item once."
+def _find_items_flaw(value: Any) -> str:
+    if not isinstance(value, tuple) or not 1 <= len(value) <= MAX_ITEMS:
+        return f"is a list of 1 to {MAX_ITEMS:,} names, or the name of a file with one per line."
+    seen: set[str] = set()
+    for name in value:
+        if find_line_flaw(name, MAX_NAME_LETTERS, ""):
+            return f"has {name!r:.40}, which is no name of an item: a name is {_ITEM_NAME}, in quotes."
+    for name in value:
+        if name != name.strip():
+            return f"has {name!r:.40}, with a space before or after it: write {name.strip()!r:.40}."
+    for name in value:
+        if name in seen:
+            return f"has {name!r:.40} twice: write each item once."
+        seen.add(name)
     return ""
 
 
-_FOUND = "is left out with the protocol {}, which finds out what the items are."
-
-
-def _unlisted(protocol: Any) -> bool:
+def _is_unlisted(protocol: Any) -> bool:
     """Return whether a protocol of that name has no list of items."""
     return isinstance(protocol, str) and protocol in protocols() and bool(protocols()[protocol].kind.unlisted)
 
 
-def _hierarchy(value: Any) -> str:
+def _find_hierarchy_flaw(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, Hierarchy):
         return f"is the name of a file with a table, an item and what stands above it; {value!r:.40} was given."
-    names = chain(value.heights, value.parents, value.parents.values(), value.names)
-    strange = next((one for one in names if line_flaw(str(one), MOST_LETTERS, "")), None)
-    return "" if strange is None else f"has {strange!r:.40}, which is no name: a name is {_ITEM_NAME}."
+    for name in chain(value.heights, value.parents, value.parents.values(), value.names):
+        if find_line_flaw(str(name), MAX_NAME_LETTERS, ""):
+            return f"has {name!r:.40}, which is no name: a name is {_ITEM_NAME}."
+    return ""
 
 
-def _hours(value: Any) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is None or (number and 0 < value <= MOST_HOURS):
-        return ""
-    return f"is a number over 0 and up to {MOST_HOURS:,}, such as 24; {value!r:.40} was given."
+def _is_duration(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (is_number and 0 < value <= MAX_HOURS)
 
 
-_FLAWS: dict[str, Callable[[Any], str]] = {
-    "name": lambda value: (
-        ""
-        if isinstance(value, str) and STUDY_NAME.fullmatch(value)
-        else f'is up to 63 small letters, digits and dashes, such as "breakfast"; {value!r:.70} was given.'
+_find_switch_flaw = _unless(lambda value: isinstance(value, bool), "is true or false")
+_FLAW_FINDERS: dict[str, Callable[[Any], str]] = {
+    "name": _unless(
+        lambda value: isinstance(value, str) and STUDY_NAME.fullmatch(value) is not None,
+        'is up to 63 small letters, digits and dashes, such as "breakfast"',
+        letters=70,
     ),
     "title": _line(200, '"What goes together at breakfast"'),
     "asks": _line(2000, '"Which of these did you have this week?"'),
     "protocol": _line(60, '"adept"'),
     "top": _whole(1, 100_000, "20"),
     "least": _whole(1, 2, "1"),
-    "epsilon": _fraction('a number from 0.001 to 20 such as "1" or "0.5"', lambda one: Fraction(1, 1000) <= one <= 20),
-    "delta": _fraction('a number from 0 to below 1 such as "0"', lambda one: 0 <= one < 1),
-    "items": _items,
-    "hierarchy": _hierarchy,
-    "level": lambda value: (
-        ""
-        if value is None or isinstance(value, str) or is_whole(value)
-        else f"is a level of the hierarchy, by name or number; {value!r:.40} was given."
+    "epsilon": _fraction(
+        'a number from 0.001 to 20 such as "1" or "0.5"', lambda epsilon: 1 <= 1000 * epsilon <= 20_000
     ),
-    "who": _one_of(TakingPart),
-    "scrub": _one_of(Scrubbing),
-    "screen": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
-    "simulated": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
-    "close": _one_of(Closing),
-    "people": lambda value: "" if value is None else _whole(1, MOST_PEOPLE, "20000")(value),
-    "hours": _hours,
-    "minimum": lambda value: "" if value is None else _whole(0, MOST_PEOPLE, "500")(value),
+    "delta": _fraction('a number from 0 to below 1 such as "0"', lambda delta: 0 <= delta < 1),
+    "items": _find_items_flaw,
+    "hierarchy": _find_hierarchy_flaw,
+    "level": _unless(
+        lambda value: value is None or isinstance(value, str) or is_whole(value),
+        "is a level of the hierarchy, by name or number",
+    ),
+    "who": _choice(TakingPart),
+    "scrub": _choice(Scrubbing),
+    "screen": _find_switch_flaw,
+    "simulated": _find_switch_flaw,
+    "close": _choice(Closing),
+    "people": _whole(1, MAX_PEOPLE, "20000", optional=True),
+    "hours": _unless(_is_duration, f"is a number over 0 and up to {MAX_HOURS:,}, such as 24"),
+    "minimum": _whole(0, MAX_PEOPLE, "500", optional=True),
     "settings": lambda value: "" if isinstance(value, Mapping) else "is a table: [settings], and name = value below.",
 }
 
 
 def read_study(path: Path | str) -> StudyPlan:
-    """Read a study from its file; an `InputError` says in which line something is off, and what to type.
+    """Return the plan of a study file; an `InputError` names the line of a flaw, and the text to type.
 
     Examples
     --------
@@ -387,126 +394,116 @@ def read_study(path: Path | str) -> StudyPlan:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        found = tomllib.loads(text)
+        fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not written as TOML is: {error}.") from None
-    return _Reading(path, text, found).plan()
+    return _StudyReader(path, text, fields).read_plan()
 
 
-class _Reading:
-    """One file being read: its values, and the lines that they stand in."""
+class _StudyReader:
+    """A reader of one study file: its fields, and their lines for messages."""
 
-    def __init__(self, path: Path, text: str, found: Mapping[str, Any]) -> None:
-        self.path, self.found, self.lines = path, found, _lines(text)
-        self.last = max(1, len(text.splitlines()))
+    def __init__(self, path: Path, text: str, fields: dict[str, Any]) -> None:
+        self.path, self.fields, self.lines = path, fields, _find_lines(text)
+        self.line_count = max(1, len(text.splitlines()))
 
-    def plan(self) -> StudyPlan:
-        self._only(self.found, _FIELDS, "")
-        rounds, settings = (self._table(name) for name in ("rounds", "settings"))
-        self._only(rounds, _ROUNDS, "rounds.")
-        given: dict[str, Any] = {
-            name: value for name, value in self.found.items() if name not in ("rounds", "settings")
-        }
-        needed = ["name", "title", "asks", "protocol", "top", "epsilon", "items"]
-        if isinstance(given.get("hierarchy"), str):
-            given["hierarchy"] = self._hierarchy(given["hierarchy"])
-        if "items" not in given and ("hierarchy" in given or _unlisted(given.get("protocol"))):
-            needed.remove("items")
-        for name in needed:
-            if name not in given:
-                # Asked with nothing, a check says what is allowed.
-                allowed = _FLAWS[name](None).removesuffix("; None was given.").rstrip(".")
-                raise self._off("", f"{name} is missing. It {allowed}.")
+    def read_plan(self) -> StudyPlan:
+        self._check_names(self.fields, _FIELDS, "")
+        rounds, settings = (self._read_table(name) for name in ("rounds", "settings"))
+        self._check_names(rounds, _ROUND_FIELDS, "rounds.")
+        fields = {name: value for name, value in self.fields.items() if name not in ("rounds", "settings")}
+        if isinstance(fields.get("hierarchy"), str):
+            fields["hierarchy"] = self._read_hierarchy(fields["hierarchy"])
+        needs_items = "hierarchy" not in fields and not _is_unlisted(fields.get("protocol"))
+        for name in _NEEDED_FIELDS:
+            if name not in fields and (name != "items" or needs_items):
+                # The flaw of None names the allowed values.
+                allowed = _FLAW_FINDERS[name](None).removesuffix("; None was given.").rstrip(".")
+                self._refuse("", f"{name} is missing. It {allowed}.")
         for name in ("epsilon", "delta"):
-            if is_whole(given.get(name)):
-                given[name] = str(given[name])  # a whole number has one meaning, with quotes or without
-        if "items" in given:
-            given["items"] = self._items(given["items"])
-        elif isinstance(given.get("hierarchy"), Hierarchy):
-            # What has nothing below it: a person holds things, and not what they are called together.
-            found = given["hierarchy"]
-            given["items"] = _ordered(as_items([label for label, height in found.heights.items() if not height]))
-        given |= rounds
-        for name, value in given.items():
-            told = _FLAWS[name](value)
-            if told:
-                raise self._off(f"rounds.{name}" if name in _ROUNDS else name, f"{name} {told}")
-        if "hours" in rounds and given.get("close") != "deadline":
-            raise self._off(
+            if is_whole(fields.get(name)):
+                fields[name] = str(fields[name])  # an integer is exact without quotes as well
+        if "items" in fields:
+            fields["items"] = self._read_items(fields["items"])
+        elif isinstance(fields.get("hierarchy"), Hierarchy):
+            # People hold the items without children; the other names are for groups of items.
+            heights = fields["hierarchy"].heights
+            fields["items"] = _sort_names(as_items([name for name, height in heights.items() if not height]))
+        fields |= rounds
+        for name, value in fields.items():
+            if flaw := _FLAW_FINDERS[name](value):
+                self._refuse(f"rounds.{name}" if name in _ROUND_FIELDS else name, f"{name} {flaw}")
+        if "hours" in rounds and fields.get("close") != "deadline":
+            self._refuse(
                 "rounds.hours", 'hours goes with close = "deadline" only: leave it out, or close rounds that way.'
             )
         try:
-            return StudyPlan(**given, settings=settings)
+            return StudyPlan(**fields, settings=settings)
         except DiscreetError as error:
-            raise self._off(self._named(str(error)), str(error)) from None
+            self._refuse(self._find_field(str(error)), str(error))
 
-    def _table(self, name: str) -> dict[str, Any]:
-        table = self.found.get(name, {})
+    def _read_table(self, name: str) -> dict[str, Any]:
+        table = self.fields.get(name, {})
         if not isinstance(table, dict):
-            raise self._off(name, f"{name} is a table: write [{name}] in a line of its own, and its fields below.")
+            self._refuse(name, f"{name} is a table: write [{name}] in a line of its own, and its fields below.")
         return table
 
-    def _only(self, found: Mapping[str, Any], known: tuple[str, ...], within: str) -> None:
+    def _check_names(self, fields: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
         from difflib import get_close_matches
 
-        for name in found:
+        for name in fields:
             if name not in known:
-                near = get_close_matches(name, known, 1)
-                meant = f" Did you mean {near[0]}?" if near else ""
-                where = f"[{within.rstrip('.')}] has" if within else "A study has"
-                raise self._off(within + name, f"{where} no field {name!r:.40}; there are {', '.join(known)}.{meant}")
+                similar = get_close_matches(name, known, 1)
+                hint = f" Did you mean {similar[0]}?" if similar else ""
+                table = f"[{prefix.rstrip('.')}] has" if prefix else "A study has"
+                self._refuse(prefix + name, f"{table} no field {name!r:.40}; there are {', '.join(known)}.{hint}")
 
-    def _hierarchy(self, name: str) -> Hierarchy:
+    def _read_hierarchy(self, name: str) -> Hierarchy:
         try:
             return Hierarchy.read(self.path.parent / name)
         except DiscreetError as error:
-            raise self._off("hierarchy", str(error)) from None
+            self._refuse("hierarchy", str(error))
 
-    def _items(self, given: Any) -> tuple[str, ...]:
+    def _read_items(self, value: Any) -> tuple[str, ...]:
         from ..baskets import from_file
 
-        if isinstance(given, str):
+        if isinstance(value, str):
             try:
-                labels = from_file(self.path.parent / given, "items")
+                return _sort_names(from_file(self.path.parent / value, "items"))
             except InputError as error:
-                told = str(error).partition(" For the items found")[0]
-                raise self._off("items", f"{told} items is a list, or the name of a file with one per line.") from None
-        elif isinstance(given, list):
-            plain = [str(one) if is_whole(one) else one for one in given]
-            told = _items(tuple(plain))
-            if told:
-                raise self._off("items", f"items {told}")
-            labels = as_items(plain)
-        else:
-            raise self._off("items", f"items {_items(given)}")
-        return _ordered(labels)
+                message = str(error).partition(" For the items found")[0]
+                self._refuse("items", f"{message} items is a list, or the name of a file with one per line.")
+        names = [str(name) if is_whole(name) else name for name in value] if isinstance(value, list) else value
+        if flaw := _find_items_flaw(tuple(names) if isinstance(names, list) else names):
+            self._refuse("items", f"items {flaw}")
+        return _sort_names(as_items(names))
 
-    def _named(self, message: str) -> str:
-        """Return the field that a message is about, as far as it names one that is there."""
-        words = re.findall(r"[a-z_]+", message)
-        for word in words:
+    def _find_field(self, message: str) -> str:
+        """Return the field that a message is about: the first name in it that the file has."""
+        for word in re.findall(r"[a-z_]+", message):
             for name in (f"settings.{word}", f"rounds.{word}", word):
                 if name in self.lines:
                     return name
         return "protocol" if "protocol" in self.lines else ""
 
-    def _off(self, name: str, message: str) -> InputError:
-        line = self.lines.get(name) or self.lines.get(name.partition(".")[0]) or self.last
-        return InputError(f"{self.path}, line {line}: {message}")
+    def _refuse(self, name: str, message: str) -> NoReturn:
+        line = self.lines.get(name) or self.lines.get(name.partition(".")[0]) or self.line_count
+        raise InputError(f"{self.path}, line {line}: {message}") from None
 
 
-def _ordered(labels: list[Item]) -> tuple[str, ...]:
-    return tuple(map(str, sorted(labels, key=lambda label: (isinstance(label, str), label))))
+def _sort_names(items: list[Item]) -> tuple[str, ...]:
+    """Return the names of items: numbers in their order first, then texts."""
+    return tuple(map(str, sorted(items, key=lambda item: (isinstance(item, str), item))))
 
 
-def _lines(text: str) -> dict[str, int]:
-    """Return the line of each field, with its table before it."""
-    found: dict[str, int] = {}
+def _find_lines(text: str) -> dict[str, int]:
+    """Return the line of each field of a TOML text, by table and name."""
+    lines: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
             table = header[1] + "."
-            found.setdefault(header[1], number)
+            lines.setdefault(header[1], number)
         elif key := _KEY.match(line):
-            found.setdefault(table + key[1].strip("\"'"), number)
-    return found
+            lines.setdefault(table + key[1].strip("\"'"), number)
+    return lines

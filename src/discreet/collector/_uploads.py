@@ -1,7 +1,7 @@
-"""Reports as they come in: one as JSON, many as a batch of bytes; and the one form in which both go on to the store.
+"""Uploaded reports: one report as JSON, many as a batch of bytes, and the one form in which both go to the store.
 
-`docs/wire.md` has both, and `tests/vectors/v1/batches.json` holds them to it. A batch that is malformed is refused as a
-whole; within a good one, each report has its own outcome.
+`docs/wire.md` has both formats, and `tests/vectors/v1/batches.json` tests them. A malformed batch is refused as a
+whole; in a well-formed batch, each report has its own outcome.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,31 +21,32 @@ from ..local.oracle_steps import Words
 from ..local.study import Ask
 from ._reasons import CODES, COUNTED, Reason, RefusedRequest
 
-MOST_BATCH = 16 << 20  # bytes
-MOST_ONE = 1 << 17  # bytes of one report with its token, as JSON
-# Of a piece of a batch that is expanded at a time: 36 bytes of a row become about 250 of hashes and lists of them.
-MOST_PIECE_REPORTS, MOST_PIECE_BYTES = 5_000, 1 << 20
+# Of a batch, and of one report with its token as JSON. Larger: more memory per request; smaller: gateways send more
+# batches, and oracles with long reports (a set of all items) do not fit.
+MAX_BATCH_BYTES, MAX_REPORT_BYTES = 16 << 20, 1 << 17
+# Of a part of a batch that is expanded at a time: 36 bytes of a row become about 250 of hashes and lists of them.
+MAX_PART_REPORTS, MAX_PART_BYTES = 5_000, 1 << 20
 _HEADER = Struct("<4sI16sIII")
-HEAD = _HEADER.size  # bytes that a batch begins with
+HEAD_BYTES = _HEADER.size
 _MAGIC, _FORMAT = b"DSCB", 1
-_TOKEN = 16  # bytes, and as many for the key
-_DIGITS = re.compile("[0-9a-f]{32}")
+_TOKEN_BYTES = 16  # and as many of a key: 128 random bits cannot be guessed
+_HEX_DIGITS = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Upload:
-    """Reports to one round, one after another.
+    """Reports to one round, in rows.
 
     Parameters
     ----------
     round
-        The number of the round.
+        The number of the round, from 0.
     tokens, keys
-        Of each report the hash of its token, and that of token and key: neither is kept as it came.
+        The hash of each report's token, and the hash of its token and key: the originals are not kept.
     words
-        The reports, packed.
+        The packed reports.
     codes
-        What is known of each already: 0 for those that can be counted, or the code of a reason.
+        A code per report: 0 for a report that can be counted, or the code of a refusal.
     """
 
     round: int
@@ -58,24 +59,24 @@ class Upload:
         return len(self.tokens)
 
 
-def hashed(token: bytes) -> bytes:
-    """Return what is stored of a token."""
+def hash_token(token: bytes) -> bytes:
+    """Return the hash of a token, as it is stored."""
     return sha256(token).digest()
 
 
-def key_hash(token: bytes, key: bytes, number: int) -> bytes:
-    """Return what is stored of the key that came with a token to a round; of another device or round it is another."""
-    return sha256(token + key + number.to_bytes(4, "little")).digest()[:_TOKEN]
+def hash_key(token: bytes, key: bytes, number: int) -> bytes:
+    """Return the hash of a token with its key and round, as it is stored: it differs between devices and rounds."""
+    return sha256(token + key + number.to_bytes(4, "little")).digest()[:_TOKEN_BYTES]
 
 
-def one_report(body: bytes) -> tuple[int, str, str, Any]:
-    """Return round, token, key and report of a body of JSON."""
-    if len(body) > MOST_ONE:
+def parse_report(body: bytes) -> tuple[int, str, str, Any]:
+    """Return round, token, key and report of a JSON body."""
+    if len(body) > MAX_REPORT_BYTES:
         raise RefusedRequest(Reason.TOO_LARGE)
     try:
-        told = parse_json(body, most=MOST_ONE, depth=MOST_NESTED)
-        number, token, key, report = told["round"], told["token"], told["key"], told["report"]
-        if type(number) is not int or not 0 <= number < 1 << 32 or not (_hex(token) and _hex(key)):
+        fields = parse_json(body, most=MAX_REPORT_BYTES, depth=MOST_NESTED)
+        number, token, key, report = fields["round"], fields["token"], fields["key"], fields["report"]
+        if type(number) is not int or not 0 <= number < 1 << 32 or not (_is_hex(token) and _is_hex(key)):
             raise ValueError
     except (ValueError, LookupError, TypeError, RecursionError):
         raise RefusedRequest(
@@ -85,107 +86,116 @@ def one_report(body: bytes) -> tuple[int, str, str, Any]:
     return number, token, key, report
 
 
-def upload_of(ask: Ask, number: int, token: str, key: str, report: Any) -> Upload:
-    """Return one report to a round that is asked; one that no device makes is refused."""
-    if ask.oracle.codec.find_flaw(report):
-        raise RefusedRequest(Reason.REPORT_IMPOSSIBLE)
-    secret, other = bytes.fromhex(token), bytes.fromhex(key)
+def build_upload(ask: Ask | None, number: int, token: str, key: str, report: Any) -> Upload:
+    """Return one report as an upload; a report that no device makes is refused.
+
+    A round that takes no reports has no `ask`: then the upload has the token alone, without the report.
+    """
+    words = np.zeros((1, 0), np.uint32)
+    if ask is not None:
+        if ask.oracle.codec.find_flaw(report):
+            raise RefusedRequest(Reason.REPORT_IMPOSSIBLE)
+        words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([report]))
+    token_bytes, key_bytes = bytes.fromhex(token), bytes.fromhex(key)
     return Upload(
         round=number,
-        tokens=[hashed(secret)],
-        keys=[key_hash(secret, other, number)],
-        words=ask.oracle.codec.pack(ask.oracle.codec.make_columns([report])),
+        tokens=[hash_token(token_bytes)],
+        keys=[hash_key(token_bytes, key_bytes, number)],
+        words=words,
         codes=np.zeros(1, np.uint8),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchHead:
-    """What the first bytes of a batch say: the study's id, the round, and how many rows of how many bytes follow."""
+class BatchHead(NamedTuple):
+    """The head of a batch: the id of the study, the number of the round, bytes per row, and number of rows."""
 
     study: bytes
     round: int
-    row: int
-    many: int
+    row_bytes: int
+    row_count: int
 
     @classmethod
-    def read(cls, body: bytes, long: int | None) -> BatchHead:
-        """Return what a batch begins with that has so many bytes, if that is known; what does not fit is refused."""
-        if len(body) < HEAD:
-            raise RefusedRequest(Reason.MALFORMED, f"A batch begins with {HEAD} bytes.")
-        magic, form, study, number, words, many = _HEADER.unpack_from(body)
-        row = 2 * _TOKEN + 4 * words
-        if (magic, form) != (_MAGIC, _FORMAT) or not words or (long is not None and HEAD + many * row != long):
+    def decode(cls, body: bytes, body_bytes: int | None) -> BatchHead:
+        """Return the head of a batch, from its first bytes; refuse a malformed head.
+
+        `body_bytes` is the length of the whole batch, or None where it is not announced.
+        """
+        if len(body) < HEAD_BYTES:
+            raise RefusedRequest(Reason.MALFORMED, f"A batch begins with {HEAD_BYTES} bytes.")
+        magic, batch_format, study, number, word_count, row_count = _HEADER.unpack_from(body)
+        row_bytes = 2 * _TOKEN_BYTES + 4 * word_count
+        has_length = body_bytes is None or HEAD_BYTES + row_count * row_bytes == body_bytes
+        if (magic, batch_format) != (_MAGIC, _FORMAT) or not word_count or not has_length:
             raise RefusedRequest(Reason.MALFORMED, "The bytes are no batch of format 1, or not as many as it says.")
-        return cls(study=study, round=number, row=row, many=many)
+        return cls(study, number, row_bytes, row_count)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportBatch:
-    """A batch as it travels: the study's id, the round, and rows of token, key and words."""
+    """A batch of reports: the id of the study, the number of the round, and rows of token, key and words as bytes."""
 
     study: bytes
     round: int
     rows: NDArray[np.uint8]
 
     @classmethod
-    def read(cls, body: bytes) -> ReportBatch:
-        """Return what the bytes say; the whole of them is refused where they do not fit together."""
-        if len(body) > MOST_BATCH:
-            raise RefusedRequest(Reason.TOO_LARGE, f"A batch has up to {MOST_BATCH:,} bytes.")
-        head = BatchHead.read(body, len(body))
-        rows = np.frombuffer(body, np.uint8, offset=HEAD).reshape(head.many, head.row)
+    def decode(cls, body: bytes) -> ReportBatch:
+        """Return a batch from its bytes; refuse a malformed batch as a whole."""
+        if len(body) > MAX_BATCH_BYTES:
+            raise RefusedRequest(Reason.TOO_LARGE, f"A batch has up to {MAX_BATCH_BYTES:,} bytes.")
+        head = BatchHead.decode(body, len(body))
+        rows = np.frombuffer(body, np.uint8, offset=HEAD_BYTES).reshape(head.row_count, head.row_bytes)
         return cls(study=head.study, round=head.round, rows=rows)
 
     @classmethod
     def of(cls, study: bytes, number: int, tokens: list[bytes], keys: list[bytes], words: Words) -> ReportBatch:
-        """Return a batch of these reports."""
-        both = np.frombuffer(b"".join(one + other for one, other in zip(tokens, keys, strict=True)), np.uint8)
+        """Return a batch of packed reports with their tokens and keys."""
+        secrets = np.frombuffer(b"".join(token + key for token, key in zip(tokens, keys, strict=True)), np.uint8)
         packed = np.ascontiguousarray(words, "<u4").view(np.uint8).reshape(len(tokens), 4 * words.shape[1])
-        return cls(study=study, round=number, rows=np.hstack((both.reshape(-1, 2 * _TOKEN), packed)))
+        return cls(study=study, round=number, rows=np.hstack((secrets.reshape(-1, 2 * _TOKEN_BYTES), packed)))
 
-    def pieces(self) -> Iterator[ReportBatch]:
-        """Yield the batch as batches of few reports each, in order; one without reports is yielded as it is."""
+    def parts(self) -> Iterator[ReportBatch]:
+        """Yield the batch in small batches, in order; a batch without reports is yielded unchanged."""
         report_count, row_bytes = self.rows.shape
-        step = max(1, min(MOST_PIECE_REPORTS, MOST_PIECE_BYTES // row_bytes))
+        step = max(1, min(MAX_PART_REPORTS, MAX_PART_BYTES // row_bytes))
         for start in range(0, max(1, report_count), step):
             yield ReportBatch(study=self.study, round=self.round, rows=self.rows[start : start + step])
 
-    def written(self) -> bytes:
-        """Return the bytes that travel."""
-        many, row = self.rows.shape
-        header = _HEADER.pack(_MAGIC, _FORMAT, self.study, self.round, (row - 2 * _TOKEN) // 4, many)
-        return header + self.rows.tobytes()
+    def encode(self) -> bytes:
+        """Return the bytes of the batch."""
+        row_count, row_bytes = self.rows.shape
+        word_count = (row_bytes - 2 * _TOKEN_BYTES) // 4
+        return _HEADER.pack(_MAGIC, _FORMAT, self.study, self.round, word_count, row_count) + self.rows.tobytes()
 
     def upload(self, ask: Ask | None) -> Upload:
-        """Return the reports to a round, with the code of those that no device makes; their tokens alone without one.
+        """Return the batch as an upload, with a code for each report that no device makes.
 
-        A round that takes no reports is None here, and only tokens are looked at.
+        A round that takes no reports has no `ask`: then the upload has the tokens alone, without the reports.
         """
-        if ask is None:
-            return self._hashed(np.zeros((len(self.rows), 0), np.uint32), np.zeros(len(self.rows), np.uint8))
-        wide = (self.rows.shape[1] - 2 * _TOKEN) // 4
-        codec = ask.oracle.codec
-        if wide != codec.width:
-            raise RefusedRequest(
-                Reason.MALFORMED, f"A report to this round has {codec.width:,} words, and the batch has {wide:,}."
-            )
-        words = np.ascontiguousarray(self.rows[:, 2 * _TOKEN :]).view("<u4").astype(np.uint32, copy=False)
-        codes = np.where(codec.find_good_rows(words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
-        return self._hashed(words, codes)
+        words, codes = np.zeros((len(self.rows), 0), np.uint32), np.zeros(len(self.rows), np.uint8)
+        if ask is not None:
+            word_count, codec = (self.rows.shape[1] - 2 * _TOKEN_BYTES) // 4, ask.oracle.codec
+            if word_count != codec.width:
+                raise RefusedRequest(
+                    Reason.MALFORMED,
+                    f"A report to this round has {codec.width:,} words, and the batch has {word_count:,}.",
+                )
+            words = np.ascontiguousarray(self.rows[:, 2 * _TOKEN_BYTES :]).view("<u4").astype(np.uint32, copy=False)
+            codes = np.where(codec.find_good_rows(words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
+        return self._hash_secrets(words, codes)
 
-    def _hashed(self, words: Words, codes: NDArray[np.uint8]) -> Upload:
-        secrets = self.rows[:, : 2 * _TOKEN].tobytes()
-        both = [secrets[at : at + 2 * _TOKEN] for at in range(0, len(secrets), 2 * _TOKEN)]
+    def _hash_secrets(self, words: Words, codes: NDArray[np.uint8]) -> Upload:
+        content = self.rows[:, : 2 * _TOKEN_BYTES].tobytes()
+        secrets = [content[start : start + 2 * _TOKEN_BYTES] for start in range(0, len(content), 2 * _TOKEN_BYTES)]
         number = self.round.to_bytes(4, "little")
         return Upload(
             round=self.round,
-            tokens=[sha256(one[:_TOKEN]).digest() for one in both],
-            keys=[sha256(one + number).digest()[:_TOKEN] for one in both],  # as `key_hash`
+            tokens=[sha256(secret[:_TOKEN_BYTES]).digest() for secret in secrets],
+            keys=[sha256(secret + number).digest()[:_TOKEN_BYTES] for secret in secrets],  # as `hash_key`
             words=words,
             codes=codes,
         )
 
 
-def _hex(text: Any) -> bool:
-    return isinstance(text, str) and _DIGITS.fullmatch(text) is not None
+def _is_hex(text: Any) -> bool:
+    return isinstance(text, str) and _HEX_DIGITS.fullmatch(text) is not None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..baskets import is_spark_frame
-from ..collector import PACKED, AddedUp, ReportTable, added, added_over, check_torn, column_of, save_reports
+from ..collector import PACKED_COLUMN, RoundTotals, ReportTable, sum_blocks, add_up_over, check_torn, find_report_column, save_reports
 from ..errors import ClusterError, InputError, MisuseError
 from ..local import Counts, MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words
@@ -31,7 +31,7 @@ from ._sums import SMALL_SLOTS, Result, find_slot, merge_results
 # several tasks merge them. Larger: more memory for a merging task; smaller: more rows to shuffle.
 _PIECE_NUMBERS = 1 << 17
 _STEP_NAMES: dict[Any, str] = {
-    added: "adding up reports",
+    sum_blocks: "adding up reports",
     sum_reports: "adding up reports",
     count_pairs: "counting values that come together",
     sum_left_out: "looking for reports to leave out",
@@ -45,7 +45,7 @@ def add_up_reports(
     screen: bool = True,
     session: Any = None,
     progress: Callable[[float], object] | None = None,
-) -> AddedUp:
+) -> RoundTotals:
     """Return the sums and the estimate of a round, from its reports in a cluster.
 
     Parameters
@@ -79,7 +79,7 @@ def add_up_reports(
             f"Reports are a data frame of Spark, or Parquet files that it reads; {type(source).__name__} was given."
         )
     reports = _ClusterReports(cluster, frame, name, ask)
-    result = added_over(ask, reports.sum_parts, screen=screen)
+    result = add_up_over(ask, reports.sum_parts, screen=screen)
     return replace(result, refused=reports.refused)
 
 
@@ -93,9 +93,9 @@ class _ClusterReports:
         self._cluster, self._ask, self.refused = cluster, ask, 0
         with cluster.step("looking at the reports"):
             types = dict(frame.dtypes)
-            self._column = column_of(list(types), name)
+            self._column = find_report_column(list(types), name)
             column_type = types[self._column]
-            if column_type != "binary" and (self._column == PACKED or column_type != "string"):
+            if column_type != "binary" and (self._column == PACKED_COLUMN or column_type != "string"):
                 listing = ", ".join(f"{column} of type {kind}" for column, kind in types.items())
                 raise InputError(f"The column {self._column!r} of reports is binary, and here it is {listing}.")
             partition = frame.select(sql.spark_partition_id().alias("partition"))
@@ -188,7 +188,7 @@ class SparkAdder:
     def __post_init__(self) -> None:
         check_installed()  # here, and not when the first round is closed
 
-    def __call__(self, ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> AddedUp:
+    def __call__(self, ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> RoundTotals:
         """Return the sums and the estimate of packed reports."""
         folder = self.folder.absolute()
         try:
@@ -203,7 +203,7 @@ class SparkAdder:
             directory = stack.enter_context(make_temporary_directory("round-", folder))
             saved_count = save_reports(directory, ask, blocks())
             if not saved_count:
-                return added_over(ask, lambda part: part([]), screen=screen)
+                return add_up_over(ask, lambda part: part([]), screen=screen)
             result = add_up_reports(f"{directory.as_uri()}/*.parquet", ask, screen=screen, session=session)
         counted_reports = result.estimate.people + result.left_out
         if counted_reports != saved_count or result.refused:

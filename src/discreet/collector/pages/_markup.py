@@ -149,7 +149,7 @@ def operating(plan: StudyPlan) -> str:
 
 def report(plan: StudyPlan, outcome: Outcome) -> str:
     """Return what was found as a report to send on: one file, complete in itself."""
-    led = type(plan.led)
+    led = type(plan.protocol_instance)
     found = replace(outcome.found, provenance=outcome.provenance)
     told = contents_of(found, plan.title, summary=led.summary, citations=[led.citation])
     words = {"Asked in words": plan.asks, **told.question}
@@ -272,7 +272,7 @@ def _items(plan: StudyPlan) -> str:
         return f"<p>{_named(plan.items)}.</p>\n"
     where = "what stands above them, too" if plan.level is None else f"what they are on the level {_text(plan.level)}"
     return (
-        f"<p>{_named(plan.asked)}.</p>\n"
+        f"<p>{_named(plan.asked_items)}.</p>\n"
         f"<p>People hold {_named(plan.items)}. Their devices answer for {where}, which the study says of each.</p>\n"
     )
 

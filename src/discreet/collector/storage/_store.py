@@ -48,9 +48,7 @@ _STUDY_COLUMNS = "name, id, plan, text, signature, key"
 _ROUND_COLUMNS = "number, state, ask, question, signature, closes, people, heard"
 _BLOCKS_PER_READ = 64  # larger: more memory; smaller: more statements
 _TOKENS_PER_TRANSACTION = 10_000  # larger: reports wait longer for the lock; smaller: more flushes to the disk
-_SCRUB_WAIT_SECONDS = (
-    5  # larger: a scrub returns later; smaller: a reader more often delays the clean-up to a next call
-)
+_SCRUB_WAIT_SECONDS = 5  # larger: a scrub returns later; smaller: a concurrent reader more often delays the clean-up
 
 
 class StoreError(DiscreetError):
