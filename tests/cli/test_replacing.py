@@ -147,7 +147,7 @@ def test_the_names_of_protected_files_are_those_of_a_service():
     from discreet.collector import _documents as documents, _serving as serving, storage
     from discreet.protected import SERVICE_FILES
 
-    assert set(SERVICE_FILES) == {documents.KEY_FILE, serving.LOCK, storage.STORE_FILE}
+    assert set(SERVICE_FILES) == {documents.KEY_FILE, serving.LOCK_FILE, storage.STORE_FILE}
 
 
 @pytest.fixture

@@ -572,15 +572,15 @@ class TestBodies:
 
     def test_long_bodies_have_a_limit_together(self):
         holding = BodyLimit(100)
-        with holding.one() as first:
+        with holding.counting() as first:
             first(60)
-            with holding.one() as second:
+            with holding.counting() as second:
                 second(40)
                 with pytest.raises(RefusedRequest) as error:
                     second(1)
                 assert error.value.reason is Reason.BUSY
             first(40)
-        assert holding.held == 0
+        assert holding.held_bytes == 0
 
     def test_a_slow_body_may_come_again_and_one_that_is_left_is_no_fault(self, tmp_path, monkeypatch, caplog):
         monkeypatch.setattr("discreet.collector._bodies.BODY_SECONDS", 0.2)

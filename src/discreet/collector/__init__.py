@@ -1,10 +1,10 @@
-"""A study, live: a service asks a protocol's questions over the network, and devices answer them.
+"""A live study: a service asks the questions of a protocol over the network, and devices answer them.
 
-What is decided is apart from how it is stored and sent. `study_file` reads what an operator wrote; `states` is the
-table of what may follow what; `documents` and `uploads` are what travels; `core` goes from stored rounds to the next
-ones and from reports to an estimate, without any input or output. `storage` keeps everything, in SQLite or PostgreSQL;
-`collector` carries out what the core decides; `service` speaks HTTP, and `serving` puts it on a port. Signing and
-serving need the extra ``discreet[server]``, which is imported where it is used.
+Decisions are separate from storage and transport. `study_file` reads the file of an operator; `states` has the states
+of a round; `documents` and `uploads` have the formats of messages; `core` derives the next steps from stored rounds and
+an estimate from reports, without input or output. `storage` keeps all state, in SQLite or PostgreSQL; `collector`
+carries out the steps of the core; `service` speaks HTTP, and `serving` puts it on a port. Signing and serving need the
+extra ``discreet[server]``, which is imported on use.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from ._report_files import (
     save_reports as save_reports,
     sum_files as sum_files,
 )
-from ._routes import ASSUMED as ASSUMED, NOBODY as NOBODY, STUDY_NAME as STUDY_NAME
+from ._routes import ASSUMED as ASSUMED, NO_SHARE as NO_SHARE, STUDY_NAME as STUDY_NAME
 from ._service import Service as Service
 from ._serving import collector_in as collector_in, serve as serve
 from ._simulation import simulate_study as simulate_study

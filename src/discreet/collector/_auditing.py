@@ -3,7 +3,7 @@
 The study is opened in a temporary service. A simulated crowd takes part in it with the device's own code, over the very
 texts that devices receive. The audit searches for a question that a device refuses or that loses more privacy than the
 study promises, a device that is asked twice, a question that depends on a basket before its owner has answered, and a
-result with another promise than the study.
+result that promises less privacy than the study.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _find_difference(first: _AuditedStudy, second: _AuditedStudy) -> str:
 class _AuditedStudy:
     """A study that was run to its end, with its texts, its largest privacy loss and its first flaw.
 
-    `answered` is the number of the question that person 0, who differs between the crowds, answered.
+    `answered` is the number of the question that person 0 answered: this person differs between the crowds.
     """
 
     def __init__(self, plan: StudyPlan, people: list[Holding], seed: int) -> None:

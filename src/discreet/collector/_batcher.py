@@ -1,8 +1,8 @@
-"""Uploads that come at the same time go into the store with one transaction, and each has its own outcome.
+"""A queue that joins simultaneous uploads into one transaction; each upload has its own outcome.
 
-While one transaction is being forced to the disk, the next uploads gather; so the more come, the more go together, and
-one alone does not wait. An upload is answered after its transaction, and never before. What the store does after each
-transaction keeps the next one waiting, but not the answers.
+While one transaction is forced to the disk, the next uploads gather; so the more uploads come, the more share one
+transaction, and a single upload does not wait. An upload is answered after its transaction, and never before. The
+clean-up of the store after each transaction delays the next transaction, but not the answers.
 """
 
 from __future__ import annotations
@@ -19,106 +19,106 @@ from numpy.typing import NDArray
 from ._reasons import Reason, RefusedRequest
 from ._uploads import Upload
 
-MOST_TOGETHER = 20_000  # reports of one transaction
-MOST_WAITING = 1_000_000  # reports that wait, over twice as many as one batch has; more are sent away, to come again
+MAX_JOINED_REPORTS = 20_000  # of one transaction; larger: answers come later; smaller: more flushes to the disk
+MAX_WAITING_REPORTS = 1_000_000  # twice the longest batch and more; further uploads are refused as busy
 
 
 @dataclass(frozen=True, eq=False)
-class _Waiting:
+class _WaitingUpload:
     study: str
     upload: Upload
     outcome: asyncio.Future[NDArray[np.uint8]]
 
 
 class Batcher:
-    """Gathers uploads, and hands them on together.
+    """A queue of uploads, which joins them for the store.
 
     Parameters
     ----------
     take
-        Counts the reports of one upload to a study, in a thread, and returns a code for each.
+        A function that counts the reports of an upload to a study, in a thread, and returns one code per report.
     after
-        Called in that thread after each of them.
+        A function that is called in that thread after each call of `take`.
     """
 
     def __init__(
         self, take: Callable[[str, Upload], NDArray[np.uint8]], after: Callable[[], object] = lambda: None
     ) -> None:
         self._take, self._after = take, after
-        self._waiting: list[_Waiting] = []
-        self._reports = 0
+        self._waiting: list[_WaitingUpload] = []
+        self._report_count = 0
         self._running: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
 
     async def put(self, study: str, upload: Upload) -> NDArray[np.uint8]:
-        """Return the codes of an upload, once it is stored."""
-        if self._reports + len(upload) > MOST_WAITING:
+        """Return the codes of an upload, after it is stored."""
+        if self._report_count + len(upload) > MAX_WAITING_REPORTS:
             raise RefusedRequest(Reason.BUSY)
         loop = asyncio.get_running_loop()
-        one = _Waiting(study, upload, loop.create_future())
-        self._waiting.append(one)
-        self._reports += len(upload)
+        waiting = _WaitingUpload(study, upload, loop.create_future())
+        self._waiting.append(waiting)
+        self._report_count += len(upload)
         if self._running is None:
             self._running = loop.create_task(self._run())
-        return await one.outcome
+        return await waiting.outcome
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                await self._store_some()
-                with suppress(Exception):  # whatever goes wrong here, others wait to be stored
+                await self._store_group()
+                with suppress(Exception):  # a failed clean-up must not stop the next uploads
                     await loop.run_in_executor(self._thread, self._after)
         finally:
             self._running = None
 
-    async def _store_some(self) -> None:
-        """Store those that go together, and set their outcomes; nothing of them is held afterwards."""
-        some = self._together()
+    async def _store_group(self) -> None:
+        """Store uploads that share a transaction, and set their outcomes; no reference to them remains."""
+        group = self._take_group()
         try:
-            joined = joined_upload([one.upload for one in some])
-            codes = await asyncio.get_running_loop().run_in_executor(self._thread, self._take, some[0].study, joined)
+            joined = join_uploads([waiting.upload for waiting in group])
+            codes = await asyncio.get_running_loop().run_in_executor(self._thread, self._take, group[0].study, joined)
         except Exception as error:
-            for one in some:
-                if not one.outcome.done():
-                    one.outcome.set_exception(error)
+            for waiting in group:
+                if not waiting.outcome.done():
+                    waiting.outcome.set_exception(error)
         else:
-            ends = np.cumsum([len(one.upload) for one in some])
-            for one, part in zip(some, np.split(codes, ends[:-1]), strict=True):
-                if not one.outcome.done():  # whoever waited may have gone
-                    one.outcome.set_result(part)
+            ends = np.cumsum([len(waiting.upload) for waiting in group])
+            for waiting, part in zip(group, np.split(codes, ends[:-1]), strict=True):
+                if not waiting.outcome.done():  # a client that left has cancelled its outcome
+                    waiting.outcome.set_result(part)
         finally:
-            self._reports -= sum(len(one.upload) for one in some)
+            self._report_count -= sum(len(waiting.upload) for waiting in group)
 
-    def _together(self) -> list[_Waiting]:
-        """Take the first that waits, and all others to the same round as far as they go together."""
-        first = self._waiting[0]
-        some: list[_Waiting] = []
-        left: list[_Waiting] = []
-        many = 0
-        for one in self._waiting:
-            same = one.study == first.study and one.upload.round == first.upload.round
-            if same and (not some or many + len(one.upload) <= MOST_TOGETHER):
-                some.append(one)
-                many += len(one.upload)
+    def _take_group(self) -> list[_WaitingUpload]:
+        """Remove the oldest upload from the queue, with further uploads to its round up to the limit."""
+        oldest = self._waiting[0]
+        group: list[_WaitingUpload] = []
+        remaining: list[_WaitingUpload] = []
+        report_count = 0
+        for waiting in self._waiting:
+            is_same_round = waiting.study == oldest.study and waiting.upload.round == oldest.upload.round
+            if is_same_round and (not group or report_count + len(waiting.upload) <= MAX_JOINED_REPORTS):
+                group.append(waiting)
+                report_count += len(waiting.upload)
             else:
-                left.append(one)
-        self._waiting = left
-        return some
+                remaining.append(waiting)
+        self._waiting = remaining
+        return group
 
     def close(self) -> None:
-        """Wait for what is being stored."""
+        """Wait for the end of the current transaction, and stop the thread."""
         self._thread.shutdown()
 
 
-def joined_upload(uploads: list[Upload]) -> Upload:
-    """Return several uploads to one round as one."""
+def join_uploads(uploads: list[Upload]) -> Upload:
+    """Return several uploads to one round as one upload."""
     if len(uploads) == 1:
         return uploads[0]
     return Upload(
         round=uploads[0].round,
-        tokens=[token for one in uploads for token in one.tokens],
-        keys=[key for one in uploads for key in one.keys],
-        words=np.concatenate([one.words for one in uploads]),
-        codes=np.concatenate([one.codes for one in uploads]),
+        tokens=[token for upload in uploads for token in upload.tokens],
+        keys=[key for upload in uploads for key in upload.keys],
+        words=np.concatenate([upload.words for upload in uploads]),
+        codes=np.concatenate([upload.codes for upload in uploads]),
     )

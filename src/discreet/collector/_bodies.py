@@ -1,7 +1,7 @@
-"""Bodies of requests: read up to a limit and within a time, and all of them together up to a limit too.
+"""Bodies of requests: each is read within limits of bytes and time, and all together within a limit of bytes.
 
-What is made of a long body takes several times its bytes. So it is made a piece at a time, and few pieces of all
-requests together.
+The arrays of a long body take several times its bytes. So a batch is expanded in parts, and few parts of all requests
+at a time.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from starlette.requests import ClientDisconnect
 from ._limits import BODY_SECONDS
 from ._reasons import Reason, RefusedRequest
 
-# Bytes of bodies at the same time; whoever comes with more is sent away, to come again. Long ones (a study has 64 MiB)
-# leave the others room: batches of one sender shall not keep the single reports of others out.
-MOST_LONG_BODIES, MOST_SHORT_BODIES = 128 << 20, 64 << 20
+# Bytes of bodies in memory; further requests are refused as busy. Long bodies (a study has up to 64 MiB) have their own
+# limit, so that the batches of one sender cannot keep the single reports of other people out.
+MAX_LONG_BODIES, MAX_SHORT_BODIES = 128 << 20, 64 << 20
 
-MOST_PIECES = 4  # of batches, expanded at a time: as many reports as go into one transaction, and about 20 MiB
-_PATIENCE = 30.0  # seconds for which a piece waits for its turn
+MAX_PARTS = 4  # of batches, expanded at a time: as many reports as go into one transaction, and about 20 MiB
+_TURN_SECONDS = 30.0  # for which a part waits; larger: senders wait longer; smaller: more are refused as busy
 
 
 class WorkLimit:
-    """How many pieces of batches are expanded at a time, whoever sent them.
+    """A limit of the number of parts of batches that are expanded at a time, over all senders.
 
     Parameters
     ----------
-    pieces
-        The number of pieces.
+    parts
+        The number of parts.
     patience
-        Seconds for which a piece waits for its turn before its sender is told to come again.
+        Seconds for which a part waits for its turn before its sender is refused as busy.
     """
 
-    def __init__(self, pieces: int = MOST_PIECES, patience: float = _PATIENCE) -> None:
-        self._turns, self._patience = asyncio.Semaphore(pieces), patience
+    def __init__(self, parts: int = MAX_PARTS, patience: float = _TURN_SECONDS) -> None:
+        self._turns, self._patience = asyncio.Semaphore(parts), patience
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and hold it until the block is left; turns are given in the order of those who wait."""
+        """Wait for a turn, and hold it until the block is left; turns go in the order of arrival."""
         try:
             await asyncio.wait_for(self._turns.acquire(), self._patience)
         except TimeoutError:
@@ -52,74 +52,73 @@ class WorkLimit:
 
 
 class BodyLimit:
-    """How many bytes of bodies are held at the same time."""
+    """A limit of the bytes of bodies in memory."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.held = most, 0
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.held_bytes = max_bytes, 0
 
     @contextmanager
-    def one(self) -> Iterator[Callable[[int], None]]:
-        """Give a function that counts bytes of one body, or refuses them; they count until the block is left."""
-        mine = 0
+    def counting(self) -> Iterator[Callable[[int], None]]:
+        """Yield a function that adds bytes of one body or refuses them; they are subtracted at the end of the block."""
+        body_bytes = 0
 
-        def more(many: int) -> None:
-            nonlocal mine
-            if self.held + many > self.most:
+        def add(byte_count: int) -> None:
+            nonlocal body_bytes
+            if self.held_bytes + byte_count > self.max_bytes:
                 raise RefusedRequest(Reason.BUSY)
-            self.held += many
-            mine += many
+            self.held_bytes += byte_count
+            body_bytes += byte_count
 
         try:
-            yield more
+            yield add
         finally:
-            self.held -= mine
+            self.held_bytes -= body_bytes
 
 
 class Body:
-    """The body of a request, read as far as it is wanted.
+    """The body of a request, read as far as necessary.
 
     Parameters
     ----------
     request
         The request.
-    most
-        How many bytes it may have.
-    more
-        Told how many bytes have come, each time.
+    max_bytes
+        The largest allowed length.
+    add
+        A function that is called with the length of each chunk, as `BodyLimit.counting` yields it.
     """
 
-    def __init__(self, request: Request, most: int, more: Callable[[int], None] | None = None) -> None:
+    def __init__(self, request: Request, max_bytes: int, add: Callable[[int], None]) -> None:
         announced = request.headers.get("content-length")
-        self.announced = int(announced) if announced else None
-        if self.announced is not None and self.announced > most:
+        self.announced_bytes = int(announced) if announced else None
+        if self.announced_bytes is not None and self.announced_bytes > max_bytes:
             raise RefusedRequest(Reason.TOO_LARGE)
-        self._most, self._more = most, more
+        self._max_bytes, self._add = max_bytes, add
         self._stream = request.stream()
-        self._parts: list[bytes] = []
-        self._long = 0
-        self._until = asyncio.get_running_loop().time() + BODY_SECONDS
+        self._chunks: list[bytes] = []
+        self._byte_count = 0
+        self._deadline = asyncio.get_running_loop().time() + BODY_SECONDS
 
-    async def begin(self, many: int) -> bytes:
-        """Return so many bytes of its beginning, or what it has where it is shorter."""
-        await self._read(many)
-        return b"".join(self._parts)[:many]
+    async def read_head(self, byte_count: int) -> bytes:
+        """Return the first bytes of the body, or the whole body if it is shorter."""
+        await self._read(byte_count)
+        return b"".join(self._chunks)[:byte_count]
 
-    async def whole(self) -> bytes:
-        """Return all of it."""
-        await self._read(self._most + 1)
-        self._parts = [b"".join(self._parts)]  # its parts are held no longer than that takes
-        return self._parts[0]
+    async def read_all(self) -> bytes:
+        """Return the whole body."""
+        await self._read(self._max_bytes + 1)
+        self._chunks = [b"".join(self._chunks)]  # the joined chunks are freed at once
+        return self._chunks[0]
 
-    async def _read(self, many: int) -> None:
+    async def _read(self, byte_count: int) -> None:
         try:
-            async with asyncio.timeout_at(self._until):
-                while self._long < many and (part := await anext(self._stream, None)) is not None:
-                    self._long += len(part)
-                    if self._long > self._most:
+            async with asyncio.timeout_at(self._deadline):
+                while self._byte_count < byte_count and (chunk := await anext(self._stream, None)) is not None:
+                    self._byte_count += len(chunk)
+                    if self._byte_count > self._max_bytes:
                         raise RefusedRequest(Reason.TOO_LARGE)
-                    if self._more is not None:
-                        self._more(len(part))
-                    self._parts.append(part)
+                    self._add(len(chunk))
+                    self._chunks.append(chunk)
         except TimeoutError:
             raise RefusedRequest(Reason.TOO_SLOW) from None
         except ClientDisconnect:

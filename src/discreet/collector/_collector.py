@@ -2,7 +2,7 @@
 
 This module has no HTTP and no statement of a database. Everything in its memory can be made again from the store:
 conversations, which stay alive between rounds, and the questions of rounds. So any number of collectors may work on one
-store, and any of them may stop at any moment.
+store, and each may stop at any moment.
 """
 
 from __future__ import annotations
@@ -11,20 +11,16 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from fractions import Fraction
-from pathlib import Path
+from collections.abc import Callable
 from secrets import token_bytes, token_hex
 from time import time
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import parse_share
 from ..errors import ClusterError, DiscreetError, InputError, MisuseError
-from ..local.study import Ask, Outcome, parse_round
+from ..local.study import Ask
 from ..wording import number_of
 from ._core import (
     Conclude,
@@ -35,36 +31,25 @@ from ._core import (
     StoredRound,
     StudyCore,
     add_up,
-    render_outcome,
-    round_minimum,
-    round_quota,
 )
 from ._documents import Signer, question_document, study_document, study_id
+from ._reader import MAX_WAITING, StudyReader
 from ._reasons import OUTCOMES, REASONS, Reason, RefusedRequest
 from ._states import RoundEvent, RoundState
-from ._study_file import STUDY_NAME, StudyPlan, find_line_flaw
+from ._study_file import StudyPlan, find_line_flaw
 from ._uploads import Upload, hash_token
 from .storage import StoreError, StudyRecord, StudyStore, decide_codes
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 Scope: TypeAlias = Literal["operate", "enrol", "watch"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 # Tokens that are made with one request. Larger: more memory and a longer transaction; smaller: more requests.
 MAX_TOKENS = 1_000_000
-MAX_LABEL_LETTERS = 200  # of an operator's token, as many as of the title of a study
+MAX_LABEL_LETTERS = 200  # of an operator's token; the limit of a study's title too
 
 # Seconds. NTP keeps clocks within one; the shortest useful deadline is a few minutes.
 CLOCK_TOLERANCE = 10.0
 
-# Ended studies whose conversations stay in memory, for requests with `assume_malicious`: replaying one takes seconds.
-_MAX_ENDED_CORES = 4
-_MAX_OUTCOMES = 16  # by study and malicious share; larger: more memory; smaller: more replays
 _OPERATOR_ID_DIGITS = 12  # of the hash of an operator's token: enough to tell all tokens of a service apart
-# Requests that may wait for a lock, and seconds for which one waits. Larger: a slow study can occupy more of the
-# service's 40 threads; smaller: more requests are sent away.
-_MAX_WAITING, _LOCK_SECONDS = 4, 30
 _RETRY_SECONDS = 60  # after which a round that could not be added up is tried again
 _BEFORE_DEADLINE = 'Wait for more. Or insist, with --yes or {"few": true}: that cannot be undone.'
 _AFTER_DEADLINE = (
@@ -74,15 +59,12 @@ _AFTER_DEADLINE = (
 _log = logging.getLogger(__name__)
 
 
-class Questions(NamedTuple):
-    """The state of a study, and its open questions as pairs of text and signature."""
-
-    state: str
-    questions: tuple[tuple[str, str], ...]
-
-
 class ClosedRounds(NamedTuple):
-    """The number of closed rounds, those of them without reports, and whether the study ended without any report."""
+    """The closed rounds of a study.
+
+    `rounds` is their number, `without_reports` has the numbers of closed rounds without reports, and `ended_empty` says
+    whether the study ended without any report.
+    """
 
     rounds: int
     without_reports: tuple[int, ...] = ()
@@ -97,14 +79,14 @@ class ScrubbedRounds(NamedTuple):
 
 
 class NotAddedUpError(ClusterError):
-    """A closed round could not be added up: none of it was released, and its reports are kept."""
+    """A closed round could not be added up: its sums are not released, and its reports are kept."""
 
 
 # A function with the signature of `add_up`.
 Adder: TypeAlias = Callable[..., RoundTotals]
 
 
-class StudyCollector:
+class StudyCollector(StudyReader):
     """The studies of a store, run to their ends; as a context manager it closes the store.
 
     Parameters
@@ -129,19 +111,13 @@ class StudyCollector:
         now: Callable[[], float] | None = None,
         adder: Adder = add_up,
     ) -> None:
-        self.store, self._signer_source, self.now, self._adder = store, signer, now or store.now, adder
+        super().__init__(store)
+        self._signer_source, self.now, self._adder = signer, now or store.now, adder
         self._add_up_failures: dict[str, tuple[float, str]] = {}  # time and message of the last failure, by study
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
-        self._records: dict[str, StudyRecord] = {}
-        self._plans: dict[str, StudyPlan] = {}
-        self._guard, self._flush_lock, self._replay_lock = threading.Lock(), threading.Lock(), threading.Lock()
-        self._ask_queue = threading.BoundedSemaphore(_MAX_WAITING)
-        self._replay_queue = threading.BoundedSemaphore(_MAX_WAITING)
-        self._minima: dict[tuple[str, int], int] = {}  # by study and round: a question never changes
-        self._with_result: set[str] = set()
-        self._ended_cores: dict[str, StudyCore] = {}
-        self._outcomes: dict[tuple[str, Fraction], Outcome] = {}
+        self._guard, self._flush_lock = threading.Lock(), threading.Lock()
+        self._ask_queue = threading.BoundedSemaphore(MAX_WAITING)
         self._refused: Counter[tuple[str, str]] = Counter()
         self.moves = 0  # the number of moves by this collector: cached questions are outdated after each
 
@@ -159,7 +135,7 @@ class StudyCollector:
     def open_study(self, plan: StudyPlan) -> StudyRecord:
         """Publish a study, and open its first rounds.
 
-        The same plan again changes nothing; another plan under the same name is refused.
+        An identical plan changes nothing; a different plan under a used name is refused.
         """
         StudyCore(plan)  # raises before anything is stored, where the first question would break the promise
         self.check_key()
@@ -191,7 +167,7 @@ class StudyCollector:
         return self._signer_source
 
     def check_key(self, name: str | None = None) -> None:
-        """Check that this key signed a study, or all studies where `name` is None: devices refuse another key."""
+        """Check that this key signed a study, or all studies where `name` is None: devices refuse other keys."""
         for record in self.store.studies() if name is None else [self.record(name)]:
             key = None if self._signer_source is None else self.signer.key
             if record.key != key:
@@ -220,64 +196,9 @@ class StudyCollector:
                 f"{CLOCK_TOLERANCE:g} are allowed: set both by NTP. Nothing is served until then."
             )
 
-    def record(self, name: str) -> StudyRecord:
-        """Return a study as it is stored. It never changes, so it is read once."""
-        if name not in self._records:
-            record = self.store.study(name) if STUDY_NAME.fullmatch(name) else None
-            if record is None:
-                raise RefusedRequest(Reason.UNKNOWN_STUDY)
-            self._records[name] = record
-        return self._records[name]
-
-    def running_record(self, name: str) -> StudyRecord:
-        """Return a study that takes reports and people; a study that has ended is refused."""
-        record = self.record(name)
-        if self.has_ended(name):
-            raise RefusedRequest(Reason.ROUND_CLOSED, f"The study {name!r} has ended.")
-        return record
-
-    def signed(self, name: str) -> dict[str, Any]:
-        """Return the published text of a study, its signature and the public key."""
-        record = self.record(name)
-        return {"study": record.text, "signature": record.signature, "key": record.key}
-
-    def has_ended(self, name: str) -> bool:
-        """Return whether a study has a result. A result never goes away, so it is looked up until it is there."""
-        if name not in self._with_result and self.store.has_result(name):
-            self._with_result.add(name)
-        return name in self._with_result
-
-    def plan(self, name: str) -> StudyPlan:
-        """Return the plan of a study."""
-        if name not in self._plans:
-            self._plans[name] = StudyPlan.from_json(self.record(name).plan)
-        return self._plans[name]
-
-    def _stored_round(self, name: str, number: int) -> StoredRound:
-        self.record(name)
-        for stored in self.store.rounds(name):
-            if stored.number == number:
-                return stored
-        raise RefusedRequest(Reason.UNKNOWN_ROUND)
-
     def _lock(self, name: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(name, threading.Lock())
-
-    @contextmanager
-    def _turn(self, lock: threading.Lock, queue: threading.BoundedSemaphore) -> Iterator[None]:
-        """Hold a lock for a request; refuse the request where the queue is full, or all threads would wait."""
-        if not queue.acquire(blocking=False):
-            raise RefusedRequest(Reason.BUSY)
-        try:
-            if not lock.acquire(timeout=_LOCK_SECONDS):
-                raise RefusedRequest(Reason.BUSY)
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            queue.release()
 
     def _core(self, name: str) -> StudyCore:
         """Return the conversation of a study, resumed where this collector has not led it before."""
@@ -364,7 +285,7 @@ class StudyCollector:
         return core.asks[number] if core is not None and number < len(core.asks) else None
 
     def ask(self, name: str, number: int) -> Ask | None:
-        """Return a round as the protocol asks it, or None where it is not open; replay rounds of other collectors."""
+        """Return a round as the protocol asks it, or None for a closed round; replay rounds of other collectors."""
         ask = self.known_ask(name, number)
         if ask is not None:
             return ask
@@ -372,7 +293,7 @@ class StudyCollector:
             return None  # without a replay of the conversation, which may take seconds
         with self._turn(self._lock(name), self._ask_queue):
             core = self._core(name)
-            core.steps(self.store.rounds(name), self.now(), concluded=True)
+            core.resume(self.store.rounds(name))
         return core.asks[number]
 
     def find_codes(self, name: str, upload: Upload) -> NDArray[np.uint8]:
@@ -409,7 +330,7 @@ class StudyCollector:
 
     def flush(self) -> None:
         """Store the numbers of reports that were refused since the last call."""
-        with self._flush_lock:  # a reader of the counts after this call sees all of them
+        with self._flush_lock:  # a reader of the counts after this call sees every refusal
             with self._guard:
                 waiting, self._refused = self._refused, Counter()
             try:
@@ -421,54 +342,6 @@ class StudyCollector:
             finally:  # counts that could not be stored are stored with the next call
                 with self._guard:
                     self._refused.update(waiting)
-
-    def studies(self) -> list[dict[str, Any]]:
-        """Return the name, title, state and participants of each study."""
-        plans = [self.plan(record.name) for record in self.store.studies()]
-        return [
-            {"name": plan.name, "title": plan.title, "state": self.questions(plan.name).state, "who": plan.who}
-            for plan in plans
-        ]
-
-    def questions(self, name: str) -> Questions:
-        """Return the state of a study and its open questions."""
-        self.record(name)
-        open_rounds = [stored for stored in self.store.rounds(name) if stored.state is RoundState.OPEN]
-        state = "released" if self.has_ended(name) else "open" if open_rounds else "waiting"
-        return Questions(state, tuple((stored.question or "", stored.signature or "") for stored in open_rounds))
-
-    def progress(self, name: str) -> dict[str, Any]:
-        """Return the progress of a study: counts and states only, for the public."""
-        plan, state = self.plan(name), self.questions(name).state
-        rounds = []
-        for stored in self.store.rounds(name):
-            ask = json.loads(stored.ask)
-            start, stop = ask["who"]
-            rounds.append(
-                {
-                    "round": stored.number,
-                    "name": ask["name"],
-                    "state": str(stored.state),
-                    "people": stored.people,
-                    "share": round((stop - start) / (1 << 32), 6),
-                    "quota": round_quota(plan, start, stop),
-                    "minimum": self.minimum(name, stored),
-                    "closes": stored.closes,
-                    "oracle": ask["question"]["oracle"]["oracle"],
-                    "values": ask["question"]["oracle"].get("size", 1),
-                }
-            )
-        return {
-            "name": plan.name,
-            "title": plan.title,
-            "state": state,
-            "protocol": plan.protocol,
-            "epsilon": plan.epsilon,
-            "items": len(plan.asked_items),
-            "close": plan.close,
-            "people": sum(fields["people"] for fields in rounds),
-            "rounds": rounds,
-        }
 
     def status(self, name: str) -> dict[str, Any]:
         """Return the status of a study for operators: progress, tokens, refusals by reason, and alarms."""
@@ -521,89 +394,12 @@ class StudyCollector:
             ended_empty=bool(closed) and self.has_ended(name) and not any(report_counts.values()),
         )
 
-    def minimum(self, name: str, stored: StoredRound) -> int:
-        """Return the number of reports below which a round closes only if an operator insists."""
-        key = name, stored.number
-        if key not in self._minima:
-            self._minima[key] = round_minimum(self.plan(name), parse_round(stored.ask))
-        return self._minima[key]
-
-    def save_reports(self, name: str, number: int, directory: Path) -> int:
-        """Write the reports of a closed round into a directory, as Parquet, and return their number.
-
-        Reports are random already, and still not public: the files are readable by their owner alone.
-        """
-        from ._report_files import save_reports
-
-        stored = self._stored_round(name, number)
-        if stored.state not in (RoundState.CLOSED, RoundState.RELEASED):
-            is_scrubbed = stored.state is RoundState.SCRUBBED
-            raise MisuseError(
-                f"Round {number + 1} of the study {name!r} is {stored.state}: "
-                + ("its reports are gone." if is_scrubbed else "its reports can be written when it is closed.")
-            )
-        ask = parse_round(stored.ask)
-        return save_reports(directory, ask, self.store.blocks(name, number, ask.oracle.codec.width))
-
     def scrub(self, name: str) -> ScrubbedRounds:
         """Delete the reports of all released rounds of a study."""
         self.record(name)
         released = [stored.number for stored in self.store.rounds(name) if stored.state is RoundState.RELEASED]
         scrubbed = sum(self.store.move(name, number, RoundEvent.SCRUB) for number in released)
         return ScrubbedRounds(rounds=scrubbed, tidy=self.store.tidy())
-
-    def result(self, name: str, assume_malicious: Any = 0) -> str:
-        """Return the result of a study as JSON, with intervals that allow for a share of malicious reports."""
-        malicious = _parse_share(assume_malicious)
-        self.record(name)
-        result = self.store.result(name)
-        if result is None:
-            raise RefusedRequest(Reason.NOT_RELEASED)
-        return render_outcome(self.outcome(name, malicious)) if malicious else result
-
-    def outcome(self, name: str, assume_malicious: Any = 0) -> Outcome:
-        """Return the outcome of a study, computed again from the stored totals: the first call takes seconds.
-
-        Parameters
-        ----------
-        name
-            The name of the study.
-        assume_malicious
-            The share of each round's reports that may be made up, such as ``"1%"``: intervals allow for any content.
-        """
-        malicious = _parse_share(assume_malicious)
-        self.result(name)
-        outcome = self._outcomes.get((name, malicious))
-        if outcome is not None:
-            return outcome
-        with self._turn(self._replay_lock, self._replay_queue):  # repeated requests occupy one core at most
-            core = self._ended_cores.get(name)
-            if core is None:
-                core = StudyCore(self.plan(name))
-                core.steps(self.store.rounds(name), self.now(), concluded=True)
-                keep_newest(self._ended_cores, name, core, _MAX_ENDED_CORES)
-            return keep_newest(self._outcomes, (name, malicious), core.outcome(malicious), _MAX_OUTCOMES)
-
-    def export(self, name: str, assume_malicious: Any = 0) -> dict[str, Any]:
-        """Return everything public of a study, so that a third party can check it: no report, no token."""
-        malicious = _parse_share(assume_malicious)
-        fields = ("ask", "question", "signature", "people", "heard")
-        rounds = [
-            {"round": stored.number, "state": str(stored.state), **{field: getattr(stored, field) for field in fields}}
-            for stored in self.store.rounds(name)
-        ]
-        signed, record = self.signed(name), self.record(name)
-        widened = {"result_with_liars": self.result(name, malicious)} if malicious else {}
-        return {**signed, "id": record.id, "rounds": rounds, "result": self.store.result(name), **widened}
-
-    def texts(self, name: str) -> dict[str, Any]:
-        """Return all signed texts of a study: anybody can compare them with the texts that a device received."""
-        questions = [
-            {"round": stored.number, "question": stored.question, "signature": stored.signature}
-            for stored in self.store.rounds(name)
-            if stored.question is not None
-        ]
-        return {**self.signed(name), "questions": questions}
 
     def tokens(self, name: str, count: int) -> list[str]:
         """Make single-use tokens of a study, and return them as hexadecimal digits; only their hashes are stored."""
@@ -615,7 +411,7 @@ class StudyCollector:
         return [token.hex() for token in tokens]
 
     def enrol(self, name: str) -> str:
-        """Make one token of a study that anyone may take part in, and return it as hexadecimal digits."""
+        """Make one token of a study without a list of participants, and return it as hexadecimal digits."""
         if self.plan(name).who != "anyone":
             raise RefusedRequest(Reason.NOT_FOR_ANYONE)
         return self.tokens(name, 1)[0]
@@ -656,22 +452,6 @@ class StudyCollector:
         return self.store.operator(hash_token(token.encode())) or frozenset()
 
 
-def keep_newest(cache: dict[K, V], key: K, value: V, limit: int) -> V:
-    """Return a value after adding it to a cache, which then has its newest `limit` values."""
-    cache[key] = value
-    while len(cache) > limit:
-        cache.pop(next(iter(cache)), None)
-    return value
-
-
 def _is_overdue(stored: StoredRound, now: float) -> bool:
     """Return whether the deadline of an open round has passed."""
     return stored.state is RoundState.OPEN and stored.closes is not None and stored.closes <= now
-
-
-def _parse_share(value: Any) -> Fraction:
-    """Return the share of malicious reports of a request."""
-    try:
-        return parse_share("assume_malicious", value)
-    except MisuseError as error:
-        raise RefusedRequest(Reason.MALFORMED, str(error)) from None

@@ -3,7 +3,7 @@
 `StudyCore` holds the conversation of a study. It reads the stored rounds and returns the steps that follow from them;
 its caller carries the steps out, stores their results, and asks again. A step may be carried out twice, also by several
 servers at once: each is stored on the condition that it has not been before. After a restart the conversation resumes
-from the stored rounds, and must ask the same questions, byte for byte.
+from the stored rounds, and must ask identical questions, byte for byte.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..local.study import (
     Conversation,
     Estimate,
     Outcome,
-    RoundReader,
     Round,
+    RoundReader,
     Sums,
     attach_provenance,
     build_outcome,
@@ -47,7 +47,7 @@ _NORMAL_QUANTILE = 1.96  # of a two-sided interval of 95 %, as in the outcomes o
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRound:
-    """A round as it is stored.
+    """The stored record of a round.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class StudyCore:
         concluded
             Whether the result of the study is stored.
         """
-        self._resume(rounds)
+        self.resume(rounds)
         steps: list[Step] = [
             DraftRound(number=number, ask=self.asks[number])
             for number in sorted(set(range(len(self.asks))) - {stored.number for stored in rounds})
@@ -170,7 +170,7 @@ class StudyCore:
         """Return the number of reports below which a round closes only if an operator insists."""
         return round_minimum(self.plan, self.asks[number])
 
-    def _resume(self, rounds: Sequence[StoredRound]) -> None:
+    def resume(self, rounds: Sequence[StoredRound]) -> None:
         """Pass the released sums to the conversation, and check that the protocol asks every stored round."""
         rounds = sorted(rounds, key=lambda stored: stored.number)
         self._stored_asks = [stored.ask for stored in rounds]
@@ -191,8 +191,8 @@ class StudyCore:
     def _number_asks(self) -> None:
         """Assign numbers to the rounds of the conversation, in their order.
 
-        A round that is stored already, by this service before a restart or by another service, is asked as it is
-        stored: its directions were computed on a machine that may round differently.
+        A round that is stored already, by this service before a restart or by a second service, keeps its stored
+        form: its directions were computed on a machine that may round differently.
         """
         settled = self.conversation.past_round_count
         self.conversation.restore_rounds(self._stored_asks[settled:])
@@ -208,9 +208,9 @@ class StudyCore:
         self.asks[settled:] = asks
 
     def outcome(self, malicious: Fraction = Fraction(0)) -> Outcome:
-        """Return the outcome of a study that has ended; counts are out of the people who answered.
+        """Return the outcome of a study that has ended; counts are out of the people with a report.
 
-        With `malicious`, a share from 0 to 1, intervals hold whatever this share of each round's reports says.
+        With `malicious`, a share from 0 to 1, intervals allow for any content of this share of each round's reports.
         """
         plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.estimates
         if learnt is None:
@@ -371,8 +371,8 @@ def sum_on_card(
 ) -> tuple[Sums, int] | None:
     """Return the sums of packed reports and the number of refused ones, from a graphics card; None without a card.
 
-    A card computes the sums of `sum_blocks` and `local.study.sum_reports`, and no others. `report_count` is the expected
-    number of reports, where it is known: a card does not pay for small rounds.
+    A card computes the sums of `sum_blocks` and `local.study.sum_reports` alone. `report_count` is the expected
+    number of reports, or None: a card does not pay for small rounds.
     """
     function = getattr(summing, "func", None)
     card = words_on_card(oracle, blocks, report_count) if function in (sum_blocks, sum_reports) else None

@@ -38,7 +38,7 @@ def save_people(
 ) -> None:
     """Write people to a file, with their baskets, relations and tokens.
 
-    A person with several baskets has all of them in the file: the device draws the basket that answers.
+    A person with several baskets has them all in the file: the device draws the basket that answers.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def save_people(
     people
         The numbers of the people to write.
     tokens
-        The token of each of these people, as hexadecimal digits.
+        The token of each person, as hexadecimal digits.
     how
         The kind of relation in the study, or "none".
     texts
@@ -132,7 +132,7 @@ class SimulatedDevices:
         batch = ReportBatch.of(bytes.fromhex(study.id), question.round, tokens, keys, words)
         status, codes = self._send("POST", "/batches", batch.encode())
         if status == REFUSALS[Reason.ROUND_CLOSED].status and json.loads(codes)["reason"] == Reason.ROUND_CLOSED:
-            # Devices of another process filled the last round meanwhile: a study that has ended takes no batch.
+            # Devices of a second process filled the last round meanwhile: a study that has ended takes no batch.
             return Counter({str(Reason.ROUND_CLOSED): len(people)})
         if status != 200:
             raise _unexpected_status("/batches", status)

@@ -2,7 +2,7 @@
 
 `docs/wire.md` has the fields of the texts. A text is made once and stored; it is never built again from its parts, so
 that it stays byte for byte the text that devices have seen. The signed bytes begin with their purpose (`STUDY` or
-`QUESTION`), so that no signature passes for another. A device checks signatures with its own code
+`QUESTION`), so that a signature serves one purpose. A device checks signatures with its own code
 (`local/device/_ed25519.py`).
 """
 
@@ -91,7 +91,7 @@ def _make_key(path: Path) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         try:
-            os.link(temporary_path, path)  # unlike a rename, a link replaces no key that another process made meanwhile
+            os.link(temporary_path, path)  # unlike a rename, a link replaces no key of a concurrent process
         except FileExistsError:
             return
     finally:

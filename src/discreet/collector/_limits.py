@@ -1,4 +1,4 @@
-"""Limits of a service: how long heads and bodies may be and take, and how many connections there may be."""
+"""The limits of a service: length and duration of heads and bodies, and the number of connections."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from ipaddress import IPv6Network, ip_address, ip_network
 from ..errors import MisuseError
 from ._reasons import Reason
 
-BODY_SECONDS = 30.0  # in which a body has to come: a batch of 16 MiB over a line of 4.5 Mbit/s
+BODY_SECONDS = 30.0  # for a body: a batch of 16 MiB over a line of 4.5 Mbit/s
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionLimits:
-    """Limits of connections, of each by itself and of all.
+    """The limits of each connection, and of all connections together.
 
     Parameters
     ----------
     head_bytes, head_fields
-        The most bytes and header fields of the head of a request. nginx takes 32 KiB and Apache 100 fields.
+        The largest length, and number of header fields, of the head of a request. nginx takes 32 KiB and Apache 100
+        fields.
     head_seconds
-        How long a head may take, from the connection or from its first byte.
+        The duration of a head, from the connection or from its first byte.
     body_seconds
-        How long a body may take, from the end of its head.
+        The duration of a body, from the end of its head.
     grace_seconds
-        How much longer a connection stays for the answer to be read after that.
+        The time for reading the answer after a body that took too long.
     stalled_seconds
-        How long whoever asked may leave an answer unread.
+        The time for which a client may leave an answer unread.
     connections, address_connections
-        How many connections there may be in all, and from one address.
+        The largest number of connections, in all and from one address.
     """
 
     head_bytes: int = 32 << 10
@@ -60,9 +61,9 @@ def check_proxies(trusted_proxies: Sequence[str]) -> None:
 
 
 def plain_address(text: str) -> str:
-    """Return an address as it is compared: without port, brackets and zone, and without what is no address.
+    """Return an address for comparisons, without port, brackets and zone; "" for a text that is no address.
 
-    A socket of IPv6 that takes IPv4 too shows 192.0.2.1 as ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2): it is 192.0.2.1.
+    An IPv6 socket that accepts IPv4 shows 192.0.2.1 as ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2): it is 192.0.2.1.
     """
     host = text.strip()
     if host.startswith("["):
@@ -77,47 +78,44 @@ def plain_address(text: str) -> str:
 
 
 def address_group(text: str) -> str:
-    """Return the group of addresses whose requests and connections are counted together.
+    """Return the group of addresses with a common count of requests and connections.
 
-    One holder of an IPv6 address has its whole network of 64 bits (RFC 6177), so that network is counted as one. What
-    is no address is one group as well.
+    The holder of an IPv6 address has a whole network of 64 bits (RFC 6177), so that network is one group. All texts
+    that are no addresses are one group as well.
     """
     address = plain_address(text)
     return str(IPv6Network((int(ip_address(address)), 64), strict=False)) if ":" in address else address
 
 
 class ConnectionCount:
-    """The number of connections that there are, in all and from each address.
+    """The number of open connections, in all and from each group of addresses.
 
     Parameters
     ----------
     limits
-        How many there may be.
+        The largest numbers.
     trusted_proxies
-        Addresses and networks from which any number may come, up to that in all: many people stand behind each.
+        Addresses and networks without a limit of their own: many people share one proxy.
     """
 
     def __init__(self, limits: ConnectionLimits, trusted_proxies: Sequence[str] = ()) -> None:
         self._limits = limits
         self._proxies = [ip_network(proxy) for proxy in trusted_proxies]
         self._counts: Counter[str] = Counter()
-        self._total = 0
 
     def enter(self, address: str) -> Reason | None:
-        """Count a connection from an address; return why it is refused, or None."""
-        if self._total >= self._limits.connections:
+        """Count a connection from an address; return the reason of a refusal, or None."""
+        if self._counts.total() >= self._limits.connections:
             return Reason.BUSY
         group = address_group(address)
         if self._counts[group] >= self._limits.address_connections and not self._is_proxy(address):
             return Reason.TOO_MANY
-        self._total += 1
         self._counts[group] += 1
         return None
 
     def leave(self, address: str) -> None:
-        """Count a connection no more."""
+        """Subtract a connection from an address."""
         group = address_group(address)
-        self._total -= 1
         self._counts[group] -= 1
         if not self._counts[group]:
             del self._counts[group]

@@ -1,8 +1,8 @@
-"""What a monitor may read, in the text form of Prometheus: counts and states only, and nothing of a report."""
+"""The metrics of a service in the text format of Prometheus: counts and states only, and no content of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ._collector import StudyCollector
 from ._reasons import OUTCOMES
@@ -17,33 +17,31 @@ _HELP = {
 }
 
 
-def exposition(
+def render_metrics(
     collector: StudyCollector, requests: Mapping[int, int], reports: Mapping[str, int], *, watching: bool
 ) -> str:
-    """Return all metrics as text; reports that were refused, and why, are for operators who may watch."""
-    found: dict[str, list[tuple[dict[str, str], int]]] = {name: [] for name in _HELP}
-    found["discreet_requests_total"] = [({"status": str(one)}, many) for one, many in sorted(requests.items())]
-    found["discreet_reports_total"] = [
-        ({"outcome": one}, many) for one, many in sorted(reports.items()) if watching or one in OUTCOMES.values()
+    """Return all metrics as text; refused reports with their reasons only for operators with the scope `watch`."""
+    samples: dict[str, list[tuple[dict[str, str], int]]] = {name: [] for name in _HELP}
+    samples["discreet_requests_total"] = [({"status": str(status)}, requests[status]) for status in sorted(requests)]
+    samples["discreet_reports_total"] = [
+        ({"outcome": outcome}, reports[outcome])
+        for outcome in sorted(reports)
+        if watching or outcome in OUTCOMES.values()
     ]
     for record in collector.store.studies():
-        labels = {"study": record.name}
-        for one in collector.store.rounds(record.name):
-            place = {**labels, "round": str(one.number)}
-            found["discreet_round_people"].append((place, one.people))
-            found["discreet_round_open"].append((place, int(one.state == "open")))
-        released = collector.has_ended(record.name)
-        found["discreet_study_released"].append((labels, int(released)))
-        for reason, many in collector.store.refused(record.name).items() if watching else ():
-            found["discreet_refused_total"].append(({**labels, "reason": reason}, many))
-    return "".join(f"{line}\n" for line in _lines(found))
-
-
-def _lines(found: Mapping[str, list[tuple[dict[str, str], int]]]) -> Iterable[str]:
-    for name, samples in found.items():
-        kind, words = _HELP[name]
-        yield f"# HELP {name} {words}"
-        yield f"# TYPE {name} {kind}"
-        for labels, value in samples:
-            inside = ",".join(f'{label}="{text}"' for label, text in labels.items())
-            yield f"{name}{{{inside}}} {value}"
+        study = {"study": record.name}
+        for stored in collector.store.rounds(record.name):
+            labels = {**study, "round": str(stored.number)}
+            samples["discreet_round_people"].append((labels, stored.people))
+            samples["discreet_round_open"].append((labels, int(stored.state == "open")))
+        samples["discreet_study_released"].append((study, int(collector.has_ended(record.name))))
+        if watching:
+            refused = collector.store.refused(record.name)
+            samples["discreet_refused_total"] += [({**study, "reason": reason}, refused[reason]) for reason in refused]
+    lines = []
+    for name, (kind, description) in _HELP.items():
+        lines += [f"# HELP {name} {description}", f"# TYPE {name} {kind}"]
+        for labels, value in samples[name]:
+            pairs = ",".join(f'{label}="{text}"' for label, text in labels.items())
+            lines.append(f"{name}{{{pairs}}} {value}")
+    return "".join(f"{line}\n" for line in lines)

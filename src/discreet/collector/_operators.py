@@ -1,7 +1,7 @@
 """The commands of an operator, on a service in a directory of this machine or at an address.
 
-`StudyCollector` works in a directory, whether or not its service runs; `RemoteOperator` has the same methods and sends
-them to an address.
+`StudyCollector` works in a directory, whether or not its service runs; `RemoteOperator` has equal methods and sends
+their requests to an address.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def open_operator(
 
 
 def _path(name: str, action: str, assume_malicious: str = "0") -> str:
-    """Return the path of an action on a study; the name is one segment of it, whatever signs it contains."""
+    """Return the path of an action on a study; the quoted name is one segment, also with a slash in it."""
     share = parse_share("assume_malicious", assume_malicious)
     query = f"?{urlencode({'assume_malicious': str(share)})}" if share else ""
     return f"/v1/studies/{quote(name, safe='')}/{action}{query}"

@@ -1,6 +1,6 @@
-"""Why a service does not do what it is asked: a fixed list, with the status, the title and the byte in a batch.
+"""The reasons of refusals: a fixed list, with the HTTP status, the title and the byte in the answer to a batch.
 
-What is told is the reason and a few words, never what was sent. Refused reports are counted by reason.
+A refusal names its reason and a few words, never the refused content. Refused reports are counted by reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..errors import DiscreetError
 
 
 class Reason(StrEnum):
-    """Why something is refused, as it stands in a problem document."""
+    """The reason of a refusal, as in a problem document."""
 
     MALFORMED = "malformed"
     TOO_LARGE = "too-large"
@@ -41,7 +41,7 @@ class Reason(StrEnum):
 
 
 class Refusal(NamedTuple):
-    """What is answered for a reason: the status, the title, and the byte for one report of a batch, if it has one."""
+    """The answer to a reason: the HTTP status, the title, and the byte for one report of a batch, or None."""
 
     status: int
     title: str
@@ -77,10 +77,12 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.STORE_FAILED: Refusal(503, "The store cannot be reached or written to: try again"),
     Reason.CLOCK_OFF: Refusal(503, "The clock of this server and that of its database differ: try again later"),
 }
+CODES: dict[Reason, int] = {reason: refusal.code for reason, refusal in REFUSALS.items() if refusal.code is not None}
+REASONS: dict[int, Reason] = {code: reason for reason, code in CODES.items()}
 
 
 def problem_fields(reason: Reason, detail: str = "", status: int | None = None) -> dict[str, str | int]:
-    """Return the fields of a problem document (RFC 9457) for a reason; another status than its own is given."""
+    """Return the fields of a problem document (RFC 9457) for a reason, with the status of the reason or a given one."""
     refusal = REFUSALS[reason]
     fields: dict[str, str | int] = {
         "type": f"urn:discreet:{reason}",
@@ -92,22 +94,18 @@ def problem_fields(reason: Reason, detail: str = "", status: int | None = None) 
 
 
 def problem_headers(reason: Reason, status: int | None = None) -> dict[str, str]:
-    """Return the headers that go with a problem document: when to come back, that a token is wanted, what ends."""
+    """Return the headers of a problem document: the time of a retry, the need of a token, the end of a connection."""
     status = REFUSALS[reason].status if status is None else status
     headers = {"Retry-After": "1"} if status in (429, 503) else {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if reason in (Reason.TOO_LARGE, Reason.TOO_SLOW):
-        headers["Connection"] = "close"  # the body was not read to its end, and will not be
+        headers["Connection"] = "close"  # the remaining body is never read
     return headers
 
 
-CODES: dict[Reason, int] = {reason: one.code for reason, one in REFUSALS.items() if one.code is not None}
-REASONS: dict[int, Reason] = {code: reason for reason, code in CODES.items()}
-
-
 class RefusedRequest(DiscreetError):  # noqa: N818
-    """A request is refused for a reason of the list; `detail` says more where there is more to say."""
+    """A request is refused for a reason of the list; `detail` adds a sentence for the sender."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(detail or f"{REFUSALS[reason].title}.")

@@ -69,7 +69,7 @@ class ReportTable:
             yield self.oracle.codec.unpack(words if is_good.all() else words[is_good])
 
     def words(self, batches: Iterable[Any]) -> Iterator[Words]:
-        """Yield packed reports of Arrow batches, good and bad; `torn` counts rows of another length."""
+        """Yield packed reports of Arrow batches, good and bad; `torn` counts rows of a wrong length."""
         word_count = self.oracle.codec.width
         for batch in batches:
             for row in self._binary_rows(batch):
@@ -105,7 +105,7 @@ def find_report_column(names: Iterable[str], source: str) -> str:
 
 
 def check_torn(torn: int, ask: Ask) -> None:
-    """Check that all rows are whole numbers of reports: otherwise they belong to another round."""
+    """Check that all rows are whole numbers of reports: other rows belong to a different round."""
     if torn:
         report_bytes = 4 * ask.oracle.codec.width
         raise InputError(
@@ -122,7 +122,7 @@ def save_reports(directory: Path, ask: Ask, blocks: Iterable[Words]) -> int:
     Parameters
     ----------
     directory
-        An empty directory; it is made where it does not exist.
+        An empty directory; it is made if necessary.
     ask
         The round.
     blocks
@@ -197,7 +197,7 @@ def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> RoundT
     Parameters
     ----------
     source
-        A directory, a file, or a pattern such as ``reports/*.parquet``.
+        A directory, a file, or a pattern like ``reports/*.parquet``.
     ask
         The round that the reports answer.
     screen
@@ -239,7 +239,7 @@ def _sum_in_threads(
     tables: list[tuple[ReportTable, str]],
     oracle: Oracle | MeanOracle,
 ) -> Sums:
-    """Return the sums of all files: each thread sums a share of them, as far as the aggregates fit into memory."""
+    """Return the sums of all files: each thread sums a share of the files, as far as the aggregates fit into memory."""
     readers = min(threads(), len(tables))
     shares = threads() if readers == threads() else 1
     if shares * (aggregate_bytes := oracle.adder.start().nbytes) > MAX_AGGREGATE_BYTES:
@@ -266,7 +266,7 @@ def _read_columns(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[ReportC
 
 
 def interleave(iterators: Sequence[Iterator[T]]) -> Iterator[T]:
-    """Yield the values of several iterators as they come; a thread runs each iterator one value ahead."""
+    """Yield the values of several iterators as soon as they are ready; a thread runs each iterator one value ahead."""
     with ThreadPoolExecutor(len(iterators)) as readers:
         waiting = {readers.submit(next, iterator, None): iterator for iterator in iterators}
         while waiting:
@@ -278,7 +278,7 @@ def interleave(iterators: Sequence[Iterator[T]]) -> Iterator[T]:
 
 
 def _find_column(file: str) -> str:
-    """Return the column of a file with the reports; refuse a column of another type than bytes, or texts of reports."""
+    """Return the column of a file with the reports; refuse a column that has neither bytes nor texts of reports."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

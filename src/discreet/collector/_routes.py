@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of bodies that are read by hand, and of the answers that every route may give."""
+"""The parts of the OpenAPI document that the web framework cannot derive: bodies, problem documents, parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASSUMED: TypeAlias = Annotated[
         "in those.",
     ),
 ]
-NOBODY = "0"  # as which part of the reports is made up, unless somebody asks
+NO_SHARE = "0"  # the default share of made-up reports
 
 _HEX = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _PROBLEM: dict[str, Any] = {
@@ -36,50 +36,35 @@ _PROBLEM: dict[str, Any] = {
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
-        "description": "; ".join(one.title for one in REFUSALS.values() if one.status == status),
+        "description": "; ".join(refusal.title for refusal in REFUSALS.values() if refusal.status == status),
         "content": {"application/problem+json": {"schema": _PROBLEM}},
     }
-    for status in sorted({one.status for one in REFUSALS.values()} | {405})
+    for status in sorted({refusal.status for refusal in REFUSALS.values()} | {405})
 }
 
 
-def _body(media: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {media: {"schema": schema}}}}
+def _body(media: str, schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
+    return {"requestBody": {"required": required, "content": {media: {"schema": schema}}}}
 
 
-REPORT_BODY = _body(
-    "application/json",
-    {
-        "type": "object",
-        "required": ["round", "token", "key", "report"],
-        "properties": {
-            "round": {"type": "integer", "minimum": 0, "maximum": (1 << 32) - 1},
-            "token": _HEX,
-            "key": _HEX,
-            "report": {"type": "object"},
-        },
-    },
+def _json_body(required: list[str], *, optional: bool = False, **properties: dict[str, Any]) -> dict[str, Any]:
+    fields = {"required": required} if required else {}
+    return _body("application/json", {"type": "object", **fields, "properties": properties}, required=not optional)
+
+
+REPORT_BODY = _json_body(
+    ["round", "token", "key", "report"],
+    round={"type": "integer", "minimum": 0, "maximum": (1 << 32) - 1},
+    token=_HEX,
+    key=_HEX,
+    report={"type": "object"},
 )
 BATCH_BODY = _body("application/octet-stream", {"type": "string", "format": "binary"})
 PLAN_BODY = _body("application/json", {"type": "object"})
-MANY_BODY = _body(
-    "application/json",
-    {"type": "object", "required": ["many"], "properties": {"many": {"type": "integer", "minimum": 1}}},
-)
-CLOSE_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": False,
-        "content": {"application/json": {"schema": {"type": "object", "properties": {"few": {"type": "boolean"}}}}},
-    }
-}
-OPERATOR_BODY = _body(
-    "application/json",
-    {
-        "type": "object",
-        "required": ["scopes"],
-        "properties": {
-            "scopes": {"type": "array", "minItems": 1, "items": {"enum": ["operate", "enrol", "watch"]}},
-            "label": {"type": "string"},
-        },
-    },
+TOKENS_BODY = _json_body(["many"], many={"type": "integer", "minimum": 1})
+CLOSE_BODY = _json_body([], optional=True, few={"type": "boolean"})
+OPERATOR_BODY = _json_body(
+    ["scopes"],
+    scopes={"type": "array", "minItems": 1, "items": {"enum": ["operate", "enrol", "watch"]}},
+    label={"type": "string"},
 )

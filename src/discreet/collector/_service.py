@@ -1,7 +1,7 @@
-"""The service: what is asked of it over HTTP goes to a collector, and what goes wrong comes back as a problem document.
+"""The service: it passes HTTP requests to a collector, and answers failures with problem documents.
 
-Nothing is decided here. Reports wait in the batcher for their
-transaction; whatever may take longer than a moment runs in a thread. Answers and logs name no token and no report.
+Nothing is decided here. Reports wait in the batcher for their transaction; calls that may take longer than a moment run
+in a thread. Answers and logs name no token and no report.
 """
 
 from __future__ import annotations
@@ -14,37 +14,39 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope as RequestScope, Send
 
 from .. import __version__
-from ..errors import DiscreetError, InputError
+from ..errors import DiscreetError, InputError, MisuseError
 from ..local.study import Ask
 from ._batcher import Batcher
-from ._bodies import MOST_LONG_BODIES, MOST_SHORT_BODIES, Body, BodyLimit, WorkLimit
+from ._bodies import MAX_LONG_BODIES, MAX_SHORT_BODIES, Body, BodyLimit, WorkLimit
 from ._collector import NotAddedUpError, Scope, StudyCollector
 from ._limits import address_group
-from ._methods import HeadAsGet, allowed_methods
-from ._metrics import exposition
+from ._metrics import render_metrics
 from ._reasons import OUTCOMES, REASONS, Reason, RefusedRequest, problem_fields, problem_headers
 from ._routes import (
     ASSUMED,
     BATCH_BODY,
     CLOSE_BODY,
-    MANY_BODY,
-    NOBODY,
+    NO_SHARE,
     OPERATOR_BODY,
     OPERATOR_ID,
     PLAN_BODY,
     PROBLEMS,
     REPORT_BODY,
     STUDY_NAME,
+    TOKENS_BODY,
 )  # fmt: skip
 from ._study_file import StudyPlan, parse_json
 from ._uploads import (
@@ -60,46 +62,49 @@ from ._uploads import (
 from .pages import add_pages
 from .storage import StoreError
 
-MOST_PLAN = 64 << 20  # bytes: a plan has the items
-_TICK = 0.5  # seconds after which deadlines are looked at, at the latest
-_CLOCK_SECONDS = 10.0  # between two looks at the clocks
-_READY_SECONDS = 1.0  # for which an answer to whether the service is ready is kept: each look writes to the disk
-_FAILED_SECONDS = 10.0  # for which a service is not ready after a transaction failed: small ones may still succeed
+T = TypeVar("T")
+
+MAX_PLAN_BYTES = 64 << 20  # a million items of 64 letters; larger: more memory; smaller: long lists of items do not fit
+_TICK_SECONDS = 0.5  # between two looks at deadlines; larger: rounds close later; smaller: more queries of the store
+_CLOCK_SECONDS = 10.0  # between two comparisons of the clocks; larger: a wrong clock is noticed later
+_READY_SECONDS = 1.0  # for which the readiness of the store is cached, as each check writes to the disk
+_FAILED_SECONDS = 10.0  # for which a service is not ready after a failed transaction: small ones may still succeed
+_QUESTION_SECONDS = 0.2  # for which questions are cached; larger: devices see a new round later; smaller: more queries
+_MAX_ADDRESSES = 100_000  # with a request rate, as addresses may be forged; larger: more memory
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # of every answer
-_ALIVE = ("/v1/health", "/v1/ready", "/metrics")  # are answered whatever the clock says
-_FRESH = 0.2  # seconds for which questions are not read again
+_MONITORED = ("/v1/health", "/v1/ready", "/metrics")  # are answered also with a wrong clock
 
 _log = logging.getLogger(__name__)
 
 
-class Rates:
-    """How many requests one address may make: so many a second, and twice as many at once."""
+class RequestRates:
+    """A limit of requests per second and address (a token bucket that holds the requests of two seconds)."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
-        self._left: dict[str, tuple[float, float]] = {}
+        self._buckets: dict[str, tuple[float, float]] = {}  # remaining requests and time of the last one, by address
 
     def take(self, address: str) -> None:
-        """Count one request, or refuse it."""
+        """Count one request of an address, or refuse it."""
         if not self.rate:
             return
         now, address = monotonic(), address_group(address)
-        left, before = self._left.get(address, (2 * self.rate, now))
-        left = min(2 * self.rate, left + (now - before) * self.rate)
-        if left < 1:
+        remaining, before = self._buckets.get(address, (2 * self.rate, now))
+        remaining = min(2 * self.rate, remaining + (now - before) * self.rate)
+        if remaining < 1:
             raise RefusedRequest(Reason.TOO_MANY)
-        if len(self._left) > 100_000:
-            self._left.clear()  # addresses may be made up
-        self._left[address] = (left - 1, now)
+        if len(self._buckets) > _MAX_ADDRESSES:
+            self._buckets.clear()
+        self._buckets[address] = (remaining - 1, now)
 
 
 class Readiness:
-    """Whether a service can do what it is for: its store takes what is written, and its clock is right."""
+    """The readiness of a service: its store can be written to, and its clock is right."""
 
     def __init__(self, collector: StudyCollector) -> None:
         self._collector = collector
         self._lock = threading.Lock()
-        self._looked, self._store_problem = -inf, ""
+        self._store_looked, self._store_problem = -inf, ""
         self._clock_looked, self.clock_problem = -inf, ""
         self._failed = -inf
 
@@ -108,166 +113,198 @@ class Readiness:
         self._failed = monotonic()
 
     def look_at_clock(self) -> None:
-        """Compare the clocks, where that was not done just now."""
-        if monotonic() - self._clock_looked < _CLOCK_SECONDS:
-            return
-        try:
-            self._collector.check_clock()
-            self.clock_problem = ""
-        except InputError as error:
-            self.clock_problem = str(error)
-            _log.warning("%s", error)
-        self._clock_looked = monotonic()
+        """Compare the clocks, unless they were compared recently."""
+        if monotonic() - self._clock_looked >= _CLOCK_SECONDS:
+            self.clock_problem = _find_problem(self._collector.check_clock, InputError)
+            self._clock_looked = monotonic()
 
     def check(self) -> None:
-        """Refuse where the service is not ready, and say why."""
+        """Check that the service is ready; otherwise raise a refusal with the reason."""
         if self.clock_problem:
             raise RefusedRequest(Reason.CLOCK_OFF, self.clock_problem)
         with self._lock:
-            if monotonic() - self._looked >= _READY_SECONDS:
-                try:
-                    self._collector.store.check()
-                    self._store_problem = ""
-                except StoreError as error:
-                    self._store_problem = str(error)
-                    _log.warning("%s", error)
-                self._looked = monotonic()
-            failed = monotonic() - self._failed < _FAILED_SECONDS
-        if self._store_problem or failed:
+            if monotonic() - self._store_looked >= _READY_SECONDS:
+                self._store_problem = _find_problem(self._collector.store.check, StoreError)
+                self._store_looked = monotonic()
+            has_failed = monotonic() - self._failed < _FAILED_SECONDS
+        if self._store_problem or has_failed:
             raise RefusedRequest(Reason.STORE_FAILED)
 
 
+def _find_problem(check: Callable[[], object], error_type: type[Exception]) -> str:
+    """Return the message of a failed check, after logging it, or ""."""
+    try:
+        check()
+    except error_type as error:
+        _log.warning("%s", error)
+        return str(error)
+    return ""
+
+
 class Service:
-    """A collector behind HTTP: its batcher, its ticking, and what it counts."""
+    """A collector behind HTTP, with its batcher, its regular work and its counters."""
 
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
-        self.collector, self.rates = collector, Rates(rate)
+        self.collector, self.rates = collector, RequestRates(rate)
         self.batcher = Batcher(collector.take_reports, collector.store.after_taking)
-        self.long_bodies, self.short_bodies = BodyLimit(MOST_LONG_BODIES), BodyLimit(MOST_SHORT_BODIES)
+        self.long_bodies, self.short_bodies = BodyLimit(MAX_LONG_BODIES), BodyLimit(MAX_SHORT_BODIES)
         self.work = WorkLimit()
         self.readiness = Readiness(collector)
         self.requests: Counter[int] = Counter()
         self.reports: Counter[str] = Counter()
-        self._awake, self._stopped = threading.Event(), False
-        self._ticking = threading.Thread(target=self._tick, name="tick", daemon=True)
-        self._questions: dict[str, tuple[float, int, bytes]] = {}
+        self._stop = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, name="tick", daemon=True)
+        self._questions: dict[str, tuple[float, int, bytes]] = {}  # time, number of moves and answer, by study
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
-        """Tick while the service is up."""
-        self._ticking.start()
+        """Do the regular work of the collector until the block is left."""
+        self._ticker.start()
         yield
-        self._stopped = True
-        self.wake()
-        await run_in_threadpool(self._ticking.join)
+        self._stop.set()
+        await run_in_threadpool(self._ticker.join)
         self.batcher.close()
-        try:
-            self.collector.flush()
-        except StoreError as error:
-            _log.warning("%s", error)
-
-    def wake(self) -> None:
-        """Look at once at what follows from what is stored."""
-        self._awake.set()
+        _find_problem(self.collector.flush, StoreError)
 
     def _tick(self) -> None:
-        while not self._stopped:
+        while not self._stop.is_set():
             try:
                 self.readiness.look_at_clock()
                 if not self.readiness.clock_problem:
                     self.collector.tick()
-            except Exception as error:  # the store may be away for a while
+            except Exception as error:  # the store may be out of reach for a while
                 _log.warning("%s", error)
-            self._awake.wait(_TICK)
-            self._awake.clear()
+            self._stop.wait(_TICK_SECONDS)
 
-    async def body(self, request: Request, most: int) -> bytes:
-        """Return the whole body of a request; it counts among those that are held at the same time."""
-        with (self.short_bodies if most <= MAX_REPORT_BYTES else self.long_bodies).one() as more:
-            return await Body(request, most, more).whole()
+    async def body(self, request: Request, max_bytes: int) -> bytes:
+        """Return the whole body of a request, within the limit of all bodies in memory."""
+        limit = self.short_bodies if max_bytes <= MAX_REPORT_BYTES else self.long_bodies
+        with limit.counting() as add:
+            return await Body(request, max_bytes, add).read_all()
+
+    async def parse_body(self, request: Request, parse: Callable[[Any], T], example: str, default: str = "") -> T:
+        """Return the value that `parse` reads from the JSON body of a request; `default` stands for an empty body.
+
+        A malformed body is refused with the example.
+        """
+        body = await self.body(request, MAX_REPORT_BYTES)
+        try:
+            return parse(parse_json(body or default))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise RefusedRequest(Reason.MALFORMED, example) from None
 
     async def scopes(self, request: Request) -> frozenset[str]:
-        """Return what the operator's token of a request is for: nothing, where there is none."""
+        """Return the scopes of the operator's token of a request: none without a token."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not token:
             return frozenset()
         return await run_in_threadpool(self.collector.scopes, token.strip())
 
-    async def allowed(self, request: Request, scope: Scope) -> None:
-        """Refuse whoever has no operator's token for this."""
+    async def check_scope(self, request: Request, scope: Scope) -> None:
+        """Check that a request has an operator's token with a scope."""
         scopes = await self.scopes(request)
         if not scopes:
             raise RefusedRequest(Reason.UNAUTHORISED)
         if scope not in scopes:
             raise RefusedRequest(Reason.FORBIDDEN, f"This needs a token for {scope}.")
 
-    async def ask(self, name: str, number: int) -> Any:
-        """Return what a round asks, quickly where it is known."""
-        known = self.collector.known_ask(name, number)
-        return known if known is not None else await run_in_threadpool(self.collector.ask, name, number)
+    async def run(self, request: Request, scope: Scope, action: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of an action for operators with a scope, run in a thread."""
+        await self.check_scope(request, scope)
+        return await run_in_threadpool(action, *arguments)
 
-    async def counted(self, name: str, upload: Upload, *, known: bool) -> Any:
+    async def ask(self, name: str, number: int) -> Ask | None:
+        """Return a round as the protocol asks it, or None for a closed round; without a thread if it is in memory."""
+        ask = self.collector.known_ask(name, number)
+        return ask if ask is not None else await run_in_threadpool(self.collector.ask, name, number)
+
+    async def take(self, name: str, upload: Upload, *, round_is_open: bool) -> NDArray[np.uint8]:
         """Return the codes of an upload, after its transaction."""
         try:
-            if known:
+            if round_is_open:
                 codes = await self.batcher.put(name, upload)
             else:
                 codes = await run_in_threadpool(self.collector.find_codes, name, upload)
         except StoreError:
             self.readiness.note_failure()
             raise
-        for code, many in zip(*np.unique(codes, return_counts=True), strict=True):
-            self.reports[OUTCOMES.get(int(code)) or str(REASONS[int(code)])] += int(many)
+        for code, count in Counter(codes.tolist()).items():
+            self.reports[OUTCOMES.get(code) or str(REASONS[code])] += count
         return codes
 
-    async def counted_batch(self, name: str, batch: ReportBatch, ask: Ask | None) -> bytes:
-        """Return the codes of a batch, a piece after the other: what a piece is expanded to is gone before the next.
+    async def take_batch(self, name: str, batch: ReportBatch, ask: Ask | None) -> bytes:
+        """Return the codes of a batch, taken in parts: the arrays of a part are freed before the next is expanded.
 
-        Where the store fails at a later piece, those before it are counted. They are told so when they come again.
+        If the store fails at a later part, the reports before it are counted, and a repeated batch says so.
         """
         codes = []
-        for piece in batch.parts():
+        for part in batch.parts():
             async with self.work.turn():
-                upload = await run_in_threadpool(piece.upload, ask)
+                upload = await run_in_threadpool(part.upload, ask)
                 if len(upload):
-                    codes.append((await self.counted(name, upload, known=ask is not None)).tobytes())
-                del upload  # before others have their turn
+                    codes.append((await self.take(name, upload, round_is_open=ask is not None)).tobytes())
+                del upload  # before the turn goes to the next part
         return b"".join(codes)
 
     async def questions(self, name: str) -> bytes:
-        """Return what devices are told, as bytes; many ask at once, so it is kept for a moment."""
-        before, moves, known = self._questions.get(name, (0.0, -1, b""))
-        now, moved = monotonic(), self.collector.moves
-        if moves != moved or now - before > _FRESH:
-            told = await run_in_threadpool(self.collector.questions, name)
-            listed = [{"question": text, "signature": signature} for text, signature in told.questions]
-            known = json.dumps({"state": told.state, "questions": listed}, ensure_ascii=False).encode()
-            self._questions[name] = now, moved, known
-        return known
+        """Return the open questions as JSON; many devices ask for them at once, so they are cached for a moment."""
+        before, cached_moves, content = self._questions.get(name, (0.0, -1, b""))
+        now, moves = monotonic(), self.collector.moves
+        if cached_moves != moves or now - before > _QUESTION_SECONDS:
+            study = await run_in_threadpool(self.collector.questions, name)
+            questions = [{"question": text, "signature": signature} for text, signature in study.questions]
+            content = json.dumps({"state": study.state, "questions": questions}, ensure_ascii=False).encode()
+            self._questions[name] = now, moves, content
+        return content
+
+
+class HeadAsGet:
+    """Middleware that answers HEAD as GET without the body (RFC 9110, 9.3.2), for the probes of proxies."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: RequestScope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)
+
+
+def _allowed_methods(app: FastAPI, scope: RequestScope) -> str:
+    """Return the methods of a path, in the form of the header Allow."""
+    routes = (route for route in app.routes if route.matches(scope)[0] is not Match.NONE)
+    methods = {method for route in routes for method in getattr(route, "methods", None) or ()}
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 
 def problem(reason: Reason, detail: str = "", status: int | None = None) -> JSONResponse:
-    """Return a problem document (RFC 9457), with another status than the reason's own where that is given."""
+    """Return a problem document (RFC 9457), with the status of its reason or a given one."""
     fields = problem_fields(reason, detail, status)
     headers = problem_headers(reason, status)
     return JSONResponse(fields, int(fields["status"]), headers, media_type="application/problem+json")
 
 
 def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
-    """Return the service of a collector as an application.
+    """Return the web application of a collector.
 
     Parameters
     ----------
     collector
-        Runs the studies.
+        The collector of the studies.
     rate
-        How many requests a second one address may make; 0 for any number.
+        The number of requests per second from one address; 0 for no limit.
     """
     service = Service(collector, rate=rate)
     app = FastAPI(
         title="discreet", version=__version__, summary="Live studies under local differential privacy.",
         lifespan=service.lifespan, docs_url=None, redoc_url=None, responses=PROBLEMS,
-        redirect_slashes=False,  # the address would have the scheme that a proxy spoke to the service
+        redirect_slashes=False,  # behind a proxy, a redirect would name a scheme that clients do not use
     )  # fmt: skip
     app.state.service = service
     _add_errors(app, service)
@@ -280,18 +317,24 @@ def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
 
 
 def _add_errors(app: FastAPI, service: Service) -> None:
+    def answer_refusal(error: RefusedRequest) -> Response:
+        return problem(error.reason, error.detail)
+
+    def answer_failure(error: DiscreetError) -> Response:
+        _log.warning("%s", error)
+        return problem(Reason.STORE_FAILED)
+
     @app.middleware("http")
-    async def counted(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def count_request(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         try:
             service.rates.take(request.client.host if request.client else "")
-            if service.readiness.clock_problem and request.url.path not in _ALIVE:
+            if service.readiness.clock_problem and request.url.path not in _MONITORED:
                 raise RefusedRequest(Reason.CLOCK_OFF)
-            answer = await go_on(request)
+            answer = await call_next(request)
         except RefusedRequest as error:
-            answer = problem(error.reason, error.detail)
+            answer = answer_refusal(error)
         except StoreError as error:
-            _log.warning("%s", error)
-            answer = problem(Reason.STORE_FAILED)
+            answer = answer_failure(error)
         service.requests[answer.status_code] += 1
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
@@ -299,13 +342,12 @@ def _add_errors(app: FastAPI, service: Service) -> None:
 
     @app.exception_handler(RefusedRequest)
     async def refused(request: Request, error: RefusedRequest) -> Response:
-        return problem(error.reason, error.detail)
+        return answer_refusal(error)
 
     @app.exception_handler(StoreError)
-    @app.exception_handler(InputError)  # a study of another key, or one that another version began
+    @app.exception_handler(InputError)  # a study of a different key or version
     async def failed(request: Request, error: DiscreetError) -> Response:
-        _log.warning("%s", error)
-        return problem(Reason.STORE_FAILED)
+        return answer_failure(error)
 
     @app.exception_handler(NotAddedUpError)
     async def not_added_up(request: Request, error: NotAddedUpError) -> Response:
@@ -317,10 +359,10 @@ def _add_errors(app: FastAPI, service: Service) -> None:
         return problem(Reason.MALFORMED)
 
     @app.exception_handler(HTTPException)
-    async def elsewhere(request: Request, error: HTTPException) -> Response:
+    async def unknown_place(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
             answer = problem(Reason.UNKNOWN_PLACE, "This place takes other methods.", 405)
-            answer.headers["Allow"] = allowed_methods(app, request.scope)
+            answer.headers["Allow"] = _allowed_methods(app, request.scope)
             return answer
         return problem(Reason.UNKNOWN_PLACE if error.status_code == 404 else Reason.MALFORMED)
 
@@ -340,7 +382,7 @@ def _add_public(app: FastAPI, service: Service) -> None:
     @app.get("/metrics", response_class=PlainTextResponse, summary="Counts and states, as Prometheus reads them.")
     async def metrics(request: Request) -> str:
         watching = "watch" in await service.scopes(request)
-        return await run_in_threadpool(exposition, collector, service.requests, service.reports, watching=watching)
+        return await run_in_threadpool(render_metrics, collector, service.requests, service.reports, watching=watching)
 
     @app.get("/v1/studies", summary="All studies, with their states.")
     def studies() -> list[dict[str, Any]]:
@@ -363,7 +405,7 @@ def _add_public(app: FastAPI, service: Service) -> None:
         return collector.progress(name)
 
     @app.get("/v1/studies/{name}/results", summary="The result, once it is released.")
-    def results(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
+    def results(name: STUDY_NAME, assume_malicious: ASSUMED = NO_SHARE) -> Response:
         return Response(collector.result(name, assume_malicious), media_type="application/json")
 
 
@@ -381,22 +423,20 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
             if error.reason is Reason.REPORT_IMPOSSIBLE:
                 collector.count_refused(name, error.reason)
             raise
-        code = int((await service.counted(name, upload, known=ask is not None))[0])
-        if code in OUTCOMES:
-            return JSONResponse({"outcome": OUTCOMES[code]})
-        return problem(REASONS[code])
+        code = int((await service.take(name, upload, round_is_open=ask is not None))[0])
+        return JSONResponse({"outcome": OUTCOMES[code]}) if code in OUTCOMES else problem(REASONS[code])
 
     @app.post("/v1/studies/{name}/batches", summary="Send many reports.", openapi_extra=BATCH_BODY)
     async def batches(name: STUDY_NAME, request: Request) -> Response:
-        # Whether the study takes any is looked at before anything is read, and the first bytes before the others.
+        # The study is checked before the body is read, and the head of the batch before its reports.
         record = await run_in_threadpool(collector.running_record, name)
-        with service.long_bodies.one() as more:
-            body = Body(request, MAX_BATCH_BYTES, more)
-            head = BatchHead.decode(await body.begin(HEAD_BYTES), body.announced)
+        with service.long_bodies.counting() as add:
+            body = Body(request, MAX_BATCH_BYTES, add)
+            head = BatchHead.decode(await body.read_head(HEAD_BYTES), body.announced_bytes)
             if head.study.hex() != record.id:
                 raise RefusedRequest(Reason.WRONG_STUDY)
             ask = await service.ask(name, head.round)
-            codes = await service.counted_batch(name, ReportBatch.decode(await body.whole()), ask)
+            codes = await service.take_batch(name, ReportBatch.decode(await body.read_all()), ask)
             return Response(codes, media_type="application/octet-stream")
 
     @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
@@ -409,9 +449,9 @@ def _add_operators(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/studies", summary="Open a study (scope operate).", openapi_extra=PLAN_BODY)
     async def open_study(request: Request) -> dict[str, str]:
-        await service.allowed(request, "operate")
+        await service.check_scope(request, "operate")
         try:
-            plan = await run_in_threadpool(StudyPlan.from_json, await service.body(request, MOST_PLAN))
+            plan = await run_in_threadpool(StudyPlan.from_json, await service.body(request, MAX_PLAN_BYTES))
             return await run_in_threadpool(collector.open, plan)
         except (RefusedRequest, StoreError):
             raise
@@ -420,65 +460,62 @@ def _add_operators(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/operators", summary="Make a token for an operator (scope operate).", openapi_extra=OPERATOR_BODY)
     async def operators(request: Request) -> dict[str, str]:
-        await service.allowed(request, "operate")
+        await service.check_scope(request, "operate")
+        example = 'Say what for: {"scopes": ["watch"]}.'
+        scopes, label = await service.parse_body(request, _parse_operator, example)
         try:
-            told = parse_json(await service.body(request, MAX_REPORT_BYTES))
-            scopes, label = told["scopes"], told.get("label", "")
-            if not isinstance(scopes, list) or not isinstance(label, str):
-                raise ValueError
-            token = await run_in_threadpool(collector.add_operator, [str(one) for one in scopes], label)
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            detail = str(error) if isinstance(error, DiscreetError) else 'Say what for: {"scopes": ["watch"]}.'
-            raise RefusedRequest(Reason.MALFORMED, detail) from None
-        return {"token": token}
+            return {"token": await run_in_threadpool(collector.add_operator, scopes, label)}
+        except MisuseError as error:
+            raise RefusedRequest(Reason.MALFORMED, str(error)) from None
 
     @app.get("/v1/operators", summary="The tokens of operators, without the tokens (scope operate).")
     async def known_operators(request: Request) -> list[dict[str, Any]]:
-        await service.allowed(request, "operate")
-        return await run_in_threadpool(collector.operators)
+        return await service.run(request, "operate", collector.operators)
 
     @app.delete("/v1/operators/{operator}", summary="Revoke an operator's token (scope operate).")
     async def revoke(operator: OPERATOR_ID, request: Request) -> dict[str, str]:
-        await service.allowed(request, "operate")
-        await run_in_threadpool(collector.revoke_operator, operator)
+        await service.run(request, "operate", collector.revoke_operator, operator)
         return {"revoked": operator}
 
     @app.get("/v1/studies/{name}/status", summary="Progress, tokens and refusals (scope watch).")
     async def status(name: STUDY_NAME, request: Request) -> dict[str, Any]:
-        await service.allowed(request, "watch")
-        return await run_in_threadpool(collector.status, name)
+        return await service.run(request, "watch", collector.status, name)
 
     @app.get("/v1/studies/{name}/export", summary="All that is public of a study (scope watch).")
-    async def export(name: STUDY_NAME, request: Request, assume_malicious: ASSUMED = NOBODY) -> dict[str, Any]:
-        await service.allowed(request, "watch")
-        return await run_in_threadpool(collector.export, name, assume_malicious)
+    async def export(name: STUDY_NAME, request: Request, assume_malicious: ASSUMED = NO_SHARE) -> dict[str, Any]:
+        return await service.run(request, "watch", collector.export, name, assume_malicious)
 
     @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).", openapi_extra=CLOSE_BODY)
     async def close(name: STUDY_NAME, request: Request) -> dict[str, Any]:
-        await service.allowed(request, "operate")
-        try:
-            few = parse_json(await service.body(request, MAX_REPORT_BYTES) or b"{}").get("few", False)
-            if not isinstance(few, bool):
-                raise ValueError
-        except (ValueError, AttributeError, RecursionError):
-            raise RefusedRequest(Reason.MALFORMED, 'Send nothing, or {"few": true}.') from None
-        done = await run_in_threadpool(collector.close, name, below_minimum=few)
-        empty = {"without_reports": list(done.without_reports), "ended_empty": done.ended_empty}
-        return {"closed": done.rounds, **empty}
+        await service.check_scope(request, "operate")
+        below_minimum = await service.parse_body(
+            request, lambda fields: _of_type(bool, fields.get("few", False)), 'Send nothing, or {"few": true}.', "{}"
+        )
+        closed = await run_in_threadpool(collector.close, name, below_minimum=below_minimum)
+        empty = {"without_reports": list(closed.without_reports), "ended_empty": closed.ended_empty}
+        return {"closed": closed.rounds, **empty}
 
     @app.post("/v1/studies/{name}/scrub", summary="Delete the reports of released rounds (scope operate).")
     async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int | bool]:
-        await service.allowed(request, "operate")
-        done = await run_in_threadpool(collector.scrub, name)
-        return {"scrubbed": done.rounds, "tidy": done.tidy}
+        scrubbed = await service.run(request, "operate", collector.scrub, name)
+        return {"scrubbed": scrubbed.rounds, "tidy": scrubbed.tidy}
 
-    @app.post("/v1/studies/{name}/tokens", summary="Make single-use tokens (scope enrol).", openapi_extra=MANY_BODY)
+    @app.post("/v1/studies/{name}/tokens", summary="Make single-use tokens (scope enrol).", openapi_extra=TOKENS_BODY)
     async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
-        await service.allowed(request, "enrol")
-        try:
-            many = parse_json(await service.body(request, MAX_REPORT_BYTES) or b'{"many": 1}')["many"]
-            if type(many) is not int:
-                raise ValueError
-        except (ValueError, LookupError, TypeError, RecursionError):
-            raise RefusedRequest(Reason.MALFORMED, 'Say how many: {"many": 100}.') from None
-        return {"tokens": await run_in_threadpool(collector.tokens, name, many)}
+        await service.check_scope(request, "enrol")
+        count = await service.parse_body(
+            request, lambda fields: _of_type(int, fields["many"]), 'Say how many: {"many": 100}.', '{"many": 1}'
+        )
+        return {"tokens": await run_in_threadpool(collector.tokens, name, count)}
+
+
+def _of_type(kind: type[T], value: Any) -> T:
+    """Return a value of exactly this type, or raise: `True` is no number of tokens."""
+    if type(value) is not kind:
+        raise ValueError
+    return value
+
+
+def _parse_operator(fields: Any) -> tuple[list[str], str]:
+    """Return the scopes and the label of a request for an operator's token."""
+    return [str(scope) for scope in _of_type(list, fields["scopes"])], _of_type(str, fields.get("label", ""))

@@ -1,7 +1,7 @@
-"""A service on a port: one process, its socket, and how it begins and ends.
+"""A service on a port: one process, its socket, its start and its end.
 
-What cannot work is told in one line before anything is made: a port in use, a directory that another service runs in,
-a store that cannot be reached.
+A failure that can be found early is reported in one line before anything is made: a port in use, a directory with a
+running service, a store out of reach.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from ._documents import KEY_FILE, Signer
 from ._limits import ConnectionCount, ConnectionLimits, check_proxies
 from .storage import open_store
 
-LOCK = "serving.lock"
+LOCK_FILE = "serving.lock"
+# Connections that the kernel accepts before the service does: the limit of a service (`ConnectionLimits`).
+_BACKLOG = 2048
 
 
 def collector_in(
     directory: Path | str, store: str | None = None, *, make: bool = True, adder: Adder = add_up
 ) -> StudyCollector:
-    """Return the collector of a directory: its signing key, and its store there or elsewhere.
+    """Return the collector of a directory, with its signing key and its store.
 
     Parameters
     ----------
@@ -36,31 +38,32 @@ def collector_in(
     store
         The address of a database; None for the SQLite file of the directory.
     make
-        Whether to make a signing key where there is none. None is made for studies that are there already, which
-        another key has signed.
+        Whether to make a missing signing key. No key is made if the store has studies: their key is lost, and
+        devices would refuse a new one.
     adder
-        Adds up rounds that are closed.
+        The function that adds up closed rounds.
     """
     directory = Path(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
-    kept = open_store(store, directory)
+    study_store = open_store(store, directory)
     try:
-        is_new = make and not (directory / KEY_FILE).exists() and not kept.studies()
-        has_key = is_new or (directory / KEY_FILE).exists()
-        return StudyCollector(kept, partial(Signer.of, directory, make=is_new) if has_key else None, adder=adder)
+        has_key = (directory / KEY_FILE).exists()
+        makes_key = make and not has_key and not study_store.studies()
+        signer = partial(Signer.of, directory, make=makes_key) if has_key or makes_key else None
+        return StudyCollector(study_store, signer, adder=adder)
     except BaseException:
-        kept.close()
+        study_store.close()
         raise
 
 
 @contextlib.contextmanager
-def alone_in(directory: Path) -> Iterator[None]:
-    """Hold a directory for one service with a SQLite file: two would keep each other waiting."""
+def lock_directory(directory: Path) -> Iterator[None]:
+    """Lock a directory for one service with a SQLite file: each of two services would wait for locks of the second."""
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise InputError(f"The directory {directory} cannot be written to: {error.strerror}.") from None
     try:
@@ -77,22 +80,22 @@ def alone_in(directory: Path) -> Iterator[None]:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at a place; port 0 takes any that is free."""
+    """Return a listening socket; port 0 takes any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle's algorithm off for sockets that say they are TCP, and for no others: with protocol 0 the body
+    # asyncio turns Nagle's algorithm off for sockets of the protocol TCP alone: with protocol 0 the body
     # of each answer would wait 40 ms for the acknowledgement of its head.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        listener.bind((host, port))
     except OSError as error:
-        made.close()
+        listener.close()
         raise InputError(f"Port {port} of {host} cannot be used: {error.strerror}. Choose another port.") from None
     except OverflowError:
-        made.close()
+        listener.close()
         raise MisuseError(f"A port is from 0 to 65535; {port} was given.") from None
-    made.listen(2048)
-    return made
+    listener.listen(_BACKLOG)
+    return listener
 
 
 def serve(
@@ -107,26 +110,26 @@ def serve(
     adder: Adder = add_up,
     ready: Callable[[str], object] | None = None,
 ) -> None:
-    """Run the service of a directory until it is told to stop.
+    """Run the service of a directory until a signal stops it.
 
     Parameters
     ----------
     directory
-        Where its signing key is, and its studies unless they are in a database.
+        The directory with the signing key, and with the studies unless `store` is given.
     host, port
-        Where it listens.
+        The address and port of the service.
     store
         The address of a database.
     rate
-        How many requests a second one address may make; 0 for any number.
+        The number of requests per second from one address; 0 for no limit.
     limits
-        Limits of connections; None for those that are documented.
+        The limits of connections; None for the documented ones.
     trusted_proxies
-        Addresses and networks of proxies whose ``X-Forwarded-For`` is believed: nobody's, unless they are named.
+        The addresses and networks of proxies with a trusted ``X-Forwarded-For``.
     adder
-        Adds up rounds that are closed: on this machine, or elsewhere.
+        The function that adds up closed rounds, on this machine or in a cluster.
     ready
-        Told the address; whoever connects from then on is answered.
+        A function that is called with the address of the service, as soon as connections are accepted.
     """
     try:
         import uvicorn
@@ -138,15 +141,14 @@ def serve(
     check_proxies(trusted_proxies)
     limits = limits or ConnectionLimits()
     with contextlib.ExitStack() as stack:
-        # The port first: where it is in use, nothing is made.
-        listening = stack.enter_context(contextlib.closing(bind_socket(host, port)))
-        collector = collector_in(directory, store, adder=adder)
-        stack.callback(collector.store.close)
+        # The port first: if it is in use, nothing is made.
+        listener = stack.enter_context(contextlib.closing(bind_socket(host, port)))
+        collector = stack.enter_context(collector_in(directory, store, adder=adder))
         collector.check_key()
-        _ = collector.signer  # before somebody connects; a first key is made here
+        _ = collector.signer  # a first key is made before the first connection
         collector.check_clock()
         if store is None:
-            stack.enter_context(alone_in(Path(directory)))
+            stack.enter_context(lock_directory(Path(directory)))
         config = uvicorn.Config(
             application(collector, rate=rate),
             http=bounded_protocol(limits, ConnectionCount(limits, trusted_proxies)),
@@ -160,5 +162,5 @@ def serve(
             timeout_graceful_shutdown=10,
         )
         if ready is not None:
-            ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listening])
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listener])

@@ -1,6 +1,6 @@
 """A whole study in one command: the real service on this machine, and real client processes that answer it.
 
-All parts are those of a live study except the people: their baskets come from a file. So a run shows the result that a
+All parts are parts of a live study except the people: their baskets come from a file. So a run shows the result that a
 study would have, and that all its parts work together; `discreet simulate` is the quick way to the result alone.
 """
 

@@ -1,7 +1,7 @@
 """The states of a round and the events between them, as one table.
 
 A round moves in one direction. A store applies an event on the condition that the round is still in the state before
-it; so two servers that apply the same event move the round once.
+it; so two servers that apply one event move the round once.
 """
 
 from __future__ import annotations

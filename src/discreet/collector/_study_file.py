@@ -98,9 +98,9 @@ class StudyPlan:
         The public list of items that devices may hold, in the order of their codes; empty where the protocol discovers
         the items.
     hierarchy, level
-        The public table of parents: devices answer with the ancestors of their items, or with those of one level.
+        The public table of parents: devices answer with the ancestors of their items, on all levels or on one.
     who
-        The participants: holders of a token, or anyone.
+        The participants: holders of a token, or the public.
     close, people, hours
         The closing of a round: at its share of `people` reports, `hours` after it opened, or by hand.
     minimum
@@ -224,7 +224,7 @@ class StudyPlan:
         """Return the plan as JSON, from which :meth:`from_json` builds an equal plan."""
         fields = {**asdict(self), "hierarchy": None if self.hierarchy is None else self.hierarchy.to_dict()}
         if self.minimum is None:
-            del fields["minimum"]  # studies that were stored before this field existed have no such key
+            del fields["minimum"]  # studies that were stored before this field existed lack the key
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -426,7 +426,7 @@ class _StudyReader:
         if "items" in fields:
             fields["items"] = self._read_items(fields["items"])
         elif isinstance(fields.get("hierarchy"), Hierarchy):
-            # People hold the items without children; the other names are for groups of items.
+            # People hold the items without children; names of parents stand for groups of items.
             heights = fields["hierarchy"].heights
             fields["items"] = _sort_names(as_items([name for name, height in heights.items() if not height]))
         fields |= rounds

@@ -1,4 +1,4 @@
-"""Uploaded reports: one report as JSON, many as a batch of bytes, and the one form in which both go to the store.
+"""Uploaded reports: one report as JSON, many as a batch of bytes, and the common form in which both go to the store.
 
 `docs/wire.md` has both formats, and `tests/vectors/v1/batches.json` tests them. A malformed batch is refused as a
 whole; in a well-formed batch, each report has its own outcome.
@@ -24,7 +24,7 @@ from ._reasons import CODES, COUNTED, Reason, RefusedRequest
 # Of a batch, and of one report with its token as JSON. Larger: more memory per request; smaller: gateways send more
 # batches, and oracles with long reports (a set of all items) do not fit.
 MAX_BATCH_BYTES, MAX_REPORT_BYTES = 16 << 20, 1 << 17
-# Of a part of a batch that is expanded at a time: 36 bytes of a row become about 250 of hashes and lists of them.
+# Of a part of a batch that is expanded at a time: 36 bytes of a row become about 250 of hashes and lists.
 MAX_PART_REPORTS, MAX_PART_BYTES = 5_000, 1 << 20
 _HEADER = Struct("<4sI16sIII")
 HEAD_BYTES = _HEADER.size
@@ -60,12 +60,12 @@ class Upload:
 
 
 def hash_token(token: bytes) -> bytes:
-    """Return the hash of a token, as it is stored."""
+    """Return the stored hash of a token."""
     return sha256(token).digest()
 
 
 def hash_key(token: bytes, key: bytes, number: int) -> bytes:
-    """Return the hash of a token with its key and round, as it is stored: it differs between devices and rounds."""
+    """Return the hash of a token with its key and round, for the store: it differs between devices and rounds."""
     return sha256(token + key + number.to_bytes(4, "little")).digest()[:_TOKEN_BYTES]
 
 
@@ -118,7 +118,7 @@ class BatchHead(NamedTuple):
     def decode(cls, body: bytes, body_bytes: int | None) -> BatchHead:
         """Return the head of a batch, from its first bytes; refuse a malformed head.
 
-        `body_bytes` is the length of the whole batch, or None where it is not announced.
+        `body_bytes` is the length of the whole batch, or None without an announced length.
         """
         if len(body) < HEAD_BYTES:
             raise RefusedRequest(Reason.MALFORMED, f"A batch begins with {HEAD_BYTES} bytes.")

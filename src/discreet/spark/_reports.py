@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 
 from ..baskets import is_spark_frame
-from ..collector import PACKED_COLUMN, RoundTotals, ReportTable, sum_blocks, add_up_over, check_torn, find_report_column, save_reports
+from ..collector import (
+    PACKED_COLUMN,
+    ReportTable,
+    RoundTotals,
+    add_up_over,
+    check_torn,
+    find_report_column,
+    save_reports,
+    sum_blocks,
+)
 from ..errors import ClusterError, InputError, MisuseError
 from ..local import Counts, MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words

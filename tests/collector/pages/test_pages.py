@@ -122,9 +122,9 @@ def test_a_page_names_the_very_script_that_is_served(service, operator, path):
 
 def test_a_page_without_its_script_says_so(monkeypatch, tmp_path):
     plan = plan_of(who="anyone")
-    assert "make clients" in markup.taking_part(plan, ready=False)
-    assert "make clients" not in markup.operating(plan)
-    assert "make clients" not in markup.taking_part(plan, ready=True)
+    assert "make clients" in markup.render_taking_part(plan, has_script=False)
+    assert "make clients" not in markup.render_operating(plan)
+    assert "make clients" not in markup.render_taking_part(plan, has_script=True)
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,7 @@ def relations_with_intervals() -> Rules:
 
 def page_of_result(service: Served, found: Patterns | Rules) -> str:
     """Return the page of a study that is over, with its style sheets inside."""
-    text = markup.told_of(plan_of(), "00" * 32, {"state": "released", "people": 300_000, "rounds": []}, found)
+    text = markup.render_study(plan_of(), "00" * 32, {"state": "released", "people": 300_000, "rounds": []}, found)
     sheets = [service.ask(place)[1].decode() for place in re.findall(r'<link rel="stylesheet" href="([^"]+)">', text)]
     return re.sub("<link[^>]*>|<script.*?</script>", "", text).replace(
         "</head>", f"<style>{''.join(sheets)}</style></head>"
@@ -388,8 +388,8 @@ def test_relations_are_a_matrix():
 
     rules = discreet.mine([{"tea", "milk"}] * 6 + [{"tea"}] * 2, min_count=1).rules(0)
     progress = {"state": "released", "people": 8, "rounds": []}
-    text = markup.told_of(plan_of(), "00" * 32, progress, rules)
+    text = markup.render_study(plan_of(), "00" * 32, progress, rules)
     assert "Confidence of rules" in text
     assert "milk\u2069 → \u2068tea" in text
     for nothing in (rules[:0], discreet.mine([{"tea"}], min_count=1)[:0]):
-        assert "stands out from the noise" in markup.told_of(plan_of(), "00" * 32, progress, nothing)
+        assert "stands out from the noise" in markup.render_study(plan_of(), "00" * 32, progress, nothing)

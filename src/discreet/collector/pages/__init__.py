@@ -1,8 +1,7 @@
-"""The pages of a service, for people: which studies there are, how one goes on, and taking part in it.
+"""The pages of a service, for people: the list of studies, the progress and result of each, and taking part.
 
-They are written by the service from public values (`markup`), and say nothing that the API does not. Scripts come from
-the service itself and nowhere else, and only taking part and the operators' page need one. What is drawn comes from the
-room of reports.
+The service renders them from public values (`markup`), with the facts of the API alone. Scripts come
+from the service itself, and only taking part and the operators' page need one. The room `report` draws the figures.
 """
 
 from __future__ import annotations

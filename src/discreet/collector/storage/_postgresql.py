@@ -1,9 +1,9 @@
 """The store of several services side by side: a PostgreSQL database.
 
 Servers meet in the rows alone. Tokens are locked in the order of their hashes and the round after them, so that no two
-transactions wait for each other. Closing a round waits for reports that are being stored; later reports are refused.
+transactions deadlock. Closing a round waits for reports that are being stored; later reports are refused.
 
-Rows name the transaction that wrote them, and the database's log has them all: a reader of these files sees which
+Rows name the transaction that wrote them, and the database's log has them all: a reader of its files sees which
 tokens were spent with which reports. Old versions of blocks are removed every few seconds; `docs/studies.md` says which
 traces stay.
 """
@@ -29,10 +29,10 @@ from ._store import StoreError, StudyStore, decide_codes, stored_key
 # Connections of one server. PostgreSQL allows 100 by default: larger, fewer servers fit; smaller, readers wait.
 _CONNECTIONS = 8
 _OPTIONS = "-c lock_timeout=30s -c statement_timeout=120s"
-# Attempts of a transaction that collided with another. Larger: an upload waits longer; smaller: more are refused.
+# Attempts of a transaction that collides. Larger: an upload waits longer; smaller: more are refused.
 _ATTEMPTS = 5
 _TIDY_SECONDS = 5  # between two clean-ups; larger: old versions stay longer; smaller: more of the database's time
-_TABLES_LOCK = 0x64697363  # the lock under which tables are made: an arbitrary number, the same for all servers
+_TABLES_LOCK = 0x64697363  # the lock under which tables are made: an arbitrary number, equal for all servers
 
 
 class PostgreSQLStore(StudyStore):
@@ -49,7 +49,7 @@ class PostgreSQLStore(StudyStore):
         for _ in range(_CONNECTIONS):
             self._free.put(None)
         self._open_blocks = {}
-        self._note_scrub()  # another service may have been killed before its clean-up
+        self._note_scrub()  # a service may have been killed before its clean-up
         try:
             self._make_tables()
         except BaseException:
@@ -66,7 +66,7 @@ class PostgreSQLStore(StudyStore):
 
     @contextlib.contextmanager
     def _borrow(self) -> Iterator[psycopg.Connection[Any]]:
-        """Lend a connection, opened again where it was lost. A call waits while all connections are in use."""
+        """Lend a connection, and open a lost one again. A call waits while all connections are in use."""
         connection = self._free.get()
         try:
             if connection is None or connection.closed:
@@ -110,7 +110,7 @@ class PostgreSQLStore(StudyStore):
         return float(seconds)
 
     def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
-        """Spend tokens and store reports; retry where the transaction collided with another."""
+        """Spend tokens and store reports; retry a transaction that collided."""
         for _ in range(_ATTEMPTS - 1):
             with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
                 return self._take_once(name, upload)

@@ -9,7 +9,7 @@ unspent token, so that SQLite overwrites it in place: a row that moved would sho
 
 from __future__ import annotations
 
-# The version of the tables. A store with tables of another version is refused: no code converts them.
+# The version of the tables. A store with tables of a different version is refused: no code converts them.
 VERSION = 2
 
 TABLES = """

@@ -23,9 +23,10 @@ from .. import COUNTED, Upload
 from ._schema import TABLES
 from ._store import UNSPENT, StoreError, StudyStore, decide_codes, stored_key
 
-# Seconds for another transaction. Larger: an upload to a slow disk waits longer; smaller: it is refused earlier.
+# Seconds that a transaction waits for the lock. Larger: an upload to a slow disk waits longer; smaller: it is refused
+# earlier.
 _LOCK_SECONDS = 30
-# KiB of pages that a thread caches. Any of 40 threads may read: with 64 MiB each they took 2.9 GiB. The one thread that
+# KiB of pages that a thread caches. Any of 40 threads may read: with 64 MiB each they took 2.9 GiB. The thread that
 # takes reports looks up tokens all over the file, and needs the larger cache.
 _READING_CACHE, _TAKING_CACHE = 4 << 10, 64 << 10
 _SETTINGS = (
@@ -116,7 +117,7 @@ class SQLiteStore(StudyStore):
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Any]:
-        """Yield the cursor of a transaction, after those that began earlier."""
+        """Yield the cursor of a transaction, after all earlier transactions."""
         with self.reading() as cursor:
             cursor.execute("BEGIN IMMEDIATE")
             try:
@@ -167,7 +168,7 @@ class SQLiteStore(StudyStore):
         self.tidy()
 
     def _spend(self, cursor: Any, name: str, upload: Upload, rows: list[int]) -> bool:
-        """Spend the tokens of some rows of an upload, and return whether all of them existed and were unspent."""
+        """Spend the tokens of some rows of an upload, and return whether all existed and were unspent."""
         cursor.executemany(
             "UPDATE tokens SET used = ? WHERE study = ? AND hash = ? AND used = ?",
             [(upload.keys[row], name, upload.tokens[row], UNSPENT) for row in rows],
@@ -209,7 +210,7 @@ class SQLiteStore(StudyStore):
 
 
 def _keep_private(path: Path) -> None:
-    """Make a file with access for its owner alone, or remove the access of other users; the same for its log."""
+    """Make a file with access for its owner alone, or remove the access of other users; likewise for its log."""
     with contextlib.suppress(OSError):  # a file that cannot be made raises when it is opened
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     for ending in ("", "-wal", "-shm"):

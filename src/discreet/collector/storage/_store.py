@@ -1,8 +1,8 @@
 """The store of studies: each method is one transaction, complete or not at all.
 
 Tokens are spent and their reports stored in one transaction that leaves no link between them: a token is marked as
-spent, a report goes to a random place in a block of reports, and neither names the other or a time. `docs/studies.md`
-says which facts a reader of the store's own files can still learn.
+spent, a report goes to a random place in a block of reports, and neither row names its counterpart or a time.
+`docs/studies.md` says which facts a reader of the store's own files can still learn.
 
 The statements here run on both databases. Taking reports, connections and clean-up differ, and have their own code in
 `sqlite` and `postgresql`.
@@ -57,7 +57,7 @@ class StoreError(DiscreetError):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecord:
-    """A study as it is stored: its plan, id, published text, signature and public key, which never change."""
+    """The stored record of a study: its plan, id, published text, signature and public key, which never change."""
 
     name: str
     id: str
@@ -115,7 +115,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def now(self) -> float:
-        """Return the time by the store's clock, in seconds: the one clock of all services that share the store."""
+        """Return the time by the store's clock, in seconds: the common clock of all services that share the store."""
 
     @abstractmethod
     def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
@@ -221,7 +221,7 @@ class StudyStore(ABC):
     ) -> bool:
         """Move a round by an event, with the fields that the event adds, and return whether its state allowed it.
 
-        The event SCRUB deletes the reports of the round in the same transaction.
+        The event SCRUB deletes the reports of the round within its transaction.
         """
         start, end = TRANSITIONS[event]
         with self.writing() as cursor:
@@ -256,7 +256,7 @@ class StudyStore(ABC):
             last_block = rows[-1][0]
 
     def _add_reports(self, cursor: Any, name: str, number: int, words: Words) -> None:
-        """Store reports in random order: mixed with the last block, as far as it has room, and in new blocks."""
+        """Store reports in random order: mixed with the last block while that has room, and in new blocks."""
         block = self._open_blocks.get((name, number))
         if block is not None:
             # No row, where the transaction that wrote the block was rolled back.
@@ -356,7 +356,7 @@ def open_store(address: str | None, directory: Path) -> StudyStore:
     Parameters
     ----------
     address
-        The address of a database, such as ``postgresql://user@host/database``; None for the SQLite file.
+        The address of a database, like ``postgresql://user@host/database``; None for the SQLite file.
     directory
         The directory of the service.
     """
