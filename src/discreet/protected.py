@@ -10,8 +10,8 @@ from pathlib import Path
 
 from .errors import MisuseError
 
-# The names of the files of a service, as `collector/_documents.py`, `collector/_serving.py` and `collector/storage` have
-# them. A lock is empty, so that its name alone protects it.
+# The names of the files of a service, as `collector/_documents.py`, `collector/_serving.py` and `collector/storage`
+# have them. A lock is empty, so that its name alone protects it.
 SERVICE_FILES = ("signing.key", "serving.lock", "collector.sqlite")
 _DATABASE = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, section 1.3.1
 # What SQLite writes beside a database: sections 3 and 4.1 of the same page, and the first bytes of two of them.
