@@ -173,7 +173,7 @@ def main() -> None:
         ]
         keys = [token_bytes(16) for _ in tokens]
         bodies = [
-            ReportBatch.of(
+            ReportBatch.build(
                 study, 0, tokens[at : at + TOGETHER], keys[at : at + TOGETHER], words[at : at + TOGETHER]
             ).encode()
             for at in range(0, given.reports, TOGETHER)

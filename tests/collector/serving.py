@@ -127,7 +127,7 @@ def attack(service: Served) -> int:
     tokens = service.ask("/v1/studies/attacked/tokens", {"many": honest + liars}, token=operator)[1]["tokens"]
     asked = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
     secrets = [bytes.fromhex(one) for one in tokens]
-    body = ReportBatch.of(bytes.fromhex(asked["study"]), 0, secrets, secrets, words).encode()
+    body = ReportBatch.build(bytes.fromhex(asked["study"]), 0, secrets, secrets, words).encode()
     assert set(service.ask("/v1/studies/attacked/batches", body)[1]) == {COUNTED}
     assert service.ask("/v1/studies/attacked/close", {}, token=operator)[0] == 200
     return liars

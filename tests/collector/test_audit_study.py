@@ -38,7 +38,7 @@ def planted(monkeypatch, change):
     def changed(ask, study, number, expires, signer):
         made = question_document(ask, study, number, expires, signer)
         text = json.dumps(change(json.loads(made.text)), separators=(",", ":"))
-        return SignedText.of(QUESTION, text, signer)
+        return SignedText.sign(QUESTION, text, signer)
 
     monkeypatch.setattr(collector, "question_document", changed)
     return audit_conversation(PLAN, 1)

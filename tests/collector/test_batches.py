@@ -79,7 +79,7 @@ def batch_of(collector: StudyCollector, reports: int, first_token: int = 0) -> b
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])]))
     tokens = [at.to_bytes(16, "little") for at in range(first_token, first_token + reports)]
     study = bytes.fromhex(collector.record("study").id)
-    return ReportBatch.of(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).encode()
+    return ReportBatch.build(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).encode()
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])] * 12))
     words[4] = 2**32 - 1
     sent = [*tokens[:3], tokens[0], tokens[3], *tokens[4:7], tokens[4], bytes(16), tokens[7], tokens[3]]
-    body = ReportBatch.of(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).encode()
+    body = ReportBatch.build(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).encode()
     ((status, codes),) = post(collector, "/v1/studies/study/batches", body)
     impossible, unknown = CODES[Reason.REPORT_IMPOSSIBLE], CODES[Reason.TOKEN_UNKNOWN]
     assert status == 200

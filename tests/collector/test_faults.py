@@ -105,7 +105,7 @@ def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_tw
             while starts[place] + together <= end:
                 start = starts[place]
                 tokens = [secret(at) for at in range(start, start + together)]
-                body = ReportBatch.of(study, 0, tokens, tokens, own_words(start, together)).encode()
+                body = ReportBatch.build(study, 0, tokens, tokens, own_words(start, together)).encode()
                 connection.request("POST", "/v1/studies/killed/batches", body)
                 answer = connection.getresponse().read()
                 # What was sent before the kill and not answered is sent again: it was counted, or it was not.
@@ -469,7 +469,7 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
 
     def body(start: int) -> bytes:
         tokens = [secret(at) for at in range(start, start + together)]
-        return ReportBatch.of(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).encode()
+        return ReportBatch.build(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).encode()
 
     with served(folder, store=store or "") as service:
         operator, counted, refused = service.operator(), 0, []
@@ -528,7 +528,7 @@ def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
     collector.store.enrol("commit", [hash_token(secret(at)) for at in range(60)])
     tokens = [[secret(at) for at in range(start, start + 20)] for start in (0, 20, 40)]
     bodies = [
-        ReportBatch.of(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).encode()
+        ReportBatch.build(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).encode()
         for at, some in enumerate(tokens)
     ]
     with served(tmp_path, store=store) as service, psycopg.connect(store, autocommit=True) as connection:

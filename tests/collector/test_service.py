@@ -73,7 +73,7 @@ def batch(service: Served, plan: StudyPlan, tokens: list[str], *, number: int = 
     study = json.loads(service.ask(f"/v1/studies/{plan.name}/questions")[1]["questions"][0]["question"])["study"]
     ask = StudyCore(plan).asks[0]
     keys = [bytes([key]) * 16 for _ in tokens]
-    return ReportBatch.of(
+    return ReportBatch.build(
         bytes.fromhex(study), number, [bytes.fromhex(one) for one in tokens], keys, packed(ask, len(tokens))
     ).encode()
 
@@ -572,9 +572,9 @@ class TestBodies:
 
     def test_long_bodies_have_a_limit_together(self):
         holding = BodyLimit(100)
-        with holding.counting() as first:
+        with holding.count_body() as first:
             first(60)
-            with holding.counting() as second:
+            with holding.count_body() as second:
                 second(40)
                 with pytest.raises(RefusedRequest) as error:
                     second(1)
@@ -629,7 +629,7 @@ class TestBodies:
         async def tried() -> int:
             batcher = Batcher(lambda name, upload: np.zeros(len(upload), np.uint8))
             empty = Many(round=0, tokens=[], keys=[], words=np.zeros((0, 1), np.uint32), codes=np.zeros(0, np.uint8))
-            codes = await batcher.put("study", empty)
+            codes = await batcher.add("study", empty)
             batcher.close()
             return len(codes)
 
@@ -804,10 +804,10 @@ class TestTidying:
 
 
 def test_a_key_that_others_can_read_is_told(tmp_path, caplog):
-    Signer.of(tmp_path)
+    Signer.read(tmp_path)
     assert not caplog.records
     (tmp_path / "signing.key").chmod(0o644)
-    Signer.of(tmp_path)
+    Signer.read(tmp_path)
     assert "can be read by others than its owner" in caplog.text
 
 

@@ -13,7 +13,6 @@ import discreet
 from discreet.baskets import Baskets, Hierarchy, Vocabulary, generalised, starts
 from discreet.collector import (
     COUNTED,
-    REFUSALS,
     Reason,
     ReportBatch,
     RoundState,
@@ -107,7 +106,7 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
                 report = client(ask.form, study.recode(held), max_epsilon=4, take=take)
                 words.append(flatten_report(json.loads(report)))
             mine = [tokens[one] for one in people]
-            batch = ReportBatch.of(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
+            batch = ReportBatch.build(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
             codes = collector.take("agrees", ReportBatch.decode(batch.encode()).upload(ask))
             assert set(codes.tolist()) == {COUNTED}
             heard[number] = crowd.hear(ask, numbers)
@@ -219,7 +218,7 @@ def test_devices_that_come_after_the_end_of_a_study_are_counted_as_refused(monke
 
     class Answering:
         def __init__(self, reason):
-            self.status, self.read = REFUSALS[reason].status, json.dumps(problem_fields(reason)).encode
+            self.status, self.read = reason.status, json.dumps(problem_fields(reason)).encode
 
         def request(self, *_):
             pass

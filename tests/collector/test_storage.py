@@ -174,7 +174,7 @@ class StoreSuite:
         assert (codes.tolist(), people) == ([ALREADY_COUNTED, CLOSED, UNKNOWN, SPENT], 1)
         assert asked.count_tokens("study").spent == 1
         assert self.reports(asked) == [1]
-        assert asked.spent("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
+        assert asked.read_keys("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
             (1).to_bytes(32, "little"): (1).to_bytes(16, "little"), (2).to_bytes(32, "little"): None,
         }  # fmt: skip
 
@@ -356,7 +356,7 @@ class TestSQLite(StoreSuite):
         return None
 
     def test_it_is_durable_and_overwrites(self, store):
-        with store.reading() as cursor:
+        with store.read_cursor() as cursor:
             settings = {}
             for name in ("journal_mode", "synchronous", "secure_delete"):
                 cursor.execute(f"PRAGMA {name}")
@@ -368,7 +368,7 @@ class TestSQLite(StoreSuite):
         sizes = []
 
         def read() -> None:
-            with asked.reading() as cursor:
+            with asked.read_cursor() as cursor:
                 cursor.execute("PRAGMA cache_size")
                 sizes.append(-cursor.fetchall()[0][0])
 
@@ -389,7 +389,7 @@ class TestSQLite(StoreSuite):
         assert (done.returncode, done.stderr) == (0, "")
 
     def columns(self, store):
-        with store.reading() as cursor:
+        with store.read_cursor() as cursor:
             cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             found = {}
             for (table,) in cursor.fetchall():
@@ -403,7 +403,7 @@ class TestSQLite(StoreSuite):
         async def send() -> None:
             batcher = Batcher(lambda name, some: asked.take(name, some)[0], asked.after_taking)
             for one in range(1, 31):
-                assert (await batcher.put("study", upload([one]))).tolist() == [COUNTED]
+                assert (await batcher.add("study", upload([one]))).tolist() == [COUNTED]
             while batcher._running is not None:
                 await asyncio.sleep(0.01)
             batcher.close()
@@ -517,7 +517,7 @@ class TestPostgreSQL(StoreSuite):
         return postgresql.rpartition("/")[0] + f"/{name}"
 
     def columns(self, store):
-        with store.reading() as cursor:
+        with store.read_cursor() as cursor:
             cursor.execute(
                 "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
             )
@@ -539,7 +539,7 @@ class TestPostgreSQL(StoreSuite):
         assert self.dead(asked) == 0
 
     def dead(self, store):
-        with store.reading() as cursor:
+        with store.read_cursor() as cursor:
             cursor.execute("CREATE EXTENSION IF NOT EXISTS pgstattuple")
             cursor.execute("SELECT dead_tuple_count FROM pgstattuple('blocks')")
             return cursor.fetchall()[0][0]
@@ -551,7 +551,7 @@ class TestPostgreSQL(StoreSuite):
             raise StoreError("away")
 
         with monkeypatch.context() as patch:
-            patch.setattr(asked, "reading", fails)
+            patch.setattr(asked, "read_cursor", fails)
             assert not asked.tidy()
         assert asked.tidy()
 

@@ -148,7 +148,7 @@ def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         adder = reports.SparkAdder(folder=Path(folder) / "passing", session=session)
-        signer = Signer.of(Path(folder))
+        signer = Signer.read(Path(folder))
         here = StudyCollector(SQLiteStore(Path(folder) / "here.db"), signer)
         there = StudyCollector(SQLiteStore(Path(folder) / "there.db"), signer, adder=replace(adder, session=object()))
         for one in (here, there):

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from discreet.collector import (
-    REFUSALS,
     Reason,
     ReportBatch,
     Signer,
@@ -168,7 +167,7 @@ def batches() -> list[Case]:
         ]
         tokens, keys = ([bytes.fromhex(row[name]) for row in rows] for name in ("token", "key"))
         words = np.array([row["words"] for row in rows], np.uint32).reshape(many, wide)
-        batch = ReportBatch.of(bytes(range(16)), 3, tokens, keys, words)
+        batch = ReportBatch.build(bytes(range(16)), 3, tokens, keys, words)
         text = {"study": bytes(range(16)).hex(), "round": 3, "words": wide, "reports": rows}
         found.append({**text, "batch": batch.encode().hex()})
     last = found[-1]["batch"]
@@ -348,9 +347,14 @@ def without_expires(shown: Case) -> Case:
 def answers() -> list[Case]:
     """Return what may come back for a report: what a service says, and what others do who answer in its place."""
     found = [("counted", 200, '{"outcome":"counted"}'), ("counted before", 200, '{"outcome":"already-counted"}')]
-    for reason, refusal in REFUSALS.items():
-        told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": reason}
-        found.append((str(reason), refusal.status, _compact(told)))
+    for reason in Reason:
+        told = {
+            "type": f"urn:discreet:{reason}",
+            "title": reason.problem_title,
+            "status": reason.status,
+            "reason": reason,
+        }
+        found.append((str(reason), reason.status, _compact(told)))
     spent = _compact({"type": "urn:discreet:token-spent", "title": "The token was spent", "reason": "token-spent"})
     found += [
         ("a network that wants a login", 403, "<html>please log in</html>"),
@@ -596,9 +600,13 @@ def enrolled() -> list[Case]:
         ("a reason without its type", 403, '{"reason":"not-for-anyone"}'),
     ]
     for reason in (Reason.NOT_FOR_ANYONE, Reason.ROUND_CLOSED, Reason.UNKNOWN_STUDY, Reason.TOO_MANY, Reason.BUSY):
-        refusal = REFUSALS[reason]
-        told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": reason}
-        answers.append((str(reason), refusal.status, _compact(told)))
+        told = {
+            "type": f"urn:discreet:{reason}",
+            "title": reason.problem_title,
+            "status": reason.status,
+            "reason": reason,
+        }
+        answers.append((str(reason), reason.status, _compact(told)))
     found = []
     for what, status, body in answers:
         all_answers = {

@@ -20,7 +20,6 @@ from ._reasons import (
     ALREADY_COUNTED as ALREADY_COUNTED,
     CODES as CODES,
     COUNTED as COUNTED,
-    REFUSALS as REFUSALS,
     Reason as Reason,
     RefusedRequest as RefusedRequest,
 )

@@ -56,26 +56,26 @@ def audit_conversation(plan: StudyPlan, seed: int) -> Attempt:
     item_count = len(plan.items) or _TEXT_COUNT
     people = crowd(item_count, _PEOPLE, seed=seed)
     neighbours = [crowd(item_count, 1, seed=seed + 1)[0], *people[1:]]
-    first, second = _AuditedStudy(plan, people, seed), _AuditedStudy(plan, neighbours, seed)
-    flaw = first.flaw or second.flaw or _find_difference(first, second)
+    study, neighbour_study = _AuditedStudy(plan, people, seed), _AuditedStudy(plan, neighbours, seed)
+    flaw = study.flaw or neighbour_study.flaw or _find_difference(study, neighbour_study)
     return Attempt(
         means="coupled",
         stands=not flaw,
-        loss=max(first.loss, second.loss),
-        tried=f"{len(first.texts):,} questions as served to {_PEOPLE} devices, twice, with one basket replaced",
+        loss=max(study.loss, neighbour_study.loss),
+        tried=f"{len(study.texts):,} questions as served to {_PEOPLE} devices, twice, with one basket replaced",
         engine="discreet.local.client",
-        pairs=min(1, len(first.texts)),
+        pairs=min(1, len(study.texts)),
         pair="one basket replaced by another",
         why=flaw,
         seconds=perf_counter() - start,
     )
 
 
-def _find_difference(first: _AuditedStudy, second: _AuditedStudy) -> str:
+def _find_difference(study: _AuditedStudy, neighbour_study: _AuditedStudy) -> str:
     """Return the flaw of a text that differs between the crowds before the person that differs has answered, or ""."""
-    for number, (text, neighbour_text) in enumerate(zip(first.texts, second.texts, strict=False)):
+    for number, (text, neighbour_text) in enumerate(zip(study.texts, neighbour_study.texts, strict=False)):
         if text != neighbour_text:
-            is_early = number <= first.answered
+            is_early = number <= study.answered
             return f"Question {number} depends on a basket whose report was not in yet." if is_early else ""
     return ""
 
@@ -105,11 +105,11 @@ class _AuditedStudy:
         collector.store.enrol(plan.name, [hash_token(_token(person)) for person in range(len(self.people))])
         signed = collector.signed(plan.name)
         study = parse_study(signed, plan.name, key=None, max_epsilon=plan.epsilon, max_delta=plan.delta)
-        seen: list[SeenRound] = []
+        seen_rounds: list[SeenRound] = []
         while (state := collector.questions(plan.name)).state != "released" and len(self.texts) < _MAX_QUESTIONS:
             signed_questions = [{"question": text, "signature": signature} for text, signature in state.questions]
-            _, questions = parse_questions({"state": state.state, "questions": signed_questions}, study, seen)
-            seen += [(question.round, question.start, question.stop, question.hash) for question in questions]
+            _, questions = parse_questions({"state": state.state, "questions": signed_questions}, study, seen_rounds)
+            seen_rounds += [(question.round, question.start, question.stop, question.hash) for question in questions]
             for question, (text, _) in zip(questions, state.questions, strict=True):
                 # Keys differ between runs, and with them the id of the study; the question itself must not differ.
                 form = json.loads(text)["question"]
@@ -134,6 +134,7 @@ class _AuditedStudy:
         if repeated := self.asked_people & set(people):
             self._note(f"{len(repeated)} devices are asked twice.")
         self.asked_people |= set(people)
+        # From here on, texts may depend on the basket of person 0: its report is in.
         if 0 in people:
             self.answered = len(self.texts) - 1
         if not people:
@@ -151,12 +152,12 @@ class _AuditedStudy:
 
     def _report(self, study: StudyText, question: QuestionText, person: int) -> list[int]:
         """Return the report of a person as words, made by the device's own code with seeded randomness."""
-        holding, stream = self.people[person], SeededWords(seed_of(self.seed, f"round {question.round}"), person)
-        options: dict[str, Any] = {"given": holding.given, "after": holding.after}
+        person_holding, stream = self.people[person], SeededWords(seed_of(self.seed, f"round {question.round}"), person)
+        options: dict[str, Any] = {"given": person_holding.given, "after": person_holding.after}
         if self.plan.protocol_instance.unlisted:
-            options["texts"] = holding.texts
+            options["texts"] = person_holding.texts
         limits: dict[str, Any] = {"max_epsilon": self.plan.epsilon, "max_delta": self.plan.delta}
-        items = study.recode(holding.items)
+        items = study.recode(person_holding.items)
         return flatten_report(json.loads(client(question.question, items, take=stream.take, **options, **limits)))
 
 

@@ -50,7 +50,7 @@ class Batcher:
         self._running: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
 
-    async def put(self, study: str, upload: Upload) -> NDArray[np.uint8]:
+    async def add(self, study: str, upload: Upload) -> NDArray[np.uint8]:
         """Return the codes of an upload, after it is stored."""
         if self._report_count + len(upload) > MAX_WAITING_REPORTS:
             raise RefusedRequest(Reason.BUSY)
@@ -58,6 +58,7 @@ class Batcher:
         waiting = _WaitingUpload(study, upload, loop.create_future())
         self._waiting.append(waiting)
         self._report_count += len(upload)
+        # One task at a time: uploads that arrive during its transaction form the next group.
         if self._running is None:
             self._running = loop.create_task(self._run())
         return await waiting.outcome
@@ -76,8 +77,10 @@ class Batcher:
         """Store uploads that share a transaction, and set their outcomes; no reference to them remains."""
         group = self._take_group()
         try:
-            joined = join_uploads([waiting.upload for waiting in group])
-            codes = await asyncio.get_running_loop().run_in_executor(self._thread, self._take, group[0].study, joined)
+            joined_upload = join_uploads([waiting.upload for waiting in group])
+            codes = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._take, group[0].study, joined_upload
+            )
         except Exception as error:
             for waiting in group:
                 if not waiting.outcome.done():

@@ -58,7 +58,7 @@ class BodyLimit:
         self.max_bytes, self.held_bytes = max_bytes, 0
 
     @contextmanager
-    def counting(self) -> Iterator[Callable[[int], None]]:
+    def count_body(self) -> Iterator[Callable[[int], None]]:
         """Yield a function that adds bytes of one body or refuses them; they are subtracted at the end of the block."""
         body_bytes = 0
 
@@ -85,7 +85,7 @@ class Body:
     max_bytes
         The largest allowed length.
     add
-        A function that is called with the length of each chunk, as `BodyLimit.counting` yields it.
+        A function that is called with the length of each chunk, as `BodyLimit.count_body` yields it.
     """
 
     def __init__(self, request: Request, max_bytes: int, add: Callable[[int], None]) -> None:
@@ -101,16 +101,16 @@ class Body:
 
     async def read_head(self, byte_count: int) -> bytes:
         """Return the first bytes of the body, or the whole body if it is shorter."""
-        await self._read(byte_count)
+        await self._read_up_to(byte_count)
         return b"".join(self._chunks)[:byte_count]
 
     async def read_all(self) -> bytes:
         """Return the whole body."""
-        await self._read(self._max_bytes + 1)
+        await self._read_up_to(self._max_bytes + 1)
         self._chunks = [b"".join(self._chunks)]  # the joined chunks are freed at once
         return self._chunks[0]
 
-    async def _read(self, byte_count: int) -> None:
+    async def _read_up_to(self, byte_count: int) -> None:
         try:
             async with asyncio.timeout_at(self._deadline):
                 while self._byte_count < byte_count and (chunk := await anext(self._stream, None)) is not None:

@@ -210,6 +210,7 @@ class StudyCollector(StudyReader):
         """Carry out all steps that follow from the store: draft, open, close, add up, scrub, conclude."""
         with self._lock(name):
             core = self._core(name)
+            # Each step may allow further steps: a released round, say, lets the protocol draft its next round.
             while steps := core.steps(self.store.rounds(name), self.now(), concluded=self.has_ended(name)):
                 for step in steps:
                     self._carry_out(name, step)
@@ -243,7 +244,7 @@ class StudyCollector(StudyReader):
                 step.ask, lambda: self.store.blocks(name, number, word_count), screen=self.plan(name).screen
             )
         except StoreError:
-            raise
+            raise  # the reports could not be read: the caller reports the store, and not the adder
         except DiscreetError as error:
             self._add_up_failures[name] = self.now(), str(error)
             raise NotAddedUpError(
@@ -298,7 +299,7 @@ class StudyCollector(StudyReader):
 
     def find_codes(self, name: str, upload: Upload) -> NDArray[np.uint8]:
         """Return a code for each report to a round that is not open: some reports may have been counted before."""
-        codes = decide_codes(upload, self.store.spent(name, upload.tokens), round_is_open=False)
+        codes = decide_codes(upload, self.store.read_keys(name, upload.tokens), round_is_open=False)
         self._note_codes(name, codes)
         return codes
 
@@ -311,6 +312,7 @@ class StudyCollector(StudyReader):
     def take_reports(self, name: str, upload: Upload) -> NDArray[np.uint8]:
         """Count reports as `take` does; the caller answers them first, and then calls the store's `after_taking`."""
         codes, people = self.store.take(name, upload)
+        # A full round closes at once, and not with the next tick: later reports would exceed its share of people.
         core = self._cores.get(name)
         quota = None if core is None else core.quota(upload.round)
         if quota is not None and people >= quota:
@@ -346,7 +348,7 @@ class StudyCollector(StudyReader):
     def status(self, name: str) -> dict[str, Any]:
         """Return the status of a study for operators: progress, tokens, refusals by reason, and alarms."""
         self.flush()
-        tokens, spent = self.store.count_tokens(name)
+        tokens, spent_count = self.store.count_tokens(name)
         rounds, now = self.store.rounds(name), self.now()
         alarms = []
         for stored in rounds:
@@ -356,7 +358,7 @@ class StudyCollector(StudyReader):
         _, failure = self._add_up_failures.get(name, (0, ""))
         return {
             **self.progress(name),
-            "tokens": {"made": tokens, "spent": spent},
+            "tokens": {"made": tokens, "spent": spent_count},
             "refused": self.store.refused(name),
             "alarms": alarms,
             "overdue": [stored.number for stored in rounds if _is_overdue(stored, now)],
@@ -385,13 +387,13 @@ class StudyCollector(StudyReader):
                     f"its minimum is {minimum:,}: with fewer, its intervals would say next to nothing. "
                     + (_AFTER_DEADLINE if _is_overdue(stored, self.now()) else _BEFORE_DEADLINE),
                 )
-        closed = [stored.number for stored in open_rounds if self._move(name, stored.number, RoundEvent.CLOSE)]
+        closed_numbers = [stored.number for stored in open_rounds if self._move(name, stored.number, RoundEvent.CLOSE)]
         self.advance(name)
         report_counts = {stored.number: stored.people for stored in self.store.rounds(name)}
         return ClosedRounds(
-            rounds=len(closed),
-            without_reports=tuple(number for number in closed if not report_counts[number]),
-            ended_empty=bool(closed) and self.has_ended(name) and not any(report_counts.values()),
+            rounds=len(closed_numbers),
+            without_reports=tuple(number for number in closed_numbers if not report_counts[number]),
+            ended_empty=bool(closed_numbers) and self.has_ended(name) and not any(report_counts.values()),
         )
 
     def scrub(self, name: str) -> ScrubbedRounds:
@@ -427,6 +429,7 @@ class StudyCollector(StudyReader):
         flaw = find_line_flaw(label, MAX_LABEL_LETTERS, '"the night shift"') if label else ""
         if flaw:
             raise MisuseError(f"label {flaw}")
+        # 256 random bits cannot be guessed, so a plain hash protects the token (no salt, no slow hash).
         token = token_hex(32)
         self.store.add_operator(hash_token(token.encode()), scopes, label)
         return token

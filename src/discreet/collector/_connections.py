@@ -15,7 +15,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ._limits import ConnectionCount, ConnectionLimits, plain_address
-from ._reasons import REFUSALS, Reason, problem_fields, problem_headers
+from ._reasons import Reason, problem_fields, problem_headers
 from ._uploads import MAX_BATCH_BYTES
 
 _MAX_PIPELINE = 8  # requests of one connection that wait for earlier answers; browsers send none so
@@ -224,7 +224,7 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
                 **problem_headers(reason),
                 "Connection": "close",
             }
-            lines = [f"HTTP/1.1 {REFUSALS[reason].status} ", *(f"{name}: {value}" for name, value in headers.items())]
+            lines = [f"HTTP/1.1 {reason.status} ", *(f"{name}: {value}" for name, value in headers.items())]
             self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
             self._head_bytes = max(1, self._head_bytes)  # the request was not parsed to its end
             self.end_after_answer()

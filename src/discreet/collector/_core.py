@@ -133,6 +133,7 @@ class StudyCore:
             Whether the result of the study is stored.
         """
         self.resume(rounds)
+        # Drafts first: a stored draft settles the form of a round before any service signs its question.
         steps: list[Step] = [
             DraftRound(number=number, ask=self.asks[number])
             for number in sorted(set(range(len(self.asks))) - {stored.number for stored in rounds})
@@ -146,11 +147,13 @@ class StudyCore:
         closes, event = None, None
         if stored.state is RoundState.DRAFTED:
             event, hours = RoundEvent.OPEN, self.plan.hours
+            # Rounded up to whole seconds, so that no device loses part of the promised time.
             if self.plan.close == "deadline" and hours is not None:
                 closes = ceil(now + hours * _SECONDS_PER_HOUR)
         elif stored.state is RoundState.OPEN:
             is_full = (quota := self.quota(stored.number)) is not None and stored.people >= quota
             is_late = stored.closes is not None and now >= stored.closes
+            # After a deadline with too few reports, an operator decides: a result from them would say nothing.
             if is_full or (is_late and stored.people >= self.minimum(stored.number)):
                 event = RoundEvent.CLOSE
         elif stored.state is RoundState.CLOSED:
@@ -163,8 +166,8 @@ class StudyCore:
 
     def quota(self, number: int) -> int | None:
         """Return the number of reports that closes a round, or None where rounds do not close by a quota."""
-        who = self.asks[number].who
-        return round_quota(self.plan, who.start, who.stop)
+        devices = self.asks[number].who
+        return round_quota(self.plan, devices.start, devices.stop)
 
     def minimum(self, number: int) -> int:
         """Return the number of reports below which a round closes only if an operator insists."""
@@ -176,12 +179,14 @@ class StudyCore:
         self._stored_asks = [stored.ask for stored in rounds]
         self._number_asks()
         for stored in rounds:
+            # Reports to a different question would be decoded into wrong counts, so the study stops instead.
             if stored.number >= len(self.asks) or self.asks[stored.number].text() != stored.ask:
                 raise InputError(
                     f"Round {stored.number + 1} of the study {self.plan.name!r} is not what its protocol asks for "
                     "after the answers that are stored: go on with the settings and the version of discreet that it "
                     "was begun with."
                 )
+            # Each released round is passed on once: the conversation keeps its estimate.
             if stored.heard is not None and stored.number not in self._sums:
                 sums = RoundTotals.parse(self.asks[stored.number], stored.heard)
                 self.conversation.hear(sums.estimate)
@@ -198,6 +203,7 @@ class StudyCore:
         self.conversation.restore_rounds(self._stored_asks[settled:])
         asks = self.conversation.rounds
         for ask in asks:
+            # The signed promise bounds every later question, also if a protocol asks beyond its own settings.
             if ask.oracle.epsilon > Fraction(self.plan.epsilon) or ask.oracle.delta > Fraction(self.plan.delta):
                 raise MisuseError(
                     f"The round {ask.name!r} asks for epsilon {ask.oracle.epsilon} and delta {ask.oracle.delta}, and "
@@ -212,21 +218,22 @@ class StudyCore:
 
         With `malicious`, a share from 0 to 1, intervals allow for any content of this share of each round's reports.
         """
-        plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.estimates
-        if learnt is None:
+        plan, knowledge, estimates = self.plan, self.conversation.learnt, self.conversation.estimates
+        if knowledge is None:
             raise MisuseError(f"The study {plan.name!r} has not ended: some of its rounds are not released.")
+        # The conversation orders estimates by its own steps, so rounds are matched by their text.
         sums_by_ask = {sums.estimate.ask.text(): sums for sums in self._sums.values()}
         rounds = []
-        for estimate in heard:
+        for estimate in estimates:
             sums = sums_by_ask[estimate.ask.text()]
             rounds.append(replace(Round.of(estimate), left_out=sums.left_out, alarms=sums.alarms))
         outcome = build_outcome(
             plan.protocol_instance,
             plan.goal,
-            learnt,
-            heard,
+            knowledge,
+            estimates,
             plan.vocabulary,
-            sum(estimate.people for estimate in heard),
+            sum(estimate.people for estimate in estimates),
             asked={"study": plan.name} | ({} if plan.hierarchy is None else plan.hierarchy.recorded(plan.level)),
             simulated=plan.simulated,
             rounds=rounds,
@@ -266,6 +273,7 @@ def round_minimum(plan: StudyPlan, ask: Ask) -> int:
         middle, value_range = (0.5, 1.0) if isinstance(ask.oracle, Oracle) else (0.0, 2.0)
         (variance,) = ask.oracle.spread(np.array([middle]), 1).tolist()
         minimum = ceil((2 * _NORMAL_QUANTILE / value_range) ** 2 * variance)
+    # An operator who asks for fewer people has accepted wide intervals.
     quota = round_quota(plan, ask.who.start, ask.who.stop)
     return minimum if quota is None else min(minimum, quota)
 
@@ -306,6 +314,7 @@ class RoundTotals:
         """Return the sums of a round from their text."""
         fields: dict[str, Any] = json.loads(text)
         supports = np.asarray(fields["supports"], np.int64)
+        # A store that was edited by hand, or filled by a different version, must not shift counts between values.
         if supports.shape != (ask.oracle.aggregate_size,):
             raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
         estimate = Estimate(ask, int(fields["people"]), supports)
@@ -326,6 +335,7 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
     """
 
     def sum_over(summing: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
+        # A card sums the packed words; the compiled loops of the processor need them unpacked into columns.
         card_sums = sum_on_card(summing, ask.oracle, blocks)
         return card_sums[0] if card_sums else summing(ask.oracle.codec.unpack(words) for words in join_blocks(blocks()))
 
@@ -343,6 +353,7 @@ def add_up_over(ask: Ask, sum_over: RoundReader, *, screen: bool = True) -> Roun
         A function that applies a summing function to all reports, in one part or in several, and adds the parts.
     """
     oracle = ask.oracle
+    # Screening compares the supports of values; a mean has none.
     if screen and isinstance(oracle, Oracle):
         screened = screen_round(oracle, sum_over)
         return RoundTotals(

@@ -26,7 +26,7 @@ from ..errors import InputError
 from ..exact import How, held_pairs
 from ..local.device import QuestionText, SeenRound, StudyText, chosen, client, parse_questions, parse_study
 from ..local.oracle_steps import flatten_report
-from ._reasons import OUTCOMES, REASONS, REFUSALS, Reason
+from ._reasons import OUTCOMES, REASONS, Reason
 from ._uploads import ReportBatch
 
 # Reports of one batch. Larger: more memory here; smaller: more requests, each with its transaction.
@@ -34,7 +34,7 @@ _BATCH_REPORTS = 4000
 
 
 def save_people(
-    path: Path, baskets: Baskets, people: NDArray[np.int64], tokens: list[str], how: str, *, texts: bool = False
+    path: Path, baskets: Baskets, people: NDArray[np.int64], tokens: list[str], relation: str, *, texts: bool = False
 ) -> None:
     """Write people to a file, with their baskets, relations and tokens.
 
@@ -50,7 +50,7 @@ def save_people(
         The numbers of the people to write.
     tokens
         The token of each person, as hexadecimal digits.
-    how
+    relation
         The kind of relation in the study, or "none".
     texts
         Whether to write the names of items, for a study without a list of items.
@@ -65,8 +65,8 @@ def save_people(
         "tokens": np.frombuffer(bytes.fromhex("".join(tokens)), np.uint8).reshape(-1, 16),
         "items": np.array(baskets.items),
     }
-    if how in ("given", "after"):
-        kind: How = "given" if how == "given" else "after"
+    if relation in ("given", "after"):
+        kind: How = "given" if relation == "given" else "after"
         starts, pairs = held_pairs(baskets, people, np.arange(baskets.items), baskets.items, kind)
         arrays |= {"pair_offsets": starts, "pairs": pairs}
     if texts:
@@ -85,6 +85,7 @@ class SimulatedDevices:
         with np.load(path) as arrays:
             self.people = {name: arrays[name] for name in arrays.files}
         device_count = len(self.people["tokens"])
+        # A question selects devices by a range of numbers, which stay secret: no service can single a device out.
         self.numbers = np.frombuffer(token_bytes(4 * device_count), "<u4")
         self.is_waiting = np.ones(device_count, np.bool_)
         self.study: StudyText | None = None
@@ -110,7 +111,7 @@ class SimulatedDevices:
             limits = {"max_epsilon": promise["epsilon"], "max_delta": promise["delta"]}
             self.study = parse_study(signed, self.name, key=None, **limits)
         _, questions = parse_questions(self._get("/questions"), self.study, self.seen)
-        seen_rounds = {seen[0] for seen in self.seen}
+        seen_rounds = {seen_round[0] for seen_round in self.seen}
         self.seen += [
             (question.round, question.start, question.stop, question.hash)
             for question in questions
@@ -120,6 +121,7 @@ class SimulatedDevices:
         for question in questions:
             is_selected = (self.numbers >= question.start) & (self.numbers < question.stop)
             people = np.flatnonzero(is_selected & self.is_waiting)
+            # Before sending: a device answers one question, also if its batch is lost on the way.
             self.is_waiting[people] = False
             for start in range(0, len(people), _BATCH_REPORTS):
                 outcomes += self._send_batch(self.study, question, people[start : start + _BATCH_REPORTS].tolist())
@@ -128,10 +130,11 @@ class SimulatedDevices:
     def _send_batch(self, study: StudyText, question: QuestionText, people: list[int]) -> Counter[str]:
         words = np.array([self._report(study, question, person) for person in people], np.uint32)
         tokens = [self.people["tokens"][person].tobytes() for person in people]
+        # Fresh keys: this gateway never repeats a batch, so no key has to be remembered.
         keys = [token_bytes(16) for _ in people]
-        batch = ReportBatch.of(bytes.fromhex(study.id), question.round, tokens, keys, words)
+        batch = ReportBatch.build(bytes.fromhex(study.id), question.round, tokens, keys, words)
         status, codes = self._send("POST", "/batches", batch.encode())
-        if status == REFUSALS[Reason.ROUND_CLOSED].status and json.loads(codes)["reason"] == Reason.ROUND_CLOSED:
+        if status == Reason.ROUND_CLOSED.status and json.loads(codes)["reason"] == Reason.ROUND_CLOSED:
             # Devices of a second process filled the last round meanwhile: a study that has ended takes no batch.
             return Counter({str(Reason.ROUND_CLOSED): len(people)})
         if status != 200:

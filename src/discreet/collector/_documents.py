@@ -53,13 +53,14 @@ class Signer:
         return self._private.sign(message).hex()
 
     @classmethod
-    def of(cls, directory: Path, *, make: bool = True) -> Signer:
+    def read(cls, directory: Path, *, make: bool = True) -> Signer:
         """Return the signer of a directory; with `make`, a key is made where the directory has none."""
         path = directory / KEY_FILE
         try:
             if make:
                 _make_key(path)
             digits = path.read_text("ascii").strip()
+            # A warning and no error: a copied directory may have lost its permissions.
             if path.stat().st_mode & 0o077:
                 _log.warning(
                     "%s can be read by others than its owner, and whoever has read it can sign in the name of this "
@@ -84,6 +85,8 @@ def _make_key(path: Path) -> None:
     from secrets import token_hex
 
     temporary_path = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # A crash must not leave half a key, and two processes must agree on one: the file is complete before its name
+    # exists.
     descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as stream:
@@ -114,7 +117,7 @@ class SignedText:
     signature: str
 
     @classmethod
-    def of(cls, purpose: bytes, text: str, signer: Signer) -> SignedText:
+    def sign(cls, purpose: bytes, text: str, signer: Signer) -> SignedText:
         """Return a text signed for one purpose."""
         return cls(text=text, signature=signer.sign(purpose + text.encode()))
 
@@ -137,15 +140,17 @@ def study_document(plan: StudyPlan, signer: Signer) -> SignedText:
         "least": plan.least,
         "epsilon": plan.epsilon,
         "delta": plan.delta,
+        # Devices map their items to codes by this list, so it is part of the signed text.
         "items": None if plan.protocol_instance.unlisted else list(plan.asked_items),
         "pairs": plan.pairs,
         "rounds": None,
         "who": plan.who,
         "key": signer.key,
     }
+    # Format 2 adds the items that people hold and their ancestors, so that each device maps its own items.
     if plan.hierarchy is not None:
         fields |= {"held": list(plan.items), "become": [codes.tolist() for codes in plan.asked_codes]}
-    return SignedText.of(STUDY, _render_json(fields), signer)
+    return SignedText.sign(STUDY, _render_json(fields), signer)
 
 
 def question_document(ask: Ask, study: str, number: int, expires: int | None, signer: Signer) -> SignedText:
@@ -172,7 +177,7 @@ def question_document(ask: Ask, study: str, number: int, expires: int | None, si
         "expires": expires,
         "question": ask.form,
     }
-    return SignedText.of(QUESTION, _render_json(fields), signer)
+    return SignedText.sign(QUESTION, _render_json(fields), signer)
 
 
 def _plain_value(value: Any) -> Any:

@@ -34,6 +34,8 @@ class ConnectionLimits:
         The largest number of connections, in all and from one address.
     """
 
+    # Larger: slow or hostile clients occupy more memory and sockets; smaller: honest clients behind slow lines or
+    # shared addresses are cut off. A head of 32 KiB in 10 seconds is 26 kbit/s.
     head_bytes: int = 32 << 10
     head_fields: int = 100
     head_seconds: float = 10.0
@@ -65,6 +67,7 @@ def plain_address(text: str) -> str:
 
     An IPv6 socket that accepts IPv4 shows 192.0.2.1 as ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2): it is 192.0.2.1.
     """
+    # Proxies write addresses with ports, brackets and zones (RFC 7239, 6; RFC 4007, 11).
     host = text.strip()
     if host.startswith("["):
         host = host[1:].partition("]")[0]
@@ -108,6 +111,7 @@ class ConnectionCount:
         if self._counts.total() >= self._limits.connections:
             return Reason.BUSY
         group = address_group(address)
+        # A trusted proxy stands for many people, so only the limit of all connections holds for it.
         if self._counts[group] >= self._limits.address_connections and not self._is_proxy(address):
             return Reason.TOO_MANY
         self._counts[group] += 1

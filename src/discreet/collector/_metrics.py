@@ -28,6 +28,7 @@ def render_metrics(
         for outcome in sorted(reports)
         if watching or outcome in OUTCOMES.values()
     ]
+    # Studies and rounds are public already, as the list of studies and the progress of each.
     for record in collector.store.studies():
         study = {"study": record.name}
         for stored in collector.store.rounds(record.name):

@@ -48,6 +48,7 @@ class RemoteOperator:
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         try:
             request = Request(self.address + path, data, headers, method=method)  # noqa: S310
+            # `opener` follows no redirect, which would carry the token to a second address.
             with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
                 return bytes(answer.read())
         except HTTPError as error:
@@ -55,6 +56,7 @@ class RemoteOperator:
                 raise InputError(self._refusal(error)) from None
         except (URLError, OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", "") or str(error) or type(error).__name__
+            # The address may contain a password, and an error of the library may quote it.
             message = hidden(f"The service {self._public_address} is not reached: {reason}.", self.address)
             raise InputError(message) from None
 
@@ -76,6 +78,7 @@ class RemoteOperator:
             return f"The service answers with status {error.code}."
         if error.code != 401:
             return message
+        # A missing token and an unknown one have different remedies.
         has_token = self._token is not None
         return message + (
             " The one that was given is not known." if has_token else " Give one with --token, or in DISCREET_TOKEN."
@@ -85,6 +88,7 @@ class RemoteOperator:
         """Send a request, and return the JSON value of its answer, which must be of a kind."""
         try:
             value = json.loads(self._send(path, body))
+            # A wrong address often answers with a valid page of something else.
             if isinstance(value, kind):
                 return value
         except (ValueError, RecursionError):
@@ -117,10 +121,10 @@ class RemoteOperator:
     def close(self, name: str, *, below_minimum: bool = False) -> ClosedRounds:
         """Close the open rounds; with `below_minimum`, also rounds with fewer reports than their minimum."""
         kinds = {"closed": int, "without_reports": list, "ended_empty": bool}
-        closed, without_reports, ended_empty = self._fields(_path(name, "close"), {"few": below_minimum}, **kinds)
+        closed_count, without_reports, ended_empty = self._fields(_path(name, "close"), {"few": below_minimum}, **kinds)
         if not all(isinstance(number, int) for number in without_reports):
             raise self._foreign()
-        return ClosedRounds(rounds=closed, without_reports=tuple(without_reports), ended_empty=ended_empty)
+        return ClosedRounds(rounds=closed_count, without_reports=tuple(without_reports), ended_empty=ended_empty)
 
     def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result of a study as JSON, with intervals that allow for this part of malicious reports."""
@@ -191,6 +195,7 @@ def open_operator(
             f"There is no directory {place}: `discreet study open` and `discreet serve` make one. A service elsewhere "
             "is given by its address, such as https://studies.example.org."
         )
+    # A mistyped path must not become an empty service next to the real one.
     if not make and store is None and not (Path(place) / STORE_FILE).exists():
         raise InputError(
             f"{place} is not the directory of a service: it has no {STORE_FILE}. `discreet study open` and `discreet "

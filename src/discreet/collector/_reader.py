@@ -76,6 +76,7 @@ class StudyReader:
 
     def has_ended(self, name: str) -> bool:
         """Return whether a study has a result. A result never goes away, so it is looked up until it is there."""
+        # Only the positive answer is cached: a study without a result may get one from any service.
         if name not in self._with_result and self.store.has_result(name):
             self._with_result.add(name)
         return name in self._with_result
@@ -129,7 +130,7 @@ class StudyReader:
         rounds = []
         for stored in self.store.rounds(name):
             ask = json.loads(stored.ask)
-            start, stop = ask["who"]
+            start, stop = ask["who"]  # of 2**32 numbers of devices
             rounds.append(
                 {
                     "round": stored.number,
@@ -177,12 +178,14 @@ class StudyReader:
                 f"Round {number + 1} of the study {name!r} is {stored.state}: "
                 + ("its reports are gone." if is_scrubbed else "its reports can be written when it is closed.")
             )
+        # The round is written beside its reports: without the question, no program can decode them.
         ask = parse_round(stored.ask)
         return save_reports(directory, ask, self.store.blocks(name, number, ask.oracle.codec.width))
 
     def result(self, name: str, assume_malicious: Any = 0) -> str:
         """Return the result of a study as JSON, with intervals that allow for a share of malicious reports."""
         malicious = _parse_share(assume_malicious)
+        # Before any replay: an unknown study and an unreleased result are refused at once.
         self.record(name)
         result = self.store.result(name)
         if result is None:

@@ -266,7 +266,7 @@ def _read_columns(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[ReportC
 
 
 def interleave(iterators: Sequence[Iterator[T]]) -> Iterator[T]:
-    """Yield the values of several iterators as soon as they are ready; a thread runs each iterator one value ahead."""
+    """Yield the values of several iterators as soon as each is ready; a thread runs every iterator one value ahead."""
     with ThreadPoolExecutor(len(iterators)) as readers:
         waiting = {readers.submit(next, iterator, None): iterator for iterator in iterators}
         while waiting:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from fastapi import Path, Query
 
-from ._reasons import REFUSALS, Reason
+from ._reasons import Reason
 
 STUDY_NAME: TypeAlias = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,62}$", description="The name of a study.")]
 OPERATOR_ID: TypeAlias = Annotated[
@@ -34,12 +34,13 @@ _PROBLEM: dict[str, Any] = {
         "reason": {"type": "string", "enum": [str(reason) for reason in Reason]},
     },
 }
+# 405 has no reason of its own: it is an unknown place for this method.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
-        "description": "; ".join(refusal.title for refusal in REFUSALS.values() if refusal.status == status),
+        "description": "; ".join(reason.problem_title for reason in Reason if reason.status == status),
         "content": {"application/problem+json": {"schema": _PROBLEM}},
     }
-    for status in sorted({refusal.status for refusal in REFUSALS.values()} | {405})
+    for status in sorted({reason.status for reason in Reason} | {405})
 }
 
 

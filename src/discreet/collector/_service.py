@@ -93,6 +93,7 @@ class RequestRates:
         remaining = min(2 * self.rate, remaining + (now - before) * self.rate)
         if remaining < 1:
             raise RefusedRequest(Reason.TOO_MANY)
+        # To forget all buckets lets each address start anew, which is cheaper than to find the oldest.
         if len(self._buckets) > _MAX_ADDRESSES:
             self._buckets.clear()
         self._buckets[address] = (remaining - 1, now)
@@ -179,7 +180,7 @@ class Service:
     async def body(self, request: Request, max_bytes: int) -> bytes:
         """Return the whole body of a request, within the limit of all bodies in memory."""
         limit = self.short_bodies if max_bytes <= MAX_REPORT_BYTES else self.long_bodies
-        with limit.counting() as add:
+        with limit.count_body() as add:
             return await Body(request, max_bytes, add).read_all()
 
     async def parse_body(self, request: Request, parse: Callable[[Any], T], example: str, default: str = "") -> T:
@@ -195,6 +196,7 @@ class Service:
 
     async def scopes(self, request: Request) -> frozenset[str]:
         """Return the scopes of the operator's token of a request: none without a token."""
+        # RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1).
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not token:
             return frozenset()
@@ -203,6 +205,7 @@ class Service:
     async def check_scope(self, request: Request, scope: Scope) -> None:
         """Check that a request has an operator's token with a scope."""
         scopes = await self.scopes(request)
+        # 401 asks for a token, 403 says that this one does not suffice (RFC 9110, 15.5).
         if not scopes:
             raise RefusedRequest(Reason.UNAUTHORISED)
         if scope not in scopes:
@@ -222,7 +225,7 @@ class Service:
         """Return the codes of an upload, after its transaction."""
         try:
             if round_is_open:
-                codes = await self.batcher.put(name, upload)
+                codes = await self.batcher.add(name, upload)
             else:
                 codes = await run_in_threadpool(self.collector.find_codes, name, upload)
         except StoreError:
@@ -420,6 +423,7 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
             upload = build_upload(ask, number, token, key, report)
         except RefusedRequest as error:
             service.reports[str(error.reason)] += 1
+            # An impossible report answers a question of an existing study, which counts it; others name none for sure.
             if error.reason is Reason.REPORT_IMPOSSIBLE:
                 collector.count_refused(name, error.reason)
             raise
@@ -430,7 +434,7 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
     async def batches(name: STUDY_NAME, request: Request) -> Response:
         # The study is checked before the body is read, and the head of the batch before its reports.
         record = await run_in_threadpool(collector.running_record, name)
-        with service.long_bodies.counting() as add:
+        with service.long_bodies.count_body() as add:
             body = Body(request, MAX_BATCH_BYTES, add)
             head = BatchHead.decode(await body.read_head(HEAD_BYTES), body.announced_bytes)
             if head.study.hex() != record.id:
@@ -455,7 +459,7 @@ def _add_operators(app: FastAPI, service: Service) -> None:
             return await run_in_threadpool(collector.open, plan)
         except (RefusedRequest, StoreError):
             raise
-        except DiscreetError as error:
+        except DiscreetError as error:  # a flaw of the plan, which the operator can mend
             raise RefusedRequest(Reason.PLAN_REFUSED, str(error)) from None
 
     @app.post("/v1/operators", summary="Make a token for an operator (scope operate).", openapi_extra=OPERATOR_BODY)
@@ -491,9 +495,9 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         below_minimum = await service.parse_body(
             request, lambda fields: _of_type(bool, fields.get("few", False)), 'Send nothing, or {"few": true}.', "{}"
         )
-        closed = await run_in_threadpool(collector.close, name, below_minimum=below_minimum)
-        empty = {"without_reports": list(closed.without_reports), "ended_empty": closed.ended_empty}
-        return {"closed": closed.rounds, **empty}
+        result = await run_in_threadpool(collector.close, name, below_minimum=below_minimum)
+        empty = {"without_reports": list(result.without_reports), "ended_empty": result.ended_empty}
+        return {"closed": result.rounds, **empty}
 
     @app.post("/v1/studies/{name}/scrub", summary="Delete the reports of released rounds (scope operate).")
     async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int | bool]:

@@ -52,7 +52,7 @@ def collector_in(
     try:
         has_key = (directory / KEY_FILE).exists()
         makes_key = make and not has_key and not study_store.studies()
-        signer = partial(Signer.of, directory, make=makes_key) if has_key or makes_key else None
+        signer = partial(Signer.read, directory, make=makes_key) if has_key or makes_key else None
         return StudyCollector(study_store, signer, adder=adder)
     except BaseException:
         study_store.close()
@@ -85,6 +85,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     # asyncio turns Nagle's algorithm off for sockets of the protocol TCP alone: with protocol 0 the body
     # of each answer would wait 40 ms for the acknowledgement of its head.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # A service that is started again at once finds its old port in the state TIME_WAIT.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
@@ -158,7 +159,7 @@ def serve(
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_keep_alive=75,
+            timeout_keep_alive=75,  # the default of nginx (keepalive_timeout)
             timeout_graceful_shutdown=10,
         )
         if ready is not None:

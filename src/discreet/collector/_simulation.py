@@ -104,6 +104,7 @@ def simulate_study(
             tokens += operator.tokens(plan.name, min(_TOKENS_PER_REQUEST, crowd.people - len(tokens)))
         process_count = max(1, min(processes or os.cpu_count() or 1, crowd.people))
         clients = []
+        # Each process has its own people, so that no two devices share a token.
         for number, share in enumerate(np.array_split(np.arange(crowd.people), process_count)):
             path = scratch / f"people-{number}.npz"
             share_tokens = tokens[share[0] : share[-1] + 1] if len(share) else []
@@ -111,6 +112,7 @@ def simulate_study(
             clients.append(stack.enter_context(_run_client(address, plan.name, path)))
         outcomes: Counter[str] = Counter()
         while operator.status(plan.name)["state"] != "released":
+            # All processes answer at the same time, as devices would; then their counts are read.
             for client in clients:
                 _start_round(client)
             for client in clients:

@@ -40,13 +40,15 @@ _ITEM_NAME = f"one line of text of up to {MAX_NAME_LETTERS:,} letters"
 MAX_PEOPLE = 1_000_000_000  # counts stay far below the 63 bits of a database's integers
 MAX_HOURS = 10_000  # over a year
 STUDY_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
-_NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices parse it
+# Exact decimals and fractions, as devices parse them: a float could promise less privacy than its digits.
+_NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")
 _FIELDS = (
     "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "hierarchy", "level", "who",
     "scrub", "screen", "rounds", "settings",
 )  # fmt: skip
 _ROUND_FIELDS = ("close", "people", "hours", "minimum")
 _NEEDED_FIELDS = ("name", "title", "asks", "protocol", "top", "epsilon", "items")
+# tomllib returns values without their lines. Two patterns find tables and keys again, for messages.
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'-]+)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')\s*=")
 
@@ -136,6 +138,7 @@ class StudyPlan:
 
     def __post_init__(self) -> None:
         for name, find_flaw in _FLAW_FINDERS.items():
+            # An empty list of items passes here: below, the protocol decides whether the study needs a list.
             flaw = find_flaw(getattr(self, name))
             if flaw and (name, self.items) != ("items", ()):
                 raise MisuseError(f"{name} {flaw}")
@@ -233,6 +236,7 @@ class StudyPlan:
         try:
             fields = parse_json(text)
             items, levels = fields["items"], fields.get("hierarchy")
+            # JSON has no tuples; a text would become a tuple of its letters, so the check sees it unchanged.
             fields["items"] = tuple(items) if isinstance(items, list) else items
             fields["hierarchy"] = None if levels is None else Hierarchy.from_dict(levels)
             return cls(**fields)
@@ -250,6 +254,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # With a repeated field, two parsers may read two different plans.
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError("An object has a field twice.")
@@ -274,34 +279,36 @@ def _line(max_letters: int, example: str) -> Callable[[Any], str]:
     return lambda value: find_line_flaw(value, max_letters, example)
 
 
-def _unless(is_good: Callable[[Any], bool], allowed: str, letters: int = 40) -> Callable[[Any], str]:
+def _unless(is_good: Callable[[Any], bool], allowed_values: str, letters: int = 40) -> Callable[[Any], str]:
     """Return a function that returns "" for a good value, and the allowed values with the wrong one otherwise."""
-    return lambda value: "" if is_good(value) else f"{allowed}; {value!r:.{letters}} was given."
+    return lambda value: "" if is_good(value) else f"{allowed_values}; {value!r:.{letters}} was given."
 
 
-def _whole(low: int, high: int, example: str, *, optional: bool = False) -> Callable[[Any], str]:
-    allowed = f"is a whole number from {low:,} to {high:,}, such as {example}"
-    return _unless(lambda value: (optional and value is None) or (is_whole(value) and low <= value <= high), allowed)
+def _whole_number(low: int, high: int, example: str, *, optional: bool = False) -> Callable[[Any], str]:
+    allowed_values = f"is a whole number from {low:,} to {high:,}, such as {example}"
+    return _unless(
+        lambda value: (optional and value is None) or (is_whole(value) and low <= value <= high), allowed_values
+    )
 
 
 def _choice(kind: Any) -> Callable[[Any], str]:
     return _unless(lambda value: value in get_args(kind), "is " + " or ".join(f'"{word}"' for word in get_args(kind)))
 
 
-def _fraction(allowed: str, is_in_range: Callable[[Fraction], bool]) -> Callable[[Any], str]:
+def _fraction(allowed_values: str, is_in_range: Callable[[Fraction], bool]) -> Callable[[Any], str]:
     def is_good(value: Any) -> bool:
         try:
             return isinstance(value, str) and bool(_NUMBER.fullmatch(value)) and is_in_range(Fraction(value))
         except ZeroDivisionError:
             return False
 
-    return _unless(is_good, f"is {allowed}, in quotes")
+    return _unless(is_good, f"is {allowed_values}, in quotes")
 
 
 def _find_items_flaw(value: Any) -> str:
     if not isinstance(value, tuple) or not 1 <= len(value) <= MAX_ITEMS:
         return f"is a list of 1 to {MAX_ITEMS:,} names, or the name of a file with one per line."
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for name in value:
         if find_line_flaw(name, MAX_NAME_LETTERS, ""):
             return f"has {name!r:.40}, which is no name of an item: a name is {_ITEM_NAME}, in quotes."
@@ -309,9 +316,9 @@ def _find_items_flaw(value: Any) -> str:
         if name != name.strip():
             return f"has {name!r:.40}, with a space before or after it: write {name.strip()!r:.40}."
     for name in value:
-        if name in seen:
+        if name in seen_names:
             return f"has {name!r:.40} twice: write each item once."
-        seen.add(name)
+        seen_names.add(name)
     return ""
 
 
@@ -337,6 +344,8 @@ def _is_duration(value: Any) -> bool:
 
 
 _find_switch_flaw = _unless(lambda value: isinstance(value, bool), "is true or false")
+# A function per field that returns the flaw of a value as the end of a message, or "". Plans from files, Python and the
+# network all pass the checks.
 _FLAW_FINDERS: dict[str, Callable[[Any], str]] = {
     "name": _unless(
         lambda value: isinstance(value, str) and STUDY_NAME.fullmatch(value) is not None,
@@ -346,8 +355,8 @@ _FLAW_FINDERS: dict[str, Callable[[Any], str]] = {
     "title": _line(200, '"What goes together at breakfast"'),
     "asks": _line(2000, '"Which of these did you have this week?"'),
     "protocol": _line(60, '"adept"'),
-    "top": _whole(1, 100_000, "20"),
-    "least": _whole(1, 2, "1"),
+    "top": _whole_number(1, 100_000, "20"),
+    "least": _whole_number(1, 2, "1"),
     "epsilon": _fraction(
         'a number from 0.001 to 20 such as "1" or "0.5"', lambda epsilon: 1 <= 1000 * epsilon <= 20_000
     ),
@@ -363,9 +372,9 @@ _FLAW_FINDERS: dict[str, Callable[[Any], str]] = {
     "screen": _find_switch_flaw,
     "simulated": _find_switch_flaw,
     "close": _choice(Closing),
-    "people": _whole(1, MAX_PEOPLE, "20000", optional=True),
+    "people": _whole_number(1, MAX_PEOPLE, "20000", optional=True),
     "hours": _unless(_is_duration, f"is a number over 0 and up to {MAX_HOURS:,}, such as 24"),
-    "minimum": _whole(0, MAX_PEOPLE, "500", optional=True),
+    "minimum": _whole_number(0, MAX_PEOPLE, "500", optional=True),
     "settings": lambda value: "" if isinstance(value, Mapping) else "is a table: [settings], and name = value below.",
 }
 
@@ -408,6 +417,7 @@ class _StudyReader:
         self.line_count = max(1, len(text.splitlines()))
 
     def read_plan(self) -> StudyPlan:
+        # Unknown names first: a misspelt name explains a missing field better than its absence.
         self._check_names(self.fields, _FIELDS, "")
         rounds, settings = (self._read_table(name) for name in ("rounds", "settings"))
         self._check_names(rounds, _ROUND_FIELDS, "rounds.")
@@ -418,8 +428,8 @@ class _StudyReader:
         for name in _NEEDED_FIELDS:
             if name not in fields and (name != "items" or needs_items):
                 # The flaw of None names the allowed values.
-                allowed = _FLAW_FINDERS[name](None).removesuffix("; None was given.").rstrip(".")
-                self._refuse("", f"{name} is missing. It {allowed}.")
+                allowed_values = _FLAW_FINDERS[name](None).removesuffix("; None was given.").rstrip(".")
+                self._refuse("", f"{name} is missing. It {allowed_values}.")
         for name in ("epsilon", "delta"):
             if is_whole(fields.get(name)):
                 fields[name] = str(fields[name])  # an integer is exact without quotes as well
@@ -448,15 +458,15 @@ class _StudyReader:
             self._refuse(name, f"{name} is a table: write [{name}] in a line of its own, and its fields below.")
         return table
 
-    def _check_names(self, fields: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+    def _check_names(self, fields: Mapping[str, Any], known_names: tuple[str, ...], prefix: str) -> None:
         from difflib import get_close_matches
 
         for name in fields:
-            if name not in known:
-                similar = get_close_matches(name, known, 1)
+            if name not in known_names:
+                similar = get_close_matches(name, known_names, 1)
                 hint = f" Did you mean {similar[0]}?" if similar else ""
                 table = f"[{prefix.rstrip('.')}] has" if prefix else "A study has"
-                self._refuse(prefix + name, f"{table} no field {name!r:.40}; there are {', '.join(known)}.{hint}")
+                self._refuse(prefix + name, f"{table} no field {name!r:.40}; there are {', '.join(known_names)}.{hint}")
 
     def _read_hierarchy(self, name: str) -> Hierarchy:
         try:
@@ -480,6 +490,7 @@ class _StudyReader:
 
     def _find_field(self, message: str) -> str:
         """Return the field that a message is about: the first name in it that the file has."""
+        # Messages of protocols name their settings in the spelling of the file.
         for word in re.findall(r"[a-z_]+", message):
             for name in (f"settings.{word}", f"rounds.{word}", word):
                 if name in self.lines:

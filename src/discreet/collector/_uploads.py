@@ -91,8 +91,10 @@ def build_upload(ask: Ask | None, number: int, token: str, key: str, report: Any
 
     A round that takes no reports has no `ask`: then the upload has the token alone, without the report.
     """
+    # Without the report, the store still finds out whether the token was spent with this key.
     words = np.zeros((1, 0), np.uint32)
     if ask is not None:
+        # An impossible report would shift every estimate, and no honest device sends it.
         if ask.oracle.codec.find_flaw(report):
             raise RefusedRequest(Reason.REPORT_IMPOSSIBLE)
         words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([report]))
@@ -125,6 +127,7 @@ class BatchHead(NamedTuple):
         magic, batch_format, study, number, word_count, row_count = _HEADER.unpack_from(body)
         row_bytes = 2 * _TOKEN_BYTES + 4 * word_count
         has_length = body_bytes is None or HEAD_BYTES + row_count * row_bytes == body_bytes
+        # A wrong length shows a truncated upload before any memory is used for its rows.
         if (magic, batch_format) != (_MAGIC, _FORMAT) or not word_count or not has_length:
             raise RefusedRequest(Reason.MALFORMED, "The bytes are no batch of format 1, or not as many as it says.")
         return cls(study, number, row_bytes, row_count)
@@ -148,11 +151,11 @@ class ReportBatch:
         return cls(study=head.study, round=head.round, rows=rows)
 
     @classmethod
-    def of(cls, study: bytes, number: int, tokens: list[bytes], keys: list[bytes], words: Words) -> ReportBatch:
+    def build(cls, study: bytes, number: int, tokens: list[bytes], keys: list[bytes], words: Words) -> ReportBatch:
         """Return a batch of packed reports with their tokens and keys."""
         secrets = np.frombuffer(b"".join(token + key for token, key in zip(tokens, keys, strict=True)), np.uint8)
-        packed = np.ascontiguousarray(words, "<u4").view(np.uint8).reshape(len(tokens), 4 * words.shape[1])
-        return cls(study=study, round=number, rows=np.hstack((secrets.reshape(-1, 2 * _TOKEN_BYTES), packed)))
+        packed_words = np.ascontiguousarray(words, "<u4").view(np.uint8).reshape(len(tokens), 4 * words.shape[1])
+        return cls(study=study, round=number, rows=np.hstack((secrets.reshape(-1, 2 * _TOKEN_BYTES), packed_words)))
 
     def parts(self) -> Iterator[ReportBatch]:
         """Yield the batch in small batches, in order; a batch without reports is yielded unchanged."""

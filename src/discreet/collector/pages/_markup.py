@@ -55,6 +55,7 @@ _PARTICIPANTS = {
 }
 
 
+# A script never changes while a service runs; a service has fewer scripts than the cache has places.
 @lru_cache(maxsize=16)
 def _integrity(script: str) -> str:
     """Return the HTML attribute that binds a page to the content of a script, so that no cache can change the script.
@@ -68,7 +69,7 @@ def _integrity(script: str) -> str:
     return f' integrity="sha384-{digest}"'
 
 
-def frame(title: str, body: str, *, script: str = "", up: tuple[str, str] | None = ("/", "All studies")) -> str:
+def frame(title: str, body: str, *, script: str = "", parent: tuple[str, str] | None = ("/", "All studies")) -> str:
     """Return a whole page, with the head and the links that all pages have.
 
     Parameters
@@ -79,10 +80,14 @@ def frame(title: str, body: str, *, script: str = "", up: tuple[str, str] | None
         The content as HTML.
     script
         The name of a script file, or "".
-    up
+    parent
         The address and title of the page above this one, or None.
     """
-    trail = f'<nav aria-label="Where you are"><a href="{escape(up[0])}">{escape(up[1])}</a></nav>\n' if up else ""
+    trail = (
+        f'<nav aria-label="Where you are"><a href="{escape(parent[0])}">{escape(parent[1])}</a></nav>\n'
+        if parent
+        else ""
+    )
     script_tag = (
         f'<script type="module" src="/static/{escape(script)}"{_integrity(script)}></script>\n' if script else ""
     )
@@ -108,11 +113,12 @@ def render_list(studies: Sequence[tuple[StudyPlan, str]]) -> str:
         for plan, state in studies
     )
     body = f'<ul class="studies">\n{rows}</ul>\n' if rows else "<p>There are no studies yet.</p>\n"
-    return frame("Studies", body, up=None)
+    return frame("Studies", body, parent=None)
 
 
 def render_study(plan: StudyPlan, key: str, progress: Mapping[str, Any], result: Patterns | Rules | None) -> str:
     """Return the page of one study: its question and promise, its rounds, its items and its result."""
+    # The part with the id `live` is loaded again by watch.js while the study runs.
     link = "" if progress["state"] == "released" else _link(f"/studies/{plan.name}/take-part", "Take part")
     body = (
         f'<p class="lead">{_text(plan.asks)}</p>\n'
@@ -150,8 +156,8 @@ def render_taking_part(plan: StudyPlan, *, has_script: bool, is_over: bool = Fal
         f'<section aria-labelledby="promise"><h2 id="promise">What {"was" if is_over else "is"} promised</h2>\n'
         f"{_limits(plan)}</section>\n"
     )
-    up = (f"/studies/{plan.name}", plan.title)
-    return frame(f"Take part: {plan.title}", body, script="take-part.js" if has_script else "", up=up)
+    parent = (f"/studies/{plan.name}", plan.title)
+    return frame(f"Take part: {plan.title}", body, script="take-part.js" if has_script else "", parent=parent)
 
 
 def render_operating(plan: StudyPlan) -> str:
@@ -160,7 +166,7 @@ def render_operating(plan: StudyPlan) -> str:
         "<noscript><p>This page needs JavaScript; <code>discreet study status</code> says the same.</p></noscript>"
     )
     body = f'<section id="operate" data-study="{escape(plan.name)}">{no_script}</section>\n'
-    return frame(f"Operators: {plan.title}", body, script="operate.js", up=(f"/studies/{plan.name}", plan.title))
+    return frame(f"Operators: {plan.title}", body, script="operate.js", parent=(f"/studies/{plan.name}", plan.title))
 
 
 def render_report(plan: StudyPlan, outcome: Outcome) -> str:
@@ -187,6 +193,7 @@ def _promise(plan: StudyPlan, key: str) -> str:
 
 def _limits(plan: StudyPlan) -> str:
     epsilon = Fraction(plan.epsilon)
+    # Beyond 20 a factor has more digits than a reader can use.
     factor = f"{math.exp(epsilon):,.3g}" if epsilon <= 20 else "e to that power"
     failure = "" if not Fraction(plan.delta) else f" That may fail with a probability of {_text(plan.delta)} at most."
     return (
@@ -235,6 +242,7 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
     links = ", ".join(
         f'<a href="/studies/{escape(name)}/{file}{query}" download>{word}</a>' for file, word in files.items()
     )
+    # The sentences of files and on the command line, so that no page promises more.
     sentences = (sentence[:1].upper() + sentence[1:].removesuffix(".") for sentence in promise_lines(result))
     paragraphs = "".join(f"<p>{_text(sentence, 2000)}.</p>\n" for sentence in sentences)
     return (
@@ -247,9 +255,9 @@ def _share_links(name: str, share: str | None) -> str:
     """Return links to the result with intervals for other shares of made-up reports, or for none."""
     address = f"/studies/{escape(name)}"
     links = "".join(
-        f'<li><a href="{address}?{urlencode({"assume_malicious": other})}">{other} of the reports</a></li>'
-        for other in _SHARES
-        if other != share
+        f'<li><a href="{address}?{urlencode({"assume_malicious": option})}">{option} of the reports</a></li>'
+        for option in _SHARES
+        if option != share
     )
     default = "" if share is None else f'<li><a href="{address}">none</a></li>'
     return (
@@ -263,10 +271,10 @@ def _patterns(result: Patterns) -> str:
         return "<p>Nothing was found that stands out from the noise.</p>\n"
     picture = GraphPicture.of(result)
     bars = "The line across the end of a bar is an interval for the true number, made to hold in 95 of 100 cases."
-    joined = "Items are joined where the pair was found: the thicker the line, the more people hold both."
+    edges_caption = "Items are joined where the pair was found: the thicker the line, the more people hold both."
     figures = figure(chart(result, 30), "patterns", bars)
     if picture.items:
-        figures += figure(draw_graph(picture), "graph", joined, narrow=draw_graph(picture, PHONE_WIDTH))
+        figures += figure(draw_graph(picture), "graph", edges_caption, narrow=draw_graph(picture, PHONE_WIDTH))
     return figures + pattern_table(result[:_MAX_ROWS])
 
 
@@ -295,13 +303,14 @@ def _items(plan: StudyPlan) -> str:
 
 
 def _item_list(items: Sequence[str]) -> str:
-    more = f", and {len(items) - _MAX_ITEMS:,} more" if len(items) > _MAX_ITEMS else ""
-    return f"{number_of(len(items), 'item')}: {', '.join(map(_text, items[:_MAX_ITEMS]))}{more}"
+    remainder = f", and {len(items) - _MAX_ITEMS:,} more" if len(items) > _MAX_ITEMS else ""
+    return f"{number_of(len(items), 'item')}: {', '.join(map(_text, items[:_MAX_ITEMS]))}{remainder}"
 
 
 def _link(address: str, words: str) -> str:
     return f'<p><a class="button" href="{escape(address)}">{escape(words)}</a></p>\n'
 
 
+# Titles and items come from operators and files: they lose control characters and are cut before they are escaped.
 def _text(text: object, max_letters: int = 400) -> str:
     return escape(clean(text, max_letters))

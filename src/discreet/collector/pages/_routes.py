@@ -95,6 +95,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/static/{file}", include_in_schema=False)
     def static(file: str) -> Response:
+        # The parent is compared: a name with ".." must not lead out of the directory.
         path = STATIC / file
         if path.suffix not in _STATIC_TYPES or path.parent != STATIC or not path.is_file():
             raise RefusedRequest(Reason.UNKNOWN_PLACE)

@@ -24,7 +24,7 @@ from psycopg import errors
 
 from .. import COUNTED, Upload
 from ._schema import TABLES
-from ._store import StoreError, StudyStore, decide_codes, stored_key
+from ._store import StoreError, StudyStore, decide_codes, parse_key
 
 # Connections of one server. PostgreSQL allows 100 by default: larger, fewer servers fit; smaller, readers wait.
 _CONNECTIONS = 8
@@ -57,7 +57,7 @@ class PostgreSQLStore(StudyStore):
             raise
 
     def _make_tables(self) -> None:
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
             for statement in TABLES.format(bytes="BYTEA", long="BIGINT", clustered="").split(";"):
                 if statement.strip():
@@ -93,15 +93,15 @@ class PostgreSQLStore(StudyStore):
             raise StoreError(f"The store {self.place} cannot be used: {message.rstrip('.')}.") from None
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Any]:
+    def read_cursor(self) -> Iterator[Any]:
         """Yield a cursor that reads."""
         with self._naming_the_store(), self._borrow() as connection, connection.cursor(binary=True) as cursor:
             yield cursor
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Any]:
+    def write_cursor(self) -> Iterator[Any]:
         """Yield the cursor of a transaction."""
-        with self.reading() as cursor, cursor.connection.transaction():
+        with self.read_cursor() as cursor, cursor.connection.transaction():
             yield cursor
 
     def now(self) -> float:
@@ -117,10 +117,10 @@ class PostgreSQLStore(StudyStore):
         return self._take_once(name, upload)
 
     def _take_once(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
             tokens = [upload.tokens[row] for row in np.flatnonzero(upload.codes == COUNTED)]
-            spent = self._read_spent(cursor, name, tokens, lock="FOR UPDATE")
-            codes = decide_codes(upload, spent, round_is_open=True)
+            stored_keys = self._select_keys(cursor, name, tokens, lock="FOR UPDATE")
+            codes = decide_codes(upload, stored_keys, round_is_open=True)
             fresh = np.flatnonzero((codes == COUNTED) & (upload.codes == COUNTED)).tolist()
             # The row of the round stays locked until the end of the transaction, so it cannot close before.
             cursor.execute(
@@ -130,7 +130,7 @@ class PostgreSQLStore(StudyStore):
             )
             rows = cursor.fetchall()
             if not rows:
-                codes = decide_codes(upload, spent, round_is_open=False)
+                codes = decide_codes(upload, stored_keys, round_is_open=False)
                 cursor.execute("SELECT people FROM rounds WHERE study = %s AND number = %s", (name, upload.round))
                 rows = cursor.fetchall() or [(0,)]  # the protocol asks for the round, and it is not stored yet
             elif fresh:
@@ -144,12 +144,14 @@ class PostgreSQLStore(StudyStore):
                 self._untidy["blocks"] = True
         return codes, int(rows[0][0])
 
-    def _read_spent(self, cursor: Any, name: str, tokens: Sequence[bytes], lock: str = "") -> dict[bytes, bytes | None]:
+    def _select_keys(
+        self, cursor: Any, name: str, tokens: Sequence[bytes], lock: str = ""
+    ) -> dict[bytes, bytes | None]:
         cursor.execute(
             f"SELECT hash, used FROM tokens WHERE study = %s AND hash = ANY(%b) ORDER BY hash {lock}",  # noqa: S608
             (name, list(tokens)),
         )
-        return {token: stored_key(used) for token, used in cursor.fetchall()}
+        return {token: parse_key(column) for token, column in cursor.fetchall()}
 
     def _remove_block(self, cursor: Any, block: int) -> list[tuple[bytes]]:
         cursor.execute("DELETE FROM blocks WHERE id = %s RETURNING words", (block,))
@@ -167,7 +169,7 @@ class PostgreSQLStore(StudyStore):
             if is_untidy:
                 self._untidy[table] = False
                 try:
-                    with self.reading() as cursor:
+                    with self.read_cursor() as cursor:
                         cursor.execute(f"VACUUM {table}")
                 except StoreError:
                     self._untidy[table] = True

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .. import COUNTED, Upload
 from ._schema import TABLES
-from ._store import UNSPENT, StoreError, StudyStore, decide_codes, stored_key
+from ._store import UNSPENT, StoreError, StudyStore, decide_codes, parse_key
 
 # Seconds that a transaction waits for the lock. Larger: an upload to a slow disk waits longer; smaller: it is refused
 # earlier.
@@ -64,7 +64,7 @@ class SQLiteStore(StudyStore):
         with self._naming_the_store(), self._borrow() as connection:
             script = TABLES.format(bytes="BLOB", long="INTEGER", clustered=" WITHOUT ROWID")
             connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
             self._check_version(cursor)
 
     @contextlib.contextmanager
@@ -110,15 +110,15 @@ class SQLiteStore(StudyStore):
             raise StoreError(f"The store {self.path} cannot be used: {error}.") from None
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Any]:
+    def read_cursor(self) -> Iterator[Any]:
         """Yield a cursor that reads."""
         with self._naming_the_store(), self._borrow() as connection, contextlib.closing(connection.cursor()) as cursor:
             yield cursor
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Any]:
+    def write_cursor(self) -> Iterator[Any]:
         """Yield the cursor of a transaction, after all earlier transactions."""
-        with self.reading() as cursor:
+        with self.read_cursor() as cursor:
             cursor.execute("BEGIN IMMEDIATE")
             try:
                 yield cursor
@@ -135,7 +135,7 @@ class SQLiteStore(StudyStore):
     def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
         """Spend tokens and store reports. Mostly all tokens are unspent, and that case is tried first."""
         self._enlarge_cache()
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
             cursor.execute("SELECT state, people FROM rounds WHERE study = ? AND number = ?", (name, upload.round))
             rows = cursor.fetchall()
             state, people = rows[0] if rows else ("drafted", 0)  # the protocol asks for it, and it is not stored yet
@@ -144,8 +144,8 @@ class SQLiteStore(StudyStore):
             cursor.execute("SAVEPOINT trial")
             if state != "open" or not self._spend(cursor, name, upload, fresh):
                 cursor.execute("ROLLBACK TO trial")
-                spent = self._read_spent(cursor, name, [upload.tokens[row] for row in fresh])
-                codes = decide_codes(upload, spent, round_is_open=state == "open")
+                stored_keys = self._select_keys(cursor, name, [upload.tokens[row] for row in fresh])
+                codes = decide_codes(upload, stored_keys, round_is_open=state == "open")
                 fresh = np.flatnonzero((codes == COUNTED) & (upload.codes == COUNTED)).tolist()
                 self._spend(cursor, name, upload, fresh)
             if fresh:
@@ -175,13 +175,13 @@ class SQLiteStore(StudyStore):
         )
         return not rows or cursor.rowcount == len(rows)
 
-    def _read_spent(self, cursor: Any, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
-        spent: dict[bytes, bytes | None] = {}
+    def _select_keys(self, cursor: Any, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        stored_keys: dict[bytes, bytes | None] = {}
         for token in tokens:
             cursor.execute("SELECT used FROM tokens WHERE study = ? AND hash = ?", (name, token))
-            for (used,) in cursor.fetchall():
-                spent[token] = stored_key(used)
-        return spent
+            for (column,) in cursor.fetchall():
+                stored_keys[token] = parse_key(column)
+        return stored_keys
 
     def _remove_block(self, cursor: Any, block: int) -> list[tuple[bytes]]:
         # Two statements: RETURNING needs SQLite 3.35, and Python 3.11 runs with older libraries.

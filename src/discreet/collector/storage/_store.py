@@ -106,11 +106,11 @@ class StudyStore(ABC):
         """Close all connections."""
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[Any]:
+    def read_cursor(self) -> AbstractContextManager[Any]:
         """Return a context with a cursor that reads."""
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Any]:
+    def write_cursor(self) -> AbstractContextManager[Any]:
         """Return a context with the cursor of a transaction: committed at its end, rolled back on an exception."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class StudyStore(ABC):
         """
 
     @abstractmethod
-    def _read_spent(self, cursor: Any, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
+    def _select_keys(self, cursor: Any, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
         """Return the key hash of each token of a study that exists; None for an unspent token."""
 
     @abstractmethod
@@ -151,13 +151,13 @@ class StudyStore(ABC):
         return statement.replace("?", self.placeholder)
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self.reading() as cursor:
+        with self.read_cursor() as cursor:
             cursor.execute(self.sql(statement), values)
             return list(cursor.fetchall())
 
     def _change(self, statement: str, *values: Any) -> bool:
         """Run one statement as a transaction, and return whether it changed exactly one row."""
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
             cursor.execute(self.sql(statement), values)
             return bool(cursor.rowcount == 1)
 
@@ -224,7 +224,8 @@ class StudyStore(ABC):
         The event SCRUB deletes the reports of the round within its transaction.
         """
         start, end = TRANSITIONS[event]
-        with self.writing() as cursor:
+        with self.write_cursor() as cursor:
+            # COALESCE keeps the fields of earlier events: an event has NULL for the fields that it does not set.
             cursor.execute(
                 self.sql(
                     "UPDATE rounds SET state = ?, question = COALESCE(question, ?), "
@@ -236,6 +237,7 @@ class StudyStore(ABC):
             has_moved = bool(cursor.rowcount == 1)
             if has_moved and event is RoundEvent.SCRUB:
                 cursor.execute(self.sql("DELETE FROM blocks WHERE study = ? AND round = ?"), (name, number))
+        # After the commit: an open transaction would keep the old content in the files.
         if has_moved and event is RoundEvent.SCRUB:
             self._note_scrub()
             self.tidy(wait=_SCRUB_WAIT_SECONDS)
@@ -243,6 +245,7 @@ class StudyStore(ABC):
 
     def blocks(self, name: str, number: int, word_count: int) -> Iterator[Words]:
         """Yield the reports of a round, of `word_count` words each, in blocks and in random order."""
+        # Pages by id, each its own transaction: a long read would keep deleted reports in SQLite's log.
         last_block = -1
         while True:
             rows = self._rows(
@@ -284,7 +287,7 @@ class StudyStore(ABC):
         hashes = sorted(tokens)
         for start in range(0, len(hashes), _TOKENS_PER_TRANSACTION):
             rows = [(name, token, UNSPENT) for token in hashes[start : start + _TOKENS_PER_TRANSACTION]]
-            with self.writing() as cursor:
+            with self.write_cursor() as cursor:
                 cursor.executemany(self.sql("INSERT INTO tokens (study, hash, used) VALUES (?, ?, ?)"), rows)
 
     def count_tokens(self, name: str) -> TokenCounts:
@@ -294,10 +297,10 @@ class StudyStore(ABC):
         )
         return TokenCounts(*row)
 
-    def spent(self, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
+    def read_keys(self, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
         """Return the key hash of each token of a study that exists; None for an unspent token."""
-        with self.reading() as cursor:
-            return self._read_spent(cursor, name, tokens)
+        with self.read_cursor() as cursor:
+            return self._select_keys(cursor, name, tokens)
 
     def conclude(self, name: str, result: str) -> bool:
         """Store the result of a study, once, and return whether it had none before."""
@@ -316,7 +319,8 @@ class StudyStore(ABC):
 
     def count_refused(self, name: str, counts: Mapping[str, int]) -> None:
         """Add to the number of refused reports, by reason."""
-        with self.writing() as cursor:
+        # Numbers alone: a refusal leaves no trace of its token or report.
+        with self.write_cursor() as cursor:
             cursor.executemany(
                 self.sql(
                     "INSERT INTO refusals (study, reason, many) VALUES (?, ?, ?) "
@@ -360,6 +364,7 @@ def open_store(address: str | None, directory: Path) -> StudyStore:
     directory
         The directory of the service.
     """
+    # Each database is imported on use: the SQLite store needs no driver of PostgreSQL.
     if address is None:
         from ._sqlite import SQLiteStore
 
@@ -377,7 +382,9 @@ def open_store(address: str | None, directory: Path) -> StudyStore:
     return PostgreSQLStore(address)
 
 
-def decide_codes(upload: Upload, spent: Mapping[bytes, bytes | None], *, round_is_open: bool) -> NDArray[np.uint8]:
+def decide_codes(
+    upload: Upload, stored_keys: Mapping[bytes, bytes | None], *, round_is_open: bool
+) -> NDArray[np.uint8]:
     """Return one code per report: an outcome or a reason of refusal.
 
     A token that comes twice in one upload is spent by the first report with it.
@@ -386,7 +393,7 @@ def decide_codes(upload: Upload, spent: Mapping[bytes, bytes | None], *, round_i
     ----------
     upload
         The reports. A report that has a code already keeps it.
-    spent
+    stored_keys
         The key hash of each token that exists, None for an unspent token.
     round_is_open
         Whether the round takes reports.
@@ -395,8 +402,8 @@ def decide_codes(upload: Upload, spent: Mapping[bytes, bytes | None], *, round_i
     spent_here: dict[bytes, bytes] = {}
     for row in np.flatnonzero(codes == COUNTED).tolist():
         token, key = upload.tokens[row], upload.keys[row]
-        previous_key = spent_here.get(token, spent.get(token))
-        if token not in spent:
+        previous_key = spent_here.get(token, stored_keys.get(token))
+        if token not in stored_keys:
             codes[row] = CODES[Reason.TOKEN_UNKNOWN]
         elif previous_key == key:
             # Also after the round has closed: the answer to the first upload was lost on the way.
@@ -410,9 +417,9 @@ def decide_codes(upload: Upload, spent: Mapping[bytes, bytes | None], *, round_i
     return codes
 
 
-def stored_key(used: bytes) -> bytes | None:
+def parse_key(column: bytes) -> bytes | None:
     """Return the key hash that a token was spent with, from its column `used`; None for an unspent token."""
-    return None if used == UNSPENT else used
+    return None if column == UNSPENT else column
 
 
 def unpack_words(content: bytes, word_count: int) -> Words:
