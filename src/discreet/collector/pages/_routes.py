@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...report import drawing_style
-from ...results import Patterns, Rules, rows_of_text, write
+from ...results import Patterns, Rules, parse_rows, write
 from .. import ASSUMED, NO_SHARE, STUDY_NAME, Reason, RefusedRequest
 from . import _markup as markup
 from ._markup import STATIC
@@ -45,7 +45,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
 
     @cache  # a result is stored once, and never changes; a study without a result raises, which is not cached
     def stored_result(name: str) -> Patterns | Rules:
-        return rows_of_text(collector.result(name))
+        return parse_rows(collector.result(name))
 
     @lru_cache(_MAX_REPORTS)
     def rendered_report(name: str, share: str) -> str:
