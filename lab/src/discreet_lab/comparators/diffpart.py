@@ -65,7 +65,7 @@ class Taxonomy:
 
 @dataclass(frozen=True, eq=False)
 class ItemPartition:
-    """People whose baskets have items of all these groups, all these items, and no items elsewhere."""
+    """People whose baskets have items of all listed groups, all listed items, and no items elsewhere."""
 
     people: I64
     groups: tuple[Node, ...]

@@ -1,4 +1,4 @@
-"""The protocols for relations in the comparison of Dong et al. 2024, with one setting for all of them.
+"""The protocols for relations in the comparison of Dong et al. 2024, with one setting for all protocols.
 
 Three in ten people answer for the items, seven in ten for relations. The article leaves out keys, tables and candidates
 of the further protocols; the docstring of each protocol says the choice here.
@@ -32,8 +32,8 @@ def list_protocols(
 ) -> dict[str, Protocol]:
     """Return the protocols of table 3 and figures 3 and 4 by name, and the protocols of this package.
 
-    Both forms of LDP-RM are also run without rounds, and with the items of the other form: this separates the effect of
-    the matrix from the effect of its items.
+    Both forms of LDP-RM are also run without rounds, and with the items of the second form: this separates the effect
+    of the matrix from the effect of its items.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class DataSet:
     sha256
         The SHA-256 of the uncompressed text.
     source, licence
-        The source and its terms. None of it is ours.
+        The source and its terms; no set is ours.
     part_of
         The larger set and the part; empty for a whole set.
     options
@@ -255,7 +255,7 @@ def _list_generators() -> dict[str, Callable[..., Baskets]]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of :func:`load`: sets in files, sets drawn from these, and generated sets.
+    """Return the names of :func:`load`: sets in files, sets drawn from files, and generated sets.
 
     Examples
     --------

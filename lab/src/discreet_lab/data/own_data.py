@@ -40,8 +40,8 @@ def _load_baskets(data: Data) -> Baskets:
 def replace_data(experiment: Experiment, data: Data) -> Experiment:
     """Return an experiment on other data only.
 
-    The points of the axis are those of all data sets of the paper, if each has its own. Options for one data set are
-    those of the first set, as the label says. A data set of the experiment, by its name, keeps its own points and
+    The points of the axis are the points of all data sets of the paper, if each has its own. Options for one data set
+    are taken from the first set, as the label says. A data set of the experiment, by its name, keeps its own points and
     options.
 
     Parameters

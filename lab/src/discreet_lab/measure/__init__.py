@@ -1,1 +1,1 @@
-"""How good a result is, where the truth is known: measures over runs, and what can be computed without running."""
+"""The quality of results where the truth is known: measures over runs, and numbers without a run."""

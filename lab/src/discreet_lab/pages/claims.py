@@ -48,7 +48,7 @@ class Claim:
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The experiments of the lab that show the claim; none if a test or another program does."""
+        """The experiments of the lab that show the claim; none if a test or program does."""
         words = self.command.split()
         return tuple(words[3:]) if words[:3] == ["discreet", "lab", "run"] else ()
 
@@ -56,7 +56,7 @@ class Claim:
 def restrict_verdicts(claims: Iterable[Claim], run_names: Collection[str]) -> list[Claim]:
     """Return the claims, without the verdicts of experiments that did not run in full.
 
-    Claims that a test or another program shows keep their verdicts.
+    Claims that a test or program shows keep their verdicts.
     """
     return [
         claim if set(claim.experiments) <= set(run_names) else replace(claim, verdict="not run here")

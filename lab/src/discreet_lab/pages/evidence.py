@@ -56,7 +56,7 @@ _SIDES = (
     ),
 )
 EXPERIMENTS = tuple(name for side in _SIDES for name in side.experiments)
-"""The experiments of the evidence: those of the curator, then those of devices."""
+"""The experiments of the evidence: of the curator first, then of devices."""
 
 
 def evidence_chart(results: Sequence[Results]) -> FigureChart:
@@ -65,7 +65,7 @@ def evidence_chart(results: Sequence[Results]) -> FigureChart:
     Parameters
     ----------
     results
-        The results of the experiments in `EXPERIMENTS`.
+        The results of `EXPERIMENTS`.
     """
     groups = []
     for side in _SIDES:
@@ -88,7 +88,7 @@ def evidence_table(results: Sequence[Results]) -> Iterator[str]:
     Parameters
     ----------
     results
-        The results of the experiments in `EXPERIMENTS`.
+        The results of `EXPERIMENTS`.
     """
     for side in _SIDES:
         side_results = _select_results(side, results)

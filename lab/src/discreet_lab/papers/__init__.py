@@ -1,6 +1,6 @@
-"""The experiments of the papers: one module a paper, with its `TITLE` and its `EXPERIMENTS`, which are found here.
+"""The experiments of the papers: each module here is one paper, with its `TITLE` and its `EXPERIMENTS`.
 
-A module of another package is found by an entry point of the group `discreet.experiments`.
+Modules of other packages are loaded from the entry points of the group `discreet.experiments`.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ GROUP = "discreet.experiments"
 @cache
 def experiments() -> dict[str, Experiment]:
     """Return every experiment by name, in the order of the papers."""
-    found: dict[str, Experiment] = {}
+    experiment_of_name: dict[str, Experiment] = {}
     for module in _modules():
-        for one in module.EXPERIMENTS:
-            if one.name in found:
-                raise MisuseError(f"Two experiments are called {one.name}.")
-            found[one.name] = one
-    return found
+        for experiment in module.EXPERIMENTS:
+            if experiment.name in experiment_of_name:
+                raise MisuseError(f"Two experiments are called {experiment.name}.")
+            experiment_of_name[experiment.name] = experiment
+    return experiment_of_name
 
 
 @cache
 def titles() -> dict[str, str]:
-    """Return what each paper is called, by its number."""
-    return {one.paper: module.TITLE for module in _modules() for one in module.EXPERIMENTS}
+    """Return the title of each paper, by its number."""
+    return {experiment.paper: module.TITLE for module in _modules() for experiment in module.EXPERIMENTS}
 
 
 def experiment(name: str) -> Experiment:
-    """Return an experiment by name; an error says which are called nearly so."""
-    known = experiments()
-    if name not in known:
-        near = get_close_matches(name, known, 3)
-        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    """Return an experiment by name; the error for an unknown name suggests similar names."""
+    known_experiments = experiments()
+    if name not in known_experiments:
+        similar_names = get_close_matches(name, known_experiments, 3)
+        hint = f"Did you mean {' or '.join(similar_names)}? " if similar_names else ""
         raise MisuseError(f"There is no experiment {name!r}. {hint}`discreet lab list` has all of them.")
-    return known[name]
+    return known_experiments[name]
 
 
 def of_paper(paper: str) -> list[Experiment]:
     """Return the experiments of a paper."""
-    found = [one for one in experiments().values() if one.paper == paper]
-    if not found:
-        papers = ", ".join(dict.fromkeys(one.paper for one in experiments().values()))
+    selected = [experiment for experiment in experiments().values() if experiment.paper == paper]
+    if not selected:
+        papers = ", ".join(dict.fromkeys(experiment.paper for experiment in experiments().values()))
         raise MisuseError(f"There are no experiments of a paper {paper!r}: it is one of {papers}.")
-    return found
+    return selected
 
 
 def _modules() -> Iterator[Any]:
-    """Yield the modules of papers, ours first; one that cannot be used is told with its name."""
-    for module in sorted(iter_modules(__path__), key=lambda one: one.name):
+    """Yield the modules of papers, ours first; raise for a module that is no paper, with its name."""
+    for module in sorted(iter_modules(__path__), key=lambda info: info.name):
         yield _complete(import_module(f"{__name__}.{module.name}"), module.name)
     for point in points(GROUP):
         called = f"The experiments {point.name} of the package {package_of(point)}"
@@ -70,12 +70,15 @@ def _modules() -> Iterator[Any]:
 
 
 def _complete(module: Any, name: str) -> Any:
-    for needed in ("TITLE", "EXPERIMENTS"):
-        if not hasattr(module, needed):
-            raise Unfit(f"{name} has no {needed}: experiments of a paper need both TITLE and EXPERIMENTS.")
-    several = isinstance(module.EXPERIMENTS, tuple | list)
+    """Return a module, checked to have a title and experiments."""
+    for attribute in ("TITLE", "EXPERIMENTS"):
+        if not hasattr(module, attribute):
+            raise Unfit(f"{name} has no {attribute}: experiments of a paper need both TITLE and EXPERIMENTS.")
+    is_sequence = isinstance(module.EXPERIMENTS, tuple | list)
     if not (
-        isinstance(module.TITLE, str) and several and all(isinstance(one, Experiment) for one in module.EXPERIMENTS)
+        isinstance(module.TITLE, str)
+        and is_sequence
+        and all(isinstance(experiment, Experiment) for experiment in module.EXPERIMENTS)
     ):
         raise Unfit(f"{name} is not experiments of a paper: TITLE is a text, and EXPERIMENTS a tuple of Experiment.")
     return module

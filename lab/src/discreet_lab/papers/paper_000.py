@@ -36,27 +36,27 @@ _OURS = "Padding symbols differ, everybody reports, and sizes are corrected as t
 def _figure(
     name: str, shows: str, title: str, says: str, data: tuple[Data, ...], lines: tuple[Line, ...], longest: int | None
 ) -> tuple[Experiment, Experiment]:
-    """Return a figure twice: over epsilon at k = 64, and over k at epsilon 2."""
-    asked = {} if longest is None else {"longest": longest}
-    both = []
-    for axis, rest, at in ((EPSILON, {"top": 64}, "k = 64"), (TOP, {"epsilon": "2"}, "ε = 2")):
-        both.append(
+    """Return a figure as two experiments: over epsilon at k = 64, and over k at epsilon 2."""
+    options = {} if longest is None else {"longest": longest}
+    experiments = []
+    for axis, fixed_option, fixed_text in ((EPSILON, {"top": 64}, "k = 64"), (TOP, {"epsilon": "2"}, "ε = 2")):
+        experiments.append(
             Experiment(
                 name=f"{name}-{axis.of}",
                 paper="000",
                 shows=f"{shows}, over {axis.label}",
-                title=f"{title} ({at})",
+                title=f"{title} ({fixed_text})",
                 says=says,
                 data=data,
                 lines=lines,
                 axis=axis,
-                asked=asked | rest,
+                asked=options | fixed_option,
                 measure="simulation",
                 metrics=(RANK, ERROR, HITS),
                 differs=f"{_OURS} {_PART} {_REBUILT} {_AXIS}",
             )
         )
-    return both[0], both[1]
+    return experiments[0], experiments[1]
 
 
 # Rows of Tables II and III: epsilon, then epsilon' at each padding.

@@ -54,16 +54,18 @@ _FORMS = (
 
 
 def optimised(*uses: str, printed: bool = True) -> Line:
-    """Return LDP-FPMiner with these optimisations and no others."""
+    """Return LDP-FPMiner with some optimisations only."""
     settings: dict[str, object] = dict(PRINTED) if printed else {}
-    for one, off in OFF.items():
-        if one not in uses:
-            settings |= off
+    for optimisation, settings_without in OFF.items():
+        if optimisation not in uses:
+            settings |= settings_without
     form = "" if printed else ", corrected"
     return Line(label=f"{' + '.join(uses) or 'none'}{form}", name="fp-tree", settings=settings)
 
 
-def _optimisations(name: str, shows: str, title: str, says: str, several: tuple[tuple[str, ...], ...]) -> Experiment:
+def _optimisations(
+    name: str, shows: str, title: str, says: str, uses_of_lines: tuple[tuple[str, ...], ...]
+) -> Experiment:
     return Experiment(
         name=name,
         paper="001",
@@ -71,7 +73,7 @@ def _optimisations(name: str, shows: str, title: str, says: str, several: tuple[
         title=f"{title} (ε = 1, BMS-POS)",
         says=says,
         data=(POS,),
-        lines=tuple(optimised(*uses, printed=printed) for printed in (True, False) for uses in several),
+        lines=tuple(optimised(*uses, printed=printed) for printed in (True, False) for uses in uses_of_lines),
         axis=TOP,
         asked={"epsilon": "1", "least": 2},
         measure="simulation",

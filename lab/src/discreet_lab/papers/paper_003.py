@@ -29,7 +29,7 @@ EPSILON = Axis(of="epsilon", label="ε", values=("0.5", "1", "2", "3", "4"))
 SUPPORT = Axis(of="settings.support", label="k_s", values=(800, 1200, 1600, 2400, 3200))
 TOP, BUDGET = {"top": 32}, {"epsilon": "4"}
 _COMPARED = ("LDP-RM", "SVSM", "CALM", "SVIM", "PCKV", "HM-RM", "`relations`", CHAINS, "`pairs`")
-_CASCADE = 32  # so many relations become items; the article does not say how many
+_CASCADE = 32  # the number of relations that become items; the article leaves it out
 
 _AXIS = "The figures are pictures without numbers, so the points of the axis are ours."
 _STANDS_IN = (
@@ -44,42 +44,42 @@ _NO_TABLES = "CALM is left out: a table of items says nothing about which of two
 
 
 def _lines(how: How, **more: Any) -> tuple[Line, ...]:
-    known = list_protocols(how, **more)
-    return tuple(as_line(label, known[label]) for label in _COMPARED if label in known)
+    protocol_of_label = list_protocols(how, **more)
+    return tuple(as_line(label, protocol_of_label[label]) for label in _COMPARED if label in protocol_of_label)
 
 
-def _figure(first: int, shows: str, title: str, says: str, other: str, data: Data, how: How, **more: Any) -> Any:
+def _figure(number: int, shows: str, title: str, says: str, next_claim: str, data: Data, how: How, **more: Any) -> Any:
     """Return the two experiments of a figure: over epsilon, and over k_s."""
     chains = bool(more)
-    asked: dict[str, Any] = TOP | ({"longest": 3} if chains else {})
+    options: dict[str, Any] = TOP | ({"longest": 3} if chains else {})
     metrics = (*METRICS, Metric(name="chains_found", label="of three items, found", share=True)) if chains else METRICS
     over_epsilon = Experiment(
-        name=f"003-e{first}",
+        name=f"003-e{number}",
         paper="003",
-        shows=f"Experiment E{first}, {shows} (a) to (c)",
+        shows=f"Experiment E{number}, {shows} (a) to (c)",
         title=f"{title}, over ε (k = 64, k_s = 1,600, k_c = 32)",
         says=says,
         data=(data,),
         lines=_lines(how, **more),
         axis=EPSILON,
-        asked=asked,
+        asked=options,
         measure="relations",
         metrics=metrics,
         differs=f"{_FORMS} {_NO_TABLES} {_STANDS_IN} {_AXIS}",
     )
     over_support = replace(
         over_epsilon,
-        name=f"003-e{first + 1}",
-        shows=f"Experiment E{first + 1}, {shows} (d) to (f)",
+        name=f"003-e{number + 1}",
+        shows=f"Experiment E{number + 1}, {shows} (d) to (f)",
         title=f"{title}, over k_s (ε = 4, k = 64, k_c = 32)",
-        says=other,
+        says=next_claim,
         axis=SUPPORT,
-        asked=asked | BUDGET,
+        asked=options | BUDGET,
     )
     return over_epsilon, over_support
 
 
-# What table 3 prints: F1, NCR and VAR on Retail, then on Retail*.
+# The numbers of table 3: F1, NCR and VAR on Retail, then on Retail*.
 TABLE_3 = {
     "LDP-RM": (0.558, 0.640, 0.246, 0.546, 0.654, 0.180),
     "SVSM": (0.554, 0.435, 0.317, 0.463, 0.396, 0.308),

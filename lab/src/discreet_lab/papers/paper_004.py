@@ -44,12 +44,12 @@ _TWICE = "The axis is ε, twice the ε/2 that the paper draws."
 _PROMISED = "γ with the ln(2K/ρ) of theorem 2 (E2)."
 
 
-def _without(name: str) -> dict[str, object]:
-    """Return what is asked but for the parameter that is drawn over."""
+def _drop_option(name: str) -> dict[str, object]:
+    """Return the options without the parameter of the axis."""
     return {word: value for word, value in _USUAL.items() if word != name}
 
 
-def _bound(name: str, shows: str, title: str, says: str, axis: Axis, metrics: tuple[Metric, ...]) -> Experiment:
+def _build_bound(name: str, shows: str, title: str, says: str, axis: Axis, metrics: tuple[Metric, ...]) -> Experiment:
     return Experiment(
         name=name,
         paper="004",
@@ -59,7 +59,7 @@ def _bound(name: str, shows: str, title: str, says: str, axis: Axis, metrics: tu
         data=FIMI,
         lines=BOUNDS,
         axis=axis,
-        asked=_without(axis.of) | {"doubt": "0.1"},
+        asked=_drop_option(axis.of) | {"doubt": "0.1"},
         measure="from-data",
         metrics=metrics,
         repeats=1,
@@ -67,7 +67,7 @@ def _bound(name: str, shows: str, title: str, says: str, axis: Axis, metrics: tu
     )
 
 
-def _missed(name: str, shows: str, title: str, says: str, axis: Axis, *ours: Line) -> Experiment:
+def _build_missed(name: str, shows: str, title: str, says: str, axis: Axis, *ours: Line) -> Experiment:
     return Experiment(
         name=name,
         paper="004",
@@ -77,7 +77,7 @@ def _missed(name: str, shows: str, title: str, says: str, axis: Axis, *ours: Lin
         data=FIMI[:-1],
         lines=(*LINES, *ours),
         axis=axis,
-        asked=_without(axis.of),
+        asked=_drop_option(axis.of),
         measure="release",
         metrics=(MISSED,),
         differs=(
@@ -98,7 +98,7 @@ _TABLE_4 = {
 }
 
 EXPERIMENTS = (
-    _bound(
+    _build_bound(
         "004-figure-2",
         "Figure 2",
         "γ over f_K, over epsilon (K = 10, three items, ρ = 0.1)",
@@ -109,7 +109,7 @@ EXPERIMENTS = (
         EPSILON,
         (GAMMA, SAYS),
     ),
-    _bound(
+    _build_bound(
         "004-figure-3-top",
         "Figure 3, over K",
         "γ over f_K, over K (ε/2 = 0.7, three items, ρ = 0.1)",
@@ -117,7 +117,7 @@ EXPERIMENTS = (
         TOP,
         (GAMMA,),
     ),
-    _bound(
+    _build_bound(
         "004-figure-3-length",
         "Figure 3, over the length",
         "γ over f_K, over the number of items (ε/2 = 0.7, K = 10, ρ = 0.1)",
@@ -125,7 +125,7 @@ EXPERIMENTS = (
         LENGTH,
         (GAMMA,),
     ),
-    _bound(
+    _build_bound(
         "004-figure-4",
         "Figure 4",
         "η over f_K, over epsilon (K = 10, three items, ρ = 0.1)",
@@ -133,7 +133,7 @@ EXPERIMENTS = (
         EPSILON,
         (ETA,),
     ),
-    _missed(
+    _build_missed(
         "004-figure-5",
         "Figure 5",
         "false negatives over epsilon (K = 10, three items)",
@@ -141,14 +141,14 @@ EXPERIMENTS = (
         EPSILON,
         Line(label="`auto`, add/remove", name="auto"),
     ),
-    _missed(
+    _build_missed(
         "004-figure-6-top",
         "Figure 6, over K",
         "false negatives over K (ε/2 = 0.7, three items)",
         "False negatives rise with K.",
         TOP,
     ),
-    _missed(
+    _build_missed(
         "004-figure-6-length",
         "Figure 6, over the length",
         "false negatives over the number of items (ε/2 = 0.7, K = 10)",

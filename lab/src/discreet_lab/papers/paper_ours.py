@@ -1,6 +1,6 @@
-"""What the package adds, beside the papers' mechanisms at equal epsilon, and the goals that were set for it.
+"""The methods of this package beside the mechanisms of the papers at equal epsilon, and the goals for them.
 
-Constants were fitted on some of these data sets alone; the others are marked as set aside (`ASIDE`).
+Constants were fitted on some data sets; the further data sets are marked as set aside (`ASIDE`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PROTOCOLS = (
     Line(label="`fp-tree`", name="fp-tree"),
     Line(label="`adept`", name="adept"),
 )
-# What could be known, were there no need to find out what to ask about.
+# An upper mark: the question is about the true top, so that no report is spent on the search.
 KNOWN = Line(label="the true top, asked once", name="reference", cheats=True)
 WITHOUT = (
     Line(label="`adept`", name="adept"),
@@ -107,7 +107,7 @@ _RANKS = {
 }
 
 
-def _at(data: Data, values: tuple[float, ...]) -> Data:
+def _set_values(data: Data, values: tuple[float, ...]) -> Data:
     return replace(data, values=values)
 
 
@@ -196,7 +196,7 @@ SETTINGS = (
         shows="Single items over a threshold",
         title="ε = 0.25",
         says="Counting all items at once, each person scaled down, beside truncating and beside picks.",
-        data=tuple(_at(_C[name], values) for name, values in _ITEMS.items()),
+        data=tuple(_set_values(_C[name], values) for name, values in _ITEMS.items()),
         lines=(
             Line(label="`truncated-items`", name="truncated-items"),
             Line(label="`privbasis`", name="privbasis"),
@@ -224,7 +224,7 @@ SETTINGS = (
         shows="All patterns over a threshold",
         title="ε = 0.25 and ε = 1",
         says="Truncating as published and as by default, PrivBasis, and ours.",
-        data=tuple(_at(_C[name], values) for name, values in _ITEMSETS.items()),
+        data=tuple(_set_values(_C[name], values) for name, values in _ITEMSETS.items()),
         lines=(
             Line(label="`truncated-naive`", name="truncated-naive"),
             Line(label="`truncated`", name="truncated"),

@@ -1,8 +1,8 @@
-"""The regret of the default: over questions of every kind, how much worse `auto` does than the best of all mechanisms.
+"""The regret of the default: the loss of `auto` against the best mechanism, over questions of every kind.
 
-`regret` asks an eighth of all questions of each data set, chosen so that every two levels of different parameters
-meet; eight data sets cover all questions between them. `regret-full` asks all of them. `regret-aside` is about the sets
-aside, and is run once, after the constants are frozen. Nothing here says what the numbers mean: `measure.regret` does.
+`regret` has an eighth of all questions for each data set, in which every two levels of different parameters occur
+together; eight data sets have all questions. `regret-full` has all questions for each set. `regret-aside` is about the
+sets aside, and runs once, after the constants are frozen. `measure.regret` defines the numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FITTED = (
     Data(name="OnlineRetail_events", label="OnlineRetail events"),
     Data(name="bulk-buyers"),
 )
-"""Everybody has looked at these by now, so constants may be fitted on all of them."""
+"""The data sets on which constants may be fitted: results on them are known."""
 
 REGRET = Experiment(
     name="regret",

@@ -1,9 +1,9 @@
-"""The regret of the default among devices: how much worse `adept` does than the best of all local protocols.
+"""The regret of the default among devices: the loss of `adept` against the best local protocol.
 
-`regret-devices` asks a quarter of all questions of each data set; two sets side by side have every top with every
-epsilon, and four have all questions. `regret-devices-full` asks all of them. `regret-devices-aside` is about the sets
-aside, and is run once, after the constants are frozen. `reference` cheats: it shows what could be known, and is
-nobody's rival. Nothing here says what the numbers mean: `measure.regret_devices` does.
+`regret-devices` has a quarter of all questions for each data set; two adjacent sets have every top with every epsilon,
+and four sets have all questions. `regret-devices-full` has all questions for each set. `regret-devices-aside` is about
+the sets aside, and runs once, after the constants are frozen. `reference` uses the truth: it is shown, and never a
+rival. `measure.regret_devices` defines the numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FITTED = (
     Data(name="OnlineRetail_baskets", label="OnlineRetail baskets", people=399_200),
     Data(name="bulk-buyers"),
 )
-"""Everybody has looked at these by now, so constants may be fitted on all of them."""
+"""The data sets on which constants may be fitted: results on them are known."""
 
 REGRET_DEVICES = Experiment(
     name="regret-devices",

@@ -1,7 +1,7 @@
-"""The finished share of a run, by time and not by cells: one cell takes a second, another some minutes.
+"""The finished share of a run, by time and not by cells: cells take from a second to some minutes.
 
-The expected time of a cell is the mean time of similar runs, including earlier ones: at the same point, of the same
-line on the same data, of the same line, of any line.
+The expected time of a cell is the mean time of similar runs, including earlier runs: at its point, of its line on its
+data, of its line, of any line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from .experiment import Cell
 from .store import Row
 
-# The remaining time is computed after each hundredth of the waiting cells: it runs over all of them.
+# The remaining time, a sum over all waiting cells, is computed after each hundredth of them.
 _UPDATES = 100
 
 Waiting = Sequence[tuple[Cell, dict[int, str]]]

@@ -93,7 +93,7 @@ def run(
 ) -> list[Results]:
     """Run experiments, and return their results.
 
-    A run does not repeat if its code, data and question are those of its result in `folder`.
+    A run does not repeat if its code, data and question are equal to those of its result in `folder`.
 
     Parameters
     ----------
