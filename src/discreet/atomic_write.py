@@ -1,8 +1,8 @@
-"""Output files appear whole or not at all.
+"""Atomic writes: an output file is complete or absent.
 
-Whatever writes a file for the user goes through :func:`open_replacement`: an interrupted or failing run leaves the
-earlier file as it was and nothing beside it. What a killed one leaves is removed by the next that writes the same file.
-Until a file is complete nobody but its owner can read it, whoever may read it then.
+Every output file is written by :func:`open_replacement`. A run that fails or is interrupted leaves the earlier file
+unchanged and no temporary file. The temporary file of a killed run is removed by the next write to the path. Until a
+file is complete, its owner alone can read it.
 
 Files of a service and ledgers are never replaced (`protected`).
 """
@@ -20,23 +20,25 @@ from .errors import DiscreetError, MisuseError
 from .protected import check_unprotected
 from .temporary import lock_file, name_partial_file, sweep_parts
 
-_MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+# Flags that fail if the file exists: another process cannot place a link under the name in between.
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Errors of a disk that is full or fails, which leave the earlier file unchanged.
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
 def open_replacement(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path`, which takes its place when the block ends without an exception.
+    """Open a temporary file beside `path`, and rename it to `path` at the end of the block.
 
     The temporary file is flushed to the disk before it is renamed; on any exception, an interrupt included,
-    it is removed. Pipes and devices, which nothing can be renamed onto, are written directly.
+    it is removed. Pipes and devices, onto which no file can be renamed, are written directly.
 
     Parameters
     ----------
     path
-        The file to make or replace. Its directory must exist. One that is replaced keeps its mode.
+        The path of the output. Its directory must exist. A replaced file keeps its mode.
     private
-        Leave a new file to its owner alone, instead of to whom the user's umask says.
+        Whether a new file is readable by its owner alone, instead of as the umask of the user permits.
 
     Examples
     --------
@@ -47,125 +49,126 @@ def open_replacement(path: str | os.PathLike[str], *, private: bool = False) -> 
     ...     (Path(folder) / "note.txt").read_text()
     'done'
     """
-    shown = Path(path)
-    if is_special(shown):
-        with _told(shown), shown.open("wb") as direct:
+    typed_path = Path(path)
+    if is_special(typed_path):
+        with _explain_disk_errors(typed_path), typed_path.open("wb") as direct:
             yield direct
         return
-    check_unprotected(shown)
-    target = shown.resolve()
-    mode = _mode_of(target, shown, private)
-    with _part(target, shown) as (beside, stream), _told(shown):
+    check_unprotected(typed_path)
+    target = typed_path.resolve()
+    mode = _find_mode(target, typed_path, private)
+    with _open_partial_file(target, typed_path) as (partial, stream), _explain_disk_errors(typed_path):
         with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        beside.chmod(mode)
-        beside.replace(target)
+        partial.chmod(mode)
+        partial.replace(target)
 
 
 @contextmanager
-def _told(shown: Path) -> Iterator[None]:
+def _explain_disk_errors(typed_path: Path) -> Iterator[None]:
+    """Turn an error of the disk into a message; `typed_path` is the path as the user wrote it."""
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise _unwritten(shown, error) from error
+        if error.errno in _DISK_ERRORS:
+            raise _build_write_error(typed_path, error) from error
         raise
 
 
-def _unwritten(shown: Path, error: OSError) -> DiscreetError:
-    return DiscreetError(f"Cannot write {shown}: {error.strerror}. Nothing was changed.")
+def _build_write_error(typed_path: Path, error: OSError) -> DiscreetError:
+    return DiscreetError(f"Cannot write {typed_path}: {error.strerror}. Nothing was changed.")
 
 
 def check_output_path(path: str | os.PathLike[str]) -> None:
-    """Raise now what :func:`open_replacement` would raise later, so that nothing is computed in vain."""
-    shown = Path(path)
-    if not is_special(shown):
-        check_unprotected(shown)
-        _tried(shown.resolve(), shown)
+    """Raise the error that :func:`open_replacement` would raise for a path, before any work is done."""
+    typed_path = Path(path)
+    if not is_special(typed_path):
+        check_unprotected(typed_path)
+        _try_path(typed_path.resolve(), typed_path)
 
 
-def is_special(shown: Path) -> bool:
-    """Say whether a path is a pipe or a device; complain if it cannot be a file at all."""
+def is_special(typed_path: Path) -> bool:
+    """Return whether a path is a pipe or a device; raise MisuseError for a directory or an invalid path."""
     try:
-        if shown.is_dir():
-            raise MisuseError(f"Cannot write {shown}: it is a directory; add a file name.")
-        return shown.exists() and not shown.is_file()
+        if typed_path.is_dir():
+            raise MisuseError(f"Cannot write {typed_path}: it is a directory; add a file name.")
+        return typed_path.exists() and not typed_path.is_file()
     except OSError as error:
-        raise MisuseError(f"Cannot write {str(shown)[:60]}: {error.strerror}.") from None
+        raise MisuseError(f"Cannot write {str(typed_path)[:60]}: {error.strerror}.") from None
 
 
-def _mode_of(target: Path, shown: Path, private: bool) -> int:
-    """Return the mode a file is to have: that of the one it replaces, or what a new one gets here."""
+def _find_mode(target: Path, typed_path: Path, private: bool) -> int:
+    """Return the mode of the output: that of the replaced file, or of a new file in the directory."""
     try:
         return target.stat().st_mode & 0o777
     except OSError:
         if private:
             return 0o600
-    # An empty file tells, as folders may have rules of their own beside the umask. It is not the one that is written:
-    # whoever had opened that while it was empty could read it to its end.
-    return _tried(target, shown, 0o666)
+    # Directories may have rules beside the umask, so an empty file is created to learn the mode. The output is written
+    # to a second file: a process that opens the empty file keeps the permission to read it.
+    return _try_path(target, typed_path, 0o666)
 
 
-def _tried(target: Path, shown: Path, mode: int = 0o600) -> int:
-    """Make an empty file beside another, and remove it; return the mode that it got."""
+def _try_path(target: Path, typed_path: Path, mode: int = 0o600) -> int:
+    """Create and remove an empty file beside the target; return the mode that it received."""
     try:
-        with _part(target, shown, mode) as (_, stream), stream:
+        with _open_partial_file(target, typed_path, mode) as (_, stream), stream:
             return os.fstat(stream.fileno()).st_mode & 0o777
-    except OSError as error:  # whatever it is, also an interrupted call: nothing has been written yet
-        raise _unwritten(shown, error) from error
+    except OSError as error:  # of any kind: nothing has been written yet
+        raise _build_write_error(typed_path, error) from error
 
 
 @contextmanager
-def _part(target: Path, shown: Path, mode: int = 0o600) -> Iterator[tuple[Path, BinaryIO]]:
-    """Make a file beside another: its path, and the file. It is gone when the block ends, unless it was renamed.
+def _open_partial_file(target: Path, typed_path: Path, mode: int = 0o600) -> Iterator[tuple[Path, BinaryIO]]:
+    """Create a temporary file beside the target, and yield its path and the open file; remove it unless it was renamed.
 
-    An interrupt may come between any two steps, so the name is known before there is a file. Until the end a lock keeps
-    the file from being swept, also when it is closed.
+    The name is chosen before the file exists, since an interrupt may come between any two steps. A lock keeps other
+    processes from sweeping the file until the block ends, also after the file is closed.
     """
     sweep_parts(target)
-    beside, held = name_partial_file(target), -1
+    partial, lock_descriptor = name_partial_file(target), -1
     stream: BinaryIO | None = None
     try:
-        with _named(shown):
-            descriptor = os.open(beside, _MADE, mode)
+        with _explain_open_errors(typed_path):
+            descriptor = os.open(partial, _CREATE_FLAGS, mode)
             while not lock_file(descriptor):
                 os.close(descriptor)
-                beside = name_partial_file(target)
-                descriptor = os.open(beside, _MADE, mode)
+                partial = name_partial_file(target)
+                descriptor = os.open(partial, _CREATE_FLAGS, mode)
             stream = open(descriptor, "wb")  # noqa: PTH123, SIM115
-            held = os.dup(descriptor)
-        yield beside, stream
-        if beside.exists():
-            beside.unlink()
+            lock_descriptor = os.dup(descriptor)  # the lock lives as long as any copy of the descriptor
+        yield partial, stream
+        if partial.exists():
+            partial.unlink()
     except BaseException:
         with suppress(OSError):
-            beside.unlink()
+            partial.unlink()
         if stream is not None:
             with suppress(OSError):
                 stream.close()
         raise
     finally:
-        if held >= 0:
-            with suppress(OSError):  # the file is in its place, or what went wrong is on its way already
-                os.close(held)
+        if lock_descriptor >= 0:
+            with suppress(OSError):  # the file is complete, or an error is raised already
+                os.close(lock_descriptor)
 
 
 @contextmanager
-def _named(shown: Path) -> Iterator[None]:
-    """Say which file it is that cannot be made, and why."""
+def _explain_open_errors(typed_path: Path) -> Iterator[None]:
+    """Turn an error of os.open into a message with the path and the reason."""
     try:
         yield
     except FileNotFoundError:
         raise MisuseError(
-            f"Cannot write {shown}: there is no directory {shown.parent}; make it first, or write elsewhere."
+            f"Cannot write {typed_path}: there is no directory {typed_path.parent}; make it first, or write elsewhere."
         ) from None
     except NotADirectoryError:
-        raise MisuseError(f"Cannot write {shown}: {shown.parent} is a file, not a directory.") from None
+        raise MisuseError(f"Cannot write {typed_path}: {typed_path.parent} is a file, not a directory.") from None
     except PermissionError:
         raise MisuseError(
-            f"Cannot write {shown}: no permission to make files in {shown.parent}; write elsewhere."
+            f"Cannot write {typed_path}: no permission to make files in {typed_path.parent}; write elsewhere."
         ) from None
     except OSError as error:
-        raise MisuseError(f"Cannot write {shown}: {error.strerror}.") from None
+        raise MisuseError(f"Cannot write {typed_path}: {error.strerror}.") from None

@@ -1,4 +1,4 @@
-"""What users type as numbers, checked once: counts, fractions, lengths. The messages say what to type instead."""
+"""Parsers of the numbers, lengths and items of a user: each returns the checked value, or raises MisuseError."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from typing import Any
 
 from .errors import Message, MisuseError, build_message, name_options, render_option
 
-# No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
+# MAX_LENGTH stands for no upper length: a pattern of 2^30 items does not fit into memory. MAX_COUNT stands for no upper
+# count: sums of two counts below it still fit into a signed integer of 64 bits.
 MAX_LENGTH = 2**30
 MAX_COUNT = 2**62
 
-# Digits as everybody types them: Python would take 1_0 for ten, and digits of other scripts.
+# ASCII digits alone: Python would take 1_0 for ten, and digits of other scripts.
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
 _DIGITS = re.compile("[0-9]{1,18}")
 _RATIO = re.compile(r"\s*[+-]?[0-9]+\s*/\s*[0-9]+\s*", re.ASCII)
 
-# What numpy calls the types of its truth values, which are no bool of Python.
-_NUMPY_SWITCHES = ("bool", "bool_")
+# The class names of numpy booleans, which are no instances of bool; by name, so that numpy is not imported.
+_NUMPY_BOOLEANS = ("bool", "bool_")
 
-_TINY = -40  # the exponent of ten below which a fraction is as good as the smallest
+# Decimal exponents beyond -40 to 40 are cut: 1e-999999999 as a fraction would have a billion digits, and no support or
+# share of people is below 10^-40.
+_MIN_EXPONENT = -40
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether something is a whole number; true and false are not."""
+    """Return whether a value is an integer of Python or numpy; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def parse_positive(name: str, value: Any) -> int:
-    """Return `value` if it is a whole number over 0."""
+    """Return the value of an option as an integer from 1 to MAX_COUNT."""
     if is_whole(value) and value > 0:
         return min(int(value), MAX_COUNT)
     raise MisuseError.format(
@@ -41,23 +44,22 @@ def parse_positive(name: str, value: Any) -> int:
 
 
 def parse_switch(name: str | Message, value: Any) -> bool:
-    """Return `value` if it is true or false: text that says no would count as yes."""
-    if isinstance(value, bool) or type(value).__name__ in _NUMPY_SWITCHES:
+    """Return the value of an option as a bool; text is refused, as "no" would be true."""
+    if isinstance(value, bool) or type(value).__name__ in _NUMPY_BOOLEANS:
         return bool(value)
     option = name_options(name) if isinstance(name, str) else name
     raise MisuseError.format("{option} is True or False; {value!r:.80} was given.", option=option, value=value)
 
 
 def parse_fraction(name: str, value: Any) -> float:
-    """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
+    """Return the value of an option as a float from 0 to 1; the message of a refusal explains percentages."""
     if _is_real(value) and 0 <= value <= 1:
         return float(value)
     hint: str | Message = ""
     if _is_real(value) and 1 < value <= 100:
-        less = f"{value / 100:g}"
-        hint = build_message(
-            " For {value:g} % type {instead}.", value=value, instead=render_option(name, float(less), less)
-        )
+        literal = f"{value / 100:g}"
+        instead = render_option(name, float(literal), literal)
+        hint = build_message(" For {value:g} % type {instead}.", value=value, instead=instead)
     raise MisuseError.format(
         "{option} is {value!r}, but it must lie between 0 and 1.{hint}",
         option=name_options(name),
@@ -67,13 +69,13 @@ def parse_fraction(name: str, value: Any) -> float:
 
 
 def _is_real(value: Any) -> bool:
-    """Say whether something is a number of Python or numpy that is no exact fraction."""
+    """Return whether a value is a number of Python or numpy other than a Fraction."""
     return isinstance(value, Real) and not isinstance(value, Fraction)
 
 
 def parse_support(value: Any) -> Fraction:
-    """Return a fraction of people as the decimal number it was written as: 0.07 is 7/100, not its binary neighbour."""
-    exact = _bounded(parse_number(value))
+    """Return a support in (0, 1] as the exact decimal number of its text: 0.07 is 7/100, not its binary neighbour."""
+    exact = _bound_exponent(parse_number(value))
     if exact is None:
         raise MisuseError.format(
             "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given.",
@@ -97,9 +99,9 @@ def parse_support(value: Any) -> Fraction:
 
 
 def parse_share(name: str, value: Any) -> Fraction:
-    """Return a part of a whole as it was typed, from 0 to below 1: 1% and 0.01 are the same."""
+    """Return a share in [0, 1) as an exact fraction; the texts 1% and 0.01 are equal."""
     percent = isinstance(value, str) and len(value) < 100 and value.rstrip().endswith("%")
-    exact = _bounded(parse_number(value.rstrip()[:-1] if percent else value))
+    exact = _bound_exponent(parse_number(value.rstrip()[:-1] if percent else value))
     if exact is not None and percent:
         exact /= 100
     if exact is not None and 0 <= exact < 1:
@@ -116,7 +118,7 @@ def parse_share(name: str, value: Any) -> Fraction:
 
 
 def parse_number(value: Any) -> Decimal | Fraction | None:
-    """Return the finite number that was written, exactly: the float 0.07 is 7/100. None for anything else."""
+    """Return a finite number exactly as its text: the float 0.07 is 7/100; None for any other value."""
     if isinstance(value, bool):
         return None
     if isinstance(value, Fraction | Integral):
@@ -134,63 +136,63 @@ def parse_number(value: Any) -> Decimal | Fraction | None:
     return decimal if decimal is not None and decimal.is_finite() else None
 
 
-def _bounded(value: Decimal | Fraction | None) -> Fraction | None:
-    """Return a fraction; numbers whose digits would take ages to write out are cut short."""
+def _bound_exponent(value: Decimal | Fraction | None) -> Fraction | None:
+    """Return a number as a fraction, with its decimal exponent cut to 40."""
     if not isinstance(value, Decimal):
         return value
-    if value > 0 and value.adjusted() < _TINY:
-        return Fraction(1, 10**-_TINY)
-    return Fraction(value) if value.adjusted() < -_TINY else Fraction(10**-_TINY)
+    if value > 0 and value.adjusted() < _MIN_EXPONENT:
+        return Fraction(1, 10**-_MIN_EXPONENT)
+    return Fraction(value) if value.adjusted() < -_MIN_EXPONENT else Fraction(10**-_MIN_EXPONENT)
 
 
 def is_text(name: str) -> bool:
-    """Say whether a name can be written down: half of a surrogate pair cannot."""
+    """Return whether a name can be encoded: half of a surrogate pair cannot."""
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def parse_items(items: Any, name: str) -> list[Any]:
-    """Return one item or several as a list."""
+    """Return an item, or several items, as a list; `name` is the option for the message of a refusal."""
     if isinstance(items, str | Integral):
         items = [items]
-    held = list(items) if isinstance(items, Iterable) else None
-    if held is None or not all(isinstance(item, str | Integral) for item in held):
+    item_list = list(items) if isinstance(items, Iterable) else None
+    if item_list is None or not all(isinstance(item, str | Integral) for item in item_list):
         raise MisuseError.format(
             "{option} is an item or several items, each a name or a number; {given!r:.80} was given.",
             option=name_options(name),
             given=items,
         )
-    if not all(is_text(item) for item in held if isinstance(item, str)):
+    if not all(is_text(item) for item in item_list if isinstance(item, str)):
         raise MisuseError.format(
             "{option} has a name that is not text (a lone surrogate): correct it first.", option=name_options(name)
         )
     # Numbers of numpy become Python's, which every format can write.
-    return [int(item) if is_whole(item) else item for item in held]
+    return [int(item) if is_whole(item) else item for item in item_list]
 
 
 def parse_lengths(lengths: Any) -> tuple[int, int]:
-    """Return the smallest and the largest number of items that `lengths` stands for."""
+    """Return the smallest and the largest length of patterns, from a number, a pair or a text like 2-4 or 2-."""
     if isinstance(lengths, str):
-        lengths = _typed_span(lengths)
-    least, most = lengths, lengths
+        lengths = _parse_length_text(lengths)
+    low, high = lengths, lengths
     if isinstance(lengths, Sequence) and not isinstance(lengths, str) and len(lengths) == 2:
-        least, most = lengths
-    most = least if most is None else most
-    if not (is_whole(least) and is_whole(most) and 1 <= least <= most):
+        low, high = lengths
+    high = low if high is None else high
+    if not (is_whole(low) and is_whole(high) and 1 <= low <= high):
         raise MisuseError.format(
             "{lengths} is how many items a pattern has: a number such as 3, or the least and the most, such as "
             "{range}, from 1 on; {given!r} was given.",
             range=Message("(2, 4) or (2, None)", "2-4 or 2-"),
             given=lengths,
         )
-    endless = not is_whole(lengths) and lengths[1] is None
-    return min(int(least), MAX_LENGTH), MAX_LENGTH if endless else min(int(most), MAX_LENGTH)
+    has_no_end = not is_whole(lengths) and lengths[1] is None
+    return min(int(low), MAX_LENGTH), MAX_LENGTH if has_no_end else min(int(high), MAX_LENGTH)
 
 
-def _typed_span(text: str) -> Any:
-    """Return the lengths that a text such as 3, 2-4 or 2- stands for; other texts as they are."""
-    least, dash, most = (part.strip() for part in text.partition("-"))
-    if not _DIGITS.fullmatch(least) or (most and not _DIGITS.fullmatch(most)):
+def _parse_length_text(text: str) -> Any:
+    """Return a length, or a pair of lengths, from a text like 3, 2-4 or 2-; any other text unchanged."""
+    low, dash, high = (part.strip() for part in text.partition("-"))
+    if not _DIGITS.fullmatch(low) or (high and not _DIGITS.fullmatch(high)):
         return text
     if not dash:
-        return int(least)
-    return int(least), int(most) if most else None
+        return int(low)
+    return int(low), int(high) if high else None

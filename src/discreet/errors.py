@@ -1,19 +1,20 @@
-"""Everything discreet raises on purpose, in one tree, and how its messages name options.
+"""The errors of discreet, in one tree, and messages that name options for Python and for the command line.
 
     DiscreetError
-    ├── InputError      what was read is not what it should be (a file, a table, a column)
-    │   └── NobodyError   there is nobody in the data; a release takes them as they are
-    ├── MisuseError     the call or command itself is wrong (an option, a range)
-    ├── LimitError      going on would take more memory or time than was allowed
-    ├── ClusterError    Spark cannot be reached, or could not do what it was asked
-    ├── CardError       a graphics card cannot do what it was asked; the cores then do it
-    └── BudgetError     a ledger has less left than was asked for
+    ├── InputError      a file, a table or a column is not readable as data
+    │   └── NobodyError   the data have no rows; a release accepts them
+    ├── MisuseError     an argument or option is out of range, or contradicts another
+    ├── LimitError      the work would exceed a limit of memory, time or results
+    ├── ClusterError    Spark is not reachable, or failed
+    ├── CardError       a graphics card failed; the caller then uses the cores
+    └── BudgetError     a ledger has less budget than the request
 
-A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
-of them; status 2 is kept for a command line that cannot be parsed. A private value never enters a message.
+A message has the value, the allowed values and the text to type instead. The command line ends with status 1 on any
+error of the tree; status 2 is for a command line that cannot be parsed. A private value never enters a message.
 
-What to type differs: ``min_count=5`` in Python is ``--min-count 5`` on the command line. `build_message` writes a
-message for both, with options as fields; values are inserted after that, so that no file name is taken for an option.
+Python and the command line differ in that text: ``min_count=5`` is ``--min-count 5``. `build_message` builds the
+message for both from a template with options as fields. Values are inserted after that, so that no file name is taken
+for an option.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# The parameters of the Python API that the command line has as options, and what they are called there.
-_SHARED = [
+# The keywords of the Python API that are options of the command line, and the names of these options.
+_SHARED_NAMES = [
     "among", "anchor", "antecedent", "assume_malicious", "basket", "baskets_each", "by", "consequent", "contains",
     "counts", "crowd", "delimiter", "delta", "device", "encoding", "engine", "epsilon", "excludes", "exponent",
     "frequencies", "hierarchy", "how", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
@@ -38,24 +39,27 @@ _SHARED = [
     "protocol", "query", "really", "redundant", "runs", "same_data", "same_names", "score", "screen", "seed",
     "segments", "sensitivity", "side", "significance", "sizes", "speed", "time", "top", "who",
 ]  # fmt: skip
-OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED} | {
+OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED_NAMES} | {
     "format": "--input-format",
     "settings": "--set",
 }
 
-_FORMS = Formatter()
-_WORD = re.compile(r"[\w.,:/@%+-]+")
+# Parses a template as str.format does, but inserts nothing: braces in a value are never parsed.
+_FORMATTER = Formatter()
+# Letters that no shell treats specially.
+_PLAIN_WORD = re.compile(r"[\w.,:/@%+-]+")
 
 
 @dataclass(frozen=True)
 class Message:
-    """What is told, in the words of Python and as it is typed on the command line; built by `build_message`.
+    """A text for a user, with its options as Python and as the command line write them; built by `build_message`.
 
-    `options` has the parameters that it names, so that none is told to whoever has no such parameter.
+    `options` has the keywords in the text: a function without one of these keywords does not show the message.
     """
 
     python: str
     typed: str
+    # Not compared: two messages with one text are equal.
     options: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __str__(self) -> str:
@@ -63,24 +67,33 @@ class Message:
 
 
 def build_message(text: str, /, **values: object) -> Message:
-    """Return a message in both languages: a field that is not among the values is an option.
+    """Return the message of a template with fields, for Python and for the command line.
 
-    ``{min_count}`` is min_count or --min-count, ``{lengths=}`` is lengths= or --lengths, ``{labels="names"}`` is
-    labels="names" or --labels names, and ``{limit=more}`` is limit= or --limit with the value `more`. A value that is
-    a message or an error of ours speaks both languages too; any other is inserted as it is, and never looked into.
+    A field is the name of a value, or an option: ``{min_count}`` is min_count or --min-count, ``{lengths=}`` is
+    lengths= or --lengths, ``{labels="names"}`` is labels="names" or --labels names, and ``{limit=more}`` is limit= or
+    --limit with the value `more`.
+
+    Parameters
+    ----------
+    text
+        The template, a literal: text of a user in it would be parsed for fields.
+    values
+        The values by name. A message, or an error of discreet, is inserted in both forms; any other value as text,
+        which is not parsed.
     """
+    # A field of the name would stand for both the value and the option.
     for name in values.keys() & OPTIONS.keys():
         raise TypeError(f"A value of a message is not called {name}, which is an option.")
     parts: list[Message] = []
-    for literal, inserted, form, conversion in _FORMS.parse(text):
+    for literal, field_name, form, conversion in _FORMATTER.parse(text):
         parts.append(Message(literal, literal))
-        if inserted is None:
+        if field_name is None:
             continue
-        name, equals, given = inserted.partition("=")
+        name, equals, value = field_name.partition("=")
         if equals or name not in values:
-            parts.append(_option(name, equals, given, form or "", values))
+            parts.append(_render_option_field(name, equals, value, form or "", values))
         else:
-            parts.append(_value(values[name], form or "", conversion))
+            parts.append(_render_value(values[name], form or "", conversion))
     return Message(
         "".join(part.python for part in parts),
         "".join(part.typed for part in parts),
@@ -89,21 +102,21 @@ def build_message(text: str, /, **values: object) -> Message:
 
 
 def name_options(*names: str, equals: str = "") -> Message:
-    """Return the names of options (or what else was named) one after another, for a message about some of several."""
+    """Return the names of options, with "and" between them; a name that is no option is inserted unchanged."""
     words = [name + equals for name in names]
     options = [OPTIONS.get(name, name + equals) for name in names]
     return Message(" and ".join(words), " and ".join(options), frozenset(names) & OPTIONS.keys())
 
 
 def add_option(name: str, option: str = "") -> None:
-    """Let messages name an option that a room below declares: an option of a question is declared by its field."""
+    """Register a keyword and its option, which another room declares, like the field of a question."""
     OPTIONS.setdefault(name, option or "--" + name.replace("_", "-"))
 
 
-def render_option(name: str, value: object, written: str = "") -> Message:
-    """Return an option with a value that Python writes as `written`: top=5 or --top 5."""
-    python = f"{name}={written or repr(value)}"
-    if name not in OPTIONS:
+def render_option(name: str, value: object, literal: str = "") -> Message:
+    """Return an option with a value, like top=5 or --top 5; `literal` is the value in Python, by default its repr."""
+    python = f"{name}={literal or repr(value)}"
+    if name not in OPTIONS:  # a keyword of Python alone
         return Message(python, python)
     if value is False:
         return Message(python, OPTIONS[name].replace("--", "--no-", 1), frozenset({name}))
@@ -112,41 +125,43 @@ def render_option(name: str, value: object, written: str = "") -> Message:
     elif name == "lengths" and isinstance(value, tuple):
         words = [f"{value[0]}-{value[1] or ''}"]
     elif isinstance(value, str | tuple | list):
-        words = [quote_word(each) for each in ([value] if isinstance(value, str) else value)]
+        words = [quote_word(part) for part in ([value] if isinstance(value, str) else value)]
     else:
-        words = [written or repr(value)]
+        words = [literal or repr(value)]
     return Message(python, " ".join([OPTIONS[name], *words]), frozenset({name}))
 
 
-def _value(value: object, form: str, conversion: str | None) -> Message:
+def _render_value(value: object, form: str, conversion: str | None) -> Message:
     if isinstance(value, DiscreetError):
         value = value.message
     if isinstance(value, Message):
         return value
-    shown = format(_FORMS.convert_field(value, conversion), form)
-    return Message(shown, shown)
+    # In the form of str.format, like {value!r:.60}, which cuts a long value.
+    text = format(_FORMATTER.convert_field(value, conversion), form)
+    return Message(text, text)
 
 
-def _option(name: str, equals: str, given: str, form: str, values: dict[str, object]) -> Message:
+def _render_option_field(name: str, equals: str, value: str, form: str, values: dict[str, object]) -> Message:
     if name not in OPTIONS:
         raise KeyError(f"{name} is neither a value of this message nor an option.")
-    if not given:
+    if not value:
         return name_options(name, equals=equals)
-    if given.isidentifier() and given in values:
-        return render_option(name, values[given], format(values[given], form) if form else "")
-    return render_option(name, ast.literal_eval(given), given)
+    if value.isidentifier() and value in values:
+        return render_option(name, values[value], format(values[value], form) if form else "")
+    return render_option(name, ast.literal_eval(value), value)
 
 
 def quote_word(text: object) -> str:
-    """Return a text as one word of a shell; in double quotes where that reads better and means the same."""
+    """Return a text as one word of a shell, in double quotes unless the shell would expand a letter in them."""
     text = str(text)
-    if _WORD.fullmatch(text):
+    # Double quotes read better than the single quotes of shlex; shells expand "$", "`" and backslashes in them.
+    if _PLAIN_WORD.fullmatch(text):
         return text
     return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
 
 
 class DiscreetError(Exception):
-    """The base of all errors raised on purpose.
+    """The base of the errors of discreet.
 
     `message` has the text in both languages; `str()` of an error is the Python text. The constructor takes a text
     literally; `format` takes one with fields.
@@ -158,39 +173,39 @@ class DiscreetError(Exception):
 
     @classmethod
     def format(cls, text: str, /, **values: object) -> Self:
-        """Return an error with the message that :func:`build_message` builds of a text with fields."""
+        """Return an error with the message that :func:`build_message` builds of a template and values."""
         return cls(build_message(text, **values))
 
 
 class InputError(DiscreetError):
-    """Data cannot be read as baskets: says where, and what to do about it."""
+    """Data cannot be read as baskets; the message has the place, and a remedy."""
 
 
 class NobodyError(InputError):
-    """The data have no rows at all. Exact mining refuses them; a release may not, as that would tell."""
+    """The data have no rows. Exact mining refuses them; a release does not, as a refusal would reveal private data."""
 
 
 class MisuseError(DiscreetError, ValueError):
-    """An argument is out of range or contradicts another one."""
+    """An argument is out of range or contradicts another argument."""
 
 
 class LimitError(DiscreetError):
-    """A result would be larger than the limit that was set."""
+    """A result would be larger than its limit."""
 
 
 class ClusterError(DiscreetError):
-    """Spark cannot be reached, or lacks what it needs, or could not do what it was asked: says what to do about it."""
+    """Spark is not reachable, lacks a package or failed; the message has a remedy."""
 
 
 class CardError(DiscreetError):
-    """A graphics card cannot do what it was asked. Whoever asked does it on the cores, and says so once."""
+    """A graphics card failed. The caller uses the cores instead, and logs that once."""
 
 
 class BudgetError(DiscreetError):
-    """A ledger has less left than was asked for; nothing was spent.
+    """A ledger has less budget than the request; nothing was spent.
 
-    `requested`, `spent`, `remaining` and `difference` are exact fractions of what `unit` names: epsilon, rho in a
-    ledger kept by zCDP, or delta.
+    `requested`, `spent`, `remaining` and `difference` are exact fractions in the unit `unit`: epsilon, rho in a ledger
+    that accounts by zCDP, or delta.
     """
 
     def __init__(

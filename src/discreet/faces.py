@@ -22,7 +22,7 @@ def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], lis
     room
         The dotted name of the room, or of a single module with a stub.
     path
-        The path of its file, such as `__init__.py`. The stub has the suffix `.pyi`.
+        The path of its file, like `__init__.py`. The stub has the suffix `.pyi`.
     """
     homes = read_stub(Path(path).with_suffix(".pyi"))
     public_names = sorted(homes)
@@ -37,13 +37,12 @@ def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], lis
             if module.strip(".")
             else import_module(module + original, package)
         )
+        # The next use finds the name in the module, without __getattr__.
         setattr(sys.modules[room], name, value)
         return value
 
-    def list_names() -> list[str]:
-        return sorted(public_names)
-
-    return load_name, list_names, public_names
+    # A room may extend the list, which is its __all__, and so __dir__ reads it anew.
+    return load_name, lambda: sorted(public_names), public_names
 
 
 def read_stub(path: Path) -> dict[str, tuple[str, str]]:

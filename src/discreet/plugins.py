@@ -1,9 +1,8 @@
-"""What the author of a mechanism, an oracle or a protocol imports: one place, and nothing of its own.
+"""The names for authors of mechanisms, oracles and protocols, imported from the rooms on first use.
 
-Every name lives in the room that it belongs to, and is loaded from there on first use. So a package of one mechanism
-loads nothing of devices, and rooms may be rebuilt without a change for those who write against this page. What is not
-here is ours, and may change with any version. The tutorials of a mechanism, an oracle and a protocol use this module
-alone; `documents` says where they lie, in the version that is installed.
+A package of one mechanism so loads no code of devices, and a room may change without a change for authors. A name that
+is not here is internal, and may change with any version. The tutorials of a mechanism, an oracle and a protocol use
+this module alone; `documents` returns their directory.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ __all__ += ["documents"]
 
 
 def documents() -> Path:
-    """Return the folder with the documents of this version: the tutorials, and the pages that they lead to.
+    """Return the directory with the documents of this version: the tutorials, and the linked pages.
 
-    A wheel brings them along; in a checkout they are those of the checkout.
+    A wheel contains the documents; in a checkout they are those of the checkout.
 
     Examples
     --------

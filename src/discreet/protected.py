@@ -1,6 +1,6 @@
-"""Files that nothing may replace: those of a service, and SQLite databases, which ledgers are.
+"""The check for files that no command may replace: files of a service, and SQLite databases like ledgers.
 
-A key, a spent budget and the reports of people cannot be made again. So whatever writes a file for the user asks here
+A key, a spent budget and the reports of people cannot be restored. Every write of an output file calls this check
 first, and no option lifts it.
 """
 
@@ -13,40 +13,40 @@ from .errors import MisuseError
 # The names of the files of a service, as `collector/_documents.py`, `collector/_serving.py` and `collector/storage`
 # have them. A lock is empty, so that its name alone protects it.
 SERVICE_FILES = ("signing.key", "serving.lock", "collector.sqlite")
-_DATABASE = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, section 1.3.1
-# What SQLite writes beside a database: sections 3 and 4.1 of the same page, and the first bytes of two of them.
-_BESIDE_DATABASE = ("-wal", "-shm", "-journal")
-_LOGS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+_DATABASE_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, section 1.3.1
+# The suffixes of the logs of a database, and the first bytes of two kinds of logs: sections 3 and 4.1 of the same page.
+_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
+_LOG_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
 
 
-def check_unprotected(shown: Path) -> None:
-    """Refuse a path whose file nothing may replace: one of a service, a database, or the log of a database."""
+def check_unprotected(typed_path: Path) -> None:
+    """Raise MisuseError if a path is a file of a service, a database, or the log of a database."""
     try:
-        target = shown.resolve()
-        kind = _protected_kind(target)
+        target = typed_path.resolve()
+        kind = _find_protected_kind(target)
     except (OSError, RuntimeError):
-        return  # a path that cannot be followed is refused by whoever writes there
+        return  # a path that cannot be resolved cannot be written either
     if kind:
-        raise MisuseError(f"{shown} {kind}, which is never replaced: nothing was changed. Write to another file.")
+        raise MisuseError(f"{typed_path} {kind}, which is never replaced: nothing was changed. Write to another file.")
 
 
-def _protected_kind(target: Path) -> str:
-    """Return what a protected file is, in words; an empty text for any other file."""
-    base = next((target.name.removesuffix(end) for end in _BESIDE_DATABASE if target.name.endswith(end)), "")
+def _find_protected_kind(target: Path) -> str:
+    """Return the kind of a protected file as a phrase; "" for any other file."""
+    base = next((target.name.removesuffix(end) for end in _LOG_SUFFIXES if target.name.endswith(end)), "")
     if target.name in SERVICE_FILES or base in SERVICE_FILES:
         return "is a file of a service"
-    head = _first_bytes(target)
-    if head.startswith(_DATABASE):
+    head = _read_first_bytes(target)
+    if head.startswith(_DATABASE_MAGIC):
         return "is a database, such as a ledger"
-    # A log may be empty, or not there at the moment: SQLite would take what lies in its place for the log.
-    if head.startswith(_LOGS) or (base and _first_bytes(target.with_name(base)).startswith(_DATABASE)):
+    # A log may be empty or absent now: SQLite would read any file under its name as the log.
+    if head.startswith(_LOG_MAGICS) or (base and _read_first_bytes(target.with_name(base)).startswith(_DATABASE_MAGIC)):
         return "is the log of a database, such as a ledger"
     return ""
 
 
-def _first_bytes(path: Path) -> bytes:
+def _read_first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
-            return stream.read(len(_DATABASE))
+            return stream.read(len(_DATABASE_MAGIC))
     except OSError:
         return b""

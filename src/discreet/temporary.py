@@ -1,9 +1,8 @@
-"""What lies on the disk only in passing: for its owner alone, locked while its process lives, swept when that is dead.
+"""Temporary directories and partial files: readable by their owner alone, and removed even after a killed process.
 
-Copies of private data in temporary folders, and files that are not complete yet, are removed by whoever made them. A
-process that is killed cannot do that, so the next one does. What is alive is told by a lock on a file (`flock`), which
-ends with its process: a process number says nothing where containers share a folder. Where there are no such locks,
-nothing is swept.
+A process removes the copies of private data and the partial files that it created. A killed process cannot, so the
+next process sweeps them. A lock on a file (`flock`) ends with its process, and so marks the living: process numbers are
+not unique where containers share a directory. On systems without such locks nothing is swept.
 """
 
 from __future__ import annotations
@@ -24,28 +23,33 @@ except ImportError:  # Windows
 
 PREFIX = "discreet-"
 _LOCK = ".lock"
-_OPENED = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @contextmanager
 def make_temporary_directory(kind: str = "", within: Path | None = None) -> Iterator[Path]:
-    """Make a folder that nobody else can look into, and remove it with all that is in it when the block ends.
+    """Make a directory that its owner alone can read, and remove it with its contents at the end of the block.
 
-    It lies among the system's temporary files, or `within` another folder.
+    Parameters
+    ----------
+    kind
+        A part of the name, like ``demo-``.
+    within
+        The parent directory; None for that of the system's temporary files.
     """
     sweep_folders(within)
-    folder, lock = _locked_folder(kind, within)
+    folder, descriptor = _make_locked_folder(kind, within)
     try:
         yield folder
     finally:
-        _removed(folder)
-        if lock is not None:
+        _remove_folder(folder)
+        if descriptor is not None:
             with suppress(OSError):
-                os.close(lock)
+                os.close(descriptor)
 
 
-def _removed(folder: Path) -> None:
-    """Remove a folder; once more if an error that has passed left some of it, as what lies there is private."""
+def _remove_folder(folder: Path) -> None:
+    """Remove a directory, with a second attempt after a passing error: its contents are private."""
     for _ in range(2):
         with suppress(OSError):
             shutil.rmtree(folder, ignore_errors=True)
@@ -54,42 +58,43 @@ def _removed(folder: Path) -> None:
 
 
 def sweep_folders(within: Path | None = None) -> None:
-    """Remove the folders that our own dead processes have left behind."""
+    """Remove the directories that dead processes of this user have left behind."""
     if fcntl is None:
         return
-    with suppress(OSError), os.scandir(within or tempfile.gettempdir()) as found:
-        for one in found:
-            if one.name.startswith(PREFIX) and one.is_dir(follow_symlinks=False) and _ours(Path(one.path)):
-                lock = _of_the_dead(Path(one.path) / _LOCK)
-                if lock is not None:
-                    _removed(Path(one.path))
-                    os.close(lock)
+    with suppress(OSError), os.scandir(within or tempfile.gettempdir()) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False) and _is_own(path):
+                descriptor = _lock_dead_file(path / _LOCK)
+                if descriptor is not None:
+                    _remove_folder(path)
+                    os.close(descriptor)
 
 
 def name_partial_file(target: Path) -> Path:
-    """Return a new name beside a file for what is to take its place; some 30 bytes more are all that it may take."""
-    return target.with_name(f"{_stem(target)}{os.getpid()}-{secrets.token_hex(6)}.part")
+    """Return a new path for the partial file of a target, in the same directory; its name has at most 130 bytes."""
+    return target.with_name(f"{_name_prefix(target)}{os.getpid()}-{secrets.token_hex(6)}.part")
 
 
 def sweep_parts(target: Path) -> None:
-    """Remove what our own dead processes have left behind beside a file that they were about to write."""
+    """Remove the partial files of a target that dead processes of this user have left behind."""
     if fcntl is None:
         return
-    stem = _stem(target)
-    with suppress(OSError), os.scandir(target.parent) as found:
-        for one in found:
-            # Only names that `name_partial_file` gives: files of earlier versions had no lock while they were written.
-            process, dash, _ = one.name.removeprefix(stem).partition("-")
-            if one.name.startswith(stem) and one.name.endswith(".part") and dash and process.isdecimal():
-                lock = _of_the_dead(Path(one.path))
-                if lock is not None:
+    prefix = _name_prefix(target)
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            # Names of `name_partial_file` alone: files of earlier versions had no lock while they were written.
+            process, dash, _ = entry.name.removeprefix(prefix).partition("-")
+            if entry.name.startswith(prefix) and entry.name.endswith(".part") and dash and process.isdecimal():
+                descriptor = _lock_dead_file(Path(entry.path))
+                if descriptor is not None:
                     with suppress(OSError):
-                        os.unlink(one.path)  # noqa: PTH108
-                    os.close(lock)
+                        os.unlink(entry.path)  # noqa: PTH108
+                    os.close(descriptor)
 
 
 def lock_file(descriptor: int) -> bool:
-    """Lock an open file that was just made; False where somebody took it for one of the dead and swept it away."""
+    """Lock a file that was just created; return False if another process swept it before the lock."""
     if fcntl is None:
         return True
     try:
@@ -97,48 +102,50 @@ def lock_file(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return True  # there are no locks here, and so nobody sweeps
+        return True  # a file system without locks, where no process sweeps
     return os.fstat(descriptor).st_nlink > 0
 
 
-def _locked_folder(kind: str, within: Path | None) -> tuple[Path, int | None]:
+def _make_locked_folder(kind: str, within: Path | None) -> tuple[Path, int | None]:
+    """Return a new directory and the descriptor of its lock, None on systems without locks."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=within))  # for its owner alone
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=within))  # mkdtemp gives mode 0o700
         if fcntl is None:
             return folder, None
         try:
-            descriptor = os.open(folder / _LOCK, _OPENED | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(folder / _LOCK, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError:
-            _removed(folder)
+            _remove_folder(folder)
             raise
         if lock_file(descriptor):
             return folder, descriptor
         os.close(descriptor)
 
 
-def _stem(target: Path) -> str:
-    # Of a long name a piece, cut between letters.
+def _name_prefix(target: Path) -> str:
+    # 100 bytes of a long name, cut between letters: with the process, the digits and .part they fit into 255.
     return f".{os.fsencode(target.name)[:100].decode(errors='ignore')}."
 
 
-def _ours(path: Path) -> bool:
+def _is_own(path: Path) -> bool:
     try:
         return path.lstat().st_uid == os.geteuid()
     except OSError:
         return False
 
 
-def _of_the_dead(path: Path) -> int | None:
-    """Return the lock of a file whose process is dead; None where it is alive, not ours, or cannot be told."""
+def _lock_dead_file(path: Path) -> int | None:
+    """Lock a file of a dead process of this user and return its descriptor; None for any other file."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return None  # opening a pipe could wait for ever
-        descriptor = os.open(path, _OPENED | getattr(os, "O_NONBLOCK", 0))
+            return None  # opening a pipe would wait for a writer
+        descriptor = os.open(path, _OPEN_FLAGS | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink:
+        # Checked again on the open file: another process may have replaced the path since lstat.
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return descriptor
     except OSError:

@@ -1,6 +1,6 @@
-"""What is put before people: texts that a terminal cannot act on, tables in notebooks, and words from elsewhere.
+"""Texts for people: escaped control characters, tables in notebooks, and hints for keywords of other libraries.
 
-Texts of data, files and other packages go through `printable` where they leave us. Nothing is computed here.
+Texts of data, files and other packages pass `printable` before they are printed. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-# Persian and many emoji are written with these two, which Python does not call printable.
+# The zero-width non-joiner and joiner, which Persian and many emoji need, and str.isprintable() refuses.
 JOINERS = "\u200c\u200d"
 
-# What other libraries call our parameters: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Where there is more
-# than one answer, the first whose parameters are all there is given.
-_ELSEWHERE = {
+# Hints by the keywords of other libraries: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Of several hints, a
+# user reads the first whose keywords the function has.
+_FOREIGN_HINTS = {
     ("max_len", "max_length", "maxlen", "zmax"): [
         build_message("the most items of a pattern are {lengths=(1, 3)} here")
     ],
@@ -57,8 +57,8 @@ _ELSEWHERE = {
     ("k", "K", "n_patterns"): [build_message("how many patterns are wanted is {top=100} here")],
     ("eps",): [build_message("what may be lost is {epsilon=1} here")],
 }
-# What a function of ours took once, and another takes now.
-_MOVED = {
+# Hints for keywords that have moved to another function, by function and keyword.
+_MOVED_HINTS = {
     (name, word): build_message(
         "{name}() makes one release of everybody. For one release per segment write {name}_by(baskets, {more}by, "
         "segments=[…], …).",
@@ -68,56 +68,62 @@ _MOVED = {
     for name, more in (("release", ""), ("count", "itemsets, "))
     for word in ("by", "segments")
 }
-_HINTS = {word: answers for words, answers in _ELSEWHERE.items() for word in words}
-_TYPED = {word.lower().replace("_", "-"): word for word in _HINTS}
+_HINTS = {word: hints for words, hints in _FOREIGN_HINTS.items() for word in words}
+_WORDS_BY_OPTION = {word.lower().replace("_", "-"): word for word in _HINTS}
 
 
-def find_hint(word: str, known: Collection[str]) -> Message | None:
-    """Return what to write for a parameter, or for an option, that other libraries have and we call otherwise.
+def find_hint(word: str, keywords: Collection[str]) -> Message | None:
+    """Return the hint for a keyword or an option of another library; None if it is none, or no hint fits.
 
-    `known` has the names of the parameters there are: nobody is told to write another.
+    Parameters
+    ----------
+    word
+        The keyword, like ``min_sup``, or the option, like ``--min-sup``.
+    keywords
+        The keywords of the function or command: a hint names no further keyword.
     """
-    # PyFIM's `report` says what is told of a pattern; who types --report wants a page.
-    answers = () if word == "--report" else _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word), ())
-    fitting = (
-        build_message("There is no {word}: {ours}.", word=word, ours=ours)
-        for ours in answers
-        if ours.options <= {*known}
-    )
-    return next(fitting, None)
+    # `report` of PyFIM lists the measures of a pattern; the option --report of discreet is the path of a page.
+    hints = () if word == "--report" else _HINTS.get(_WORDS_BY_OPTION.get(word.lstrip("-").lower(), word), ())
+    for hint in hints:
+        if hint.options <= {*keywords}:
+            return build_message("There is no {word}: {hint}.", word=word, hint=hint)
+    return None
 
 
-def check_keywords(caller: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Answer words of other libraries with ours; other unknown keywords are Python's to refuse."""
-    for word in given:
-        ours = None if word in known else _MOVED.get((caller, word)) or find_hint(word, known)
-        if ours is not None:
-            raise MisuseError(ours)
+def check_keywords(caller: str, words: Iterable[str], keywords: Collection[str]) -> None:
+    """Raise MisuseError with a hint if a word of a call is a keyword of another library.
+
+    Other unknown words pass: Python refuses them. `caller` is the name of the function, `keywords` are its own.
+    """
+    for word in words:
+        hint = None if word in keywords else _MOVED_HINTS.get((caller, word)) or find_hint(word, keywords)
+        if hint is not None:
+            raise MisuseError(hint)
 
 
 def hint_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Answer words of other libraries with ours; other unknown keywords are Python's to refuse.
+    """Return a function that checks its keywords by `check_keywords` before each call.
 
-    The signature is that of the function itself, for help(), for editors and for type checkers.
+    The signature stays that of the function, for help(), for editors and for type checkers.
     """
     code = function.__code__
-    names = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    keywords = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
     @wraps(function)
-    def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
-        check_keywords(function.__name__, given, names)
-        return function(*args, **given)
+    def call(*args: Parameters.args, **values: Parameters.kwargs) -> Result:
+        check_keywords(function.__name__, values, keywords)
+        return function(*args, **values)
 
     return call
 
 
 def number_of(number: int, word: str, plural: str | None = None) -> str:
-    """Return a number with its word: 1 pattern, 2 patterns."""
+    """Return a number with its noun: 1 pattern, 2 patterns; `plural` is for nouns without a plural in s."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text with what cannot be seen made visible: a terminal is shown control characters, and obeys none.
+    r"""Return a text with control characters escaped, which a terminal would execute; letters in `keep` are kept.
 
     Examples
     --------
@@ -127,36 +133,36 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in JOINERS or letter in keep else _seen(letter) for letter in text
+        letter
+        if letter.isprintable() or letter in JOINERS or letter in keep
+        else letter.encode("unicode_escape").decode()
+        for letter in text
     )
 
 
-def _seen(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()
-
-
 def build_render_hook() -> Any:
-    """Return what makes a rich console print nothing that a terminal would obey, wherever it came from."""
+    """Return a hook for a rich console that escapes the control characters of all texts."""
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
     from rich.segment import Segment
 
     class Printable:
-        def __init__(self, shown: ConsoleRenderable) -> None:
-            self.shown = shown
+        def __init__(self, renderable: ConsoleRenderable) -> None:
+            self.renderable = renderable
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            for piece in console.render(self.shown, options):
+            for piece in console.render(self.renderable, options):
+                # Segments with `control` are of rich itself, like the moves of a progress bar.
                 yield piece if piece.control else Segment(printable(piece.text, keep="\n"), piece.style)
 
     class Hook(RenderHook):
         def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-            return [Printable(one) for one in renderables]
+            return [Printable(renderable) for renderable in renderables]
 
     return Hook()
 
 
 class RichDisplay:
-    """Shows itself in a notebook as in a terminal: both show what `__rich__` makes."""
+    """A base for objects that notebooks and terminals display by the method `__rich__`."""
 
     def __rich__(self) -> RenderableType:
         raise NotImplementedError
@@ -165,54 +171,56 @@ class RichDisplay:
         return render_html(self)
 
 
-def render_html(shown: RenderableType) -> str:
-    """Return what a rich console shows as HTML, with the texts in it escaped: tables as tables.
+def render_html(renderable: RenderableType) -> str:
+    """Return the HTML of an object that rich prints, with its texts escaped.
 
-    Letters that draw bars are wider than others in the fonts of some browsers, so that columns made of spaces would not
-    stand below each other.
+    A table becomes a table element: in the fonts of some browsers the letters of bars are wider than a digit, and
+    columns of spaces would not align.
     """
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    if hasattr(shown, "__rich__"):
-        return render_html(shown.__rich__())
-    if isinstance(shown, Group):
-        return f"<div>{''.join(map(render_html, shown.renderables))}</div>"
-    if isinstance(shown, Table):
-        return _html_table(shown)
-    if isinstance(shown, Padding):
-        return f'<div style="margin-left: {shown.left}ch">{render_html(shown.renderable)}</div>'
-    if isinstance(shown, Text | str):
-        text = escape(printable(str(shown), keep="\n")).strip("\n").replace("\n", "<br>")
+    # Objects of discreet first: each knows the table or group that it is.
+    if hasattr(renderable, "__rich__"):
+        return render_html(renderable.__rich__())
+    if isinstance(renderable, Group):
+        return f"<div>{''.join(map(render_html, renderable.renderables))}</div>"
+    if isinstance(renderable, Table):
+        return _render_html_table(renderable)
+    if isinstance(renderable, Padding):
+        return f'<div style="margin-left: {renderable.left}ch">{render_html(renderable.renderable)}</div>'
+    if isinstance(renderable, Text | str):
+        text = escape(printable(str(renderable), keep="\n")).strip("\n").replace("\n", "<br>")
         return f"<p>{text}</p>" if text else ""
-    return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{escape(render_text(shown, 110))}</pre>'
+    text = escape(render_text(renderable, 110))
+    return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{text}</pre>'
 
 
-def _html_table(shown: Table) -> str:
-    sides = [f' style="text-align: {"right" if column.justify == "right" else "left"}"' for column in shown.columns]
-    rows = zip(*(map(_cell_text, column.cells) for column in shown.columns), strict=True)
+def _render_html_table(table: Table) -> str:
+    styles = [f' style="text-align: {"right" if column.justify == "right" else "left"}"' for column in table.columns]
+    rows = zip(*(map(_escape_cell, column.cells) for column in table.columns), strict=True)
     body = ""
-    for row, cells in zip(shown.rows, rows, strict=True):
+    for row, cells in zip(table.rows, rows, strict=True):
         kind = "strong" if "bold" in str(row.style) else "span"
         body += "<tr>"
-        body += "".join(f"<td{side}><{kind}>{cell}</{kind}></td>" for side, cell in zip(sides, cells, strict=True))
+        body += "".join(f"<td{style}><{kind}>{cell}</{kind}></td>" for style, cell in zip(styles, cells, strict=True))
         body += "</tr>"
     head = "".join(
-        f"<th{side}>{_cell_text(column.header)}</th>" for side, column in zip(sides, shown.columns, strict=True)
+        f"<th{style}>{_escape_cell(column.header)}</th>" for style, column in zip(styles, table.columns, strict=True)
     )
-    title = f"<caption>{_cell_text(shown.title)}</caption>" if shown.title else ""
-    head = f"<thead><tr>{head}</tr></thead>" if shown.show_header else ""
+    title = f"<caption>{_escape_cell(table.title)}</caption>" if table.title else ""
+    head = f"<thead><tr>{head}</tr></thead>" if table.show_header else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
 
 
-def _cell_text(cell: object) -> str:
+def _escape_cell(cell: object) -> str:
     return escape(printable(str(cell)))
 
 
-def render_text(shown: RenderableType, width: int = 100) -> str:
-    """Return what a rich console shows as plain text."""
+def render_text(renderable: RenderableType, width: int = 100) -> str:
+    """Return the plain text of an object that rich prints, in lines of `width` columns."""
     from io import StringIO
 
     from rich.console import Console
@@ -222,5 +230,5 @@ def render_text(shown: RenderableType, width: int = 100) -> str:
         file=out, width=width, color_system=None, legacy_windows=False, highlight=False, force_jupyter=False
     )
     console.push_render_hook(build_render_hook())
-    console.print(shown)
+    console.print(renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

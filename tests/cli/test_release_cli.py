@@ -187,7 +187,7 @@ class TestRelease:
 
     def test_the_stages_are_shown_on_a_terminal(self, asked, monkeypatch):
         answer = LocalEngine.answer
-        monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+        monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
         monkeypatch.setattr(LocalEngine, "answer", lambda *given: (time.sleep(0.3), answer(*given))[1])
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
         shown = run(*asked, "--top", 1, "--mechanism", "exponential", env=environment, terminal=True).stderr

@@ -136,14 +136,14 @@ class TestWhatIsShown:
         line = Round(name="which items", people=4785, values=188, oracle="olh", pad=1, bits=66.0, epsilon="2")
         with simulate.Transcript(lines=True, err=False) as lines:
             lines.progress("which items", 0.5)
-            lines.heard(line)
+            lines.finish_round(line)
         assert seen == ["simulating", "which items", 0.5, "gone", "simulating", "gone"]
         assert capsys.readouterr() == (
             "which items                   4,785 people  olh         188 values  padding 1    66 bits per report\n",
             "",
         )
         with simulate.Transcript(lines=False, err=False) as lines:
-            lines.heard(line)
+            lines.finish_round(line)
         assert capsys.readouterr() == ("", "")
 
 

@@ -30,24 +30,24 @@ class Failing:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-@pytest.fixture(params=["check_output_path", "_mode_of"])
+@pytest.fixture(params=["check_output_path", "_find_mode"])
 def trial(request, tmp_path):
     """Both that make a file only to see what happens."""
     place = tmp_path / "out.json"
     if request.param == "check_output_path":
         return lambda: atomic_write.check_output_path(place)
-    return lambda: atomic_write._mode_of(place, place, False)
+    return lambda: atomic_write._find_mode(place, place, False)
 
 
 def test_what_cannot_be_closed_is_removed_again(trial, tmp_path, monkeypatch):
-    made = atomic_write._part
+    made = atomic_write._open_partial_file
 
     @contextmanager
     def failing(*given):
         with made(*given) as (beside, stream):
             yield beside, Failing(stream)
 
-    monkeypatch.setattr(atomic_write, "_part", failing)
+    monkeypatch.setattr(atomic_write, "_open_partial_file", failing)
     with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
         trial()
     assert list(tmp_path.iterdir()) == []

@@ -54,7 +54,7 @@ def test_both_forms_of_every_kernel_agree(tmp_path, monkeypatch):
 
     monkeypatch.setenv("DISCREET_THREADS", "1")  # or threads would write to arrays during a copy
     monkeypatch.setattr(Kernel, "__call__", call)
-    warmup._exercise(tmp_path)
+    warmup._run_jobs(tmp_path)
     assert unequal == set()
     ours = [kernel for kernel in Kernel.registry if kernel.__module__.startswith("discreet.")]
     # Only Spark's tasks project rows onto a tree; tests/spark/test_borders.py compares that kernel with its twin.
@@ -292,7 +292,7 @@ def test_the_process_in_the_background_compiles_what_warmup_does(monkeypatch, tm
             break
         time.sleep(0.1)
     assert background.is_prepared(str(tmp_path))
-    assert warmup._used(tmp_path) == []
+    assert warmup._find_missing_kernels(tmp_path) == []
 
 
 BROKEN = """

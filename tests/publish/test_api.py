@@ -18,7 +18,7 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets import CHOICES
 from discreet.cli import app
-from discreet.cli._delivery import names_of
+from discreet.cli._delivery import name_segments
 from discreet.curator import settings_of
 from discreet.publish import (
     Observer,
@@ -319,10 +319,10 @@ def test_the_report_speaks_plainly():
     assert "<dt>eta</dt>" not in page
 
 
-def test_names_of_files():
-    assert names_of([""]) == {"": ""}
-    assert names_of(["north", 3]) == {"north": "north", 3: "3"}
-    names = names_of(["a/b", "a_b", "a-b", "A-B", "ﬁ", "fi", "x" * 300, "漢" * 100, "..", "", "a\0"])
+def test_name_segments_files():
+    assert name_segments([""]) == {"": ""}
+    assert name_segments(["north", 3]) == {"north": "north", 3: "3"}
+    names = name_segments(["a/b", "a_b", "a-b", "A-B", "ﬁ", "fi", "x" * 300, "漢" * 100, "..", "", "a\0"])
     folded = {name.casefold() for name in names.values()}
     assert len(folded) == len(names)
     assert all(len(name.encode()) < 100 and "/" not in name and "\0" not in name for name in names.values())

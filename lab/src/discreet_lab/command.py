@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import Interrupted, ProgressBar, console, grouped, options as given, say
+from discreet.cli import Interrupted, ProgressBar, console, expand_groups, options as given, say
 from discreet.errors import OPTIONS, MisuseError
 from discreet.temporary import make_temporary_directory
 
@@ -115,7 +115,7 @@ def show(paper: Paper = None) -> None:
     "discreet lab run 004-figure-5 --with mine --quick\n\n"
     "discreet lab run regret --data retail --values 'top=10 epsilon=0.5' --repeats 20"
 )
-@grouped
+@expand_groups
 def run(
     own: OwnData,
     names: Annotated[

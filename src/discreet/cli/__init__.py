@@ -1,9 +1,9 @@
 """The command line. Each command is a thin shell over the public API; nothing is computed here.
 
-`app` lists the commands, and each larger one has a module. Options are written once (`options`, `groups`) and parsed in
-`parsing` and `numbers`. `run` turns every error into one sentence and an exit status; `signals` makes SIGTERM and
-SIGHUP an interrupt that says what was paid. What was paid for is handed over by `delivery`. Text that comes from data
-passes `terminal`, so that no terminal obeys it.
+`_app` lists the commands; a command of some size has a module. `options` and `_groups` have the options that commands
+share, `_parsing` turns their texts into arguments. `_run` turns every error into one sentence and an exit status, and
+`_signals` turns SIGTERM and SIGHUP into an interrupt that reports the payment. `_delivery` writes paid releases. Text
+from data passes `_terminal`, which escapes control characters.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def main() -> None:
             from ._run import run
 
             run(signals)
+    # Errors of discreet are handled in `run`; an error here is one of its own files.
     except (ImportError, OSError) as error:
         if sys.stderr is not None:
             sys.stderr.write(
@@ -33,7 +34,7 @@ def main() -> None:
             )
         sys.exit(1)
     except KeyboardInterrupt:
-        # While starting, before there is anybody who could say more.
+        # An interrupt before `run` starts, which would report the work.
         if sys.stderr is not None:
             sys.stderr.write("discreet: interrupted; no result was written.\n")
         sys.exit(130)

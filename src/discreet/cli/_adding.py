@@ -1,4 +1,4 @@
-"""Options of commands that add up reports: on this machine, its cores or a card, or in a cluster of Spark."""
+"""The options of commands that add up reports: on the cores or the graphics card of this machine, or in Spark."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..errors import MisuseError
 from . import options
+from ._groups import check_spark_address
 
 if TYPE_CHECKING:
     from ..collector import Adder
@@ -67,8 +68,8 @@ DeviceOption = Annotated[
 
 
 @dataclass(frozen=True)
-class AddingUp:
-    """Whether Spark adds up, and where it runs; or which device of this machine does."""
+class AddingOptions:
+    """The options of a command that adds up reports from files."""
 
     engine: AddingEngine = None
     master: AddingMaster = None
@@ -76,28 +77,20 @@ class AddingUp:
     device: DeviceOption = None
 
     def __post_init__(self) -> None:
-        check_place(self.engine, self.master, self.remote)
+        check_spark_address(self.engine, self.master, self.remote)
         if self.engine is not None and self.device == "gpu":
             raise MisuseError("--device gpu adds up reports on a card of this machine: leave --engine spark out.")
 
-    def used(self) -> AbstractContextManager[None]:
-        """Return within what reports are added up on the device."""
+    def use_device(self) -> AbstractContextManager[None]:
+        """Return a context in which reports are added up on the device."""
         from ..local.oracle_steps import using
 
         return using(self.device)
 
 
-def check_place(engine: str | None, master: str | None, remote: str | None) -> None:
-    """See that an address is one of Spark's, where Spark is asked for."""
-    if engine is None and (master is not None or remote is not None):
-        raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
-    if master is not None and remote is not None:
-        raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
-
-
 @dataclass(frozen=True)
-class HandingOver(AddingUp):
-    """Whether a service hands its closed rounds to Spark, and how they get there."""
+class HandoverOptions(AddingOptions):
+    """The options of a command that closes the rounds of a service."""
 
     handover: HandoverFolder = None
 
@@ -106,8 +99,8 @@ class HandingOver(AddingUp):
         if self.engine is None and self.handover is not None:
             raise MisuseError("--handover says where reports pass through to Spark: give --engine spark too.")
 
-    def adder(self, directory: Path | str) -> Adder:
-        """Return what adds up the rounds of the service of a directory."""
+    def build_adder(self, directory: Path | str) -> Adder:
+        """Return the function that adds up the rounds of a service, for the directory of the service."""
         from ..collector import add_up
 
         if self.engine is None:

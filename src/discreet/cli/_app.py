@@ -1,4 +1,4 @@
-"""The commands."""
+"""The app with all commands, and the commands of exact mining."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from ..kernels import background
 from ..wording import find_hint, printable
 from . import options
 from ._audit import app as audit
-from ._compare import app as comparing
-from ._diff import app as changes
+from ._compare import app as compare
 from ._general import add_options, list_general_options
-from ._groups import ClusterReading, Reporting, Writing, grouped
+from ._groups import ClusterReading, Reporting, Writing, expand_groups
 from ._ledger import app as ledger
 from ._mechanisms import app as mechanisms
 from ._pages import app as pages
-from ._parsing import labels, lengths_of, read_itemsets
-from ._plan import app as planning
+from ._parsing import parse_items, parse_length_range, read_itemsets
+from ._plan import app as plan
 from ._plugin_commands import CommandTable, check_separate, raise_blaming
 from ._progress import ProgressBar
 from ._rank import app as rank
-from ._relations import app as relating
-from ._release import app as curator
-from ._run import exited
-from ._serve import app as serving
-from ._simulate import app as simulation
+from ._relations import app as relations
+from ._release import app as release
+from ._run import describe_exit
+from ._serve import app as serve
+from ._simulate import app as simulate
 from ._study import app as study
 from ._terminal import say, say_compiling_begun, say_when_compiling
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from ..results import Patterns
 
 
-# What people come for, and the commands for it, in the order of the help.
+# The headings of the help and the commands below each, in the order of the help.
 PANELS = {
     "See it exactly": ("mine", "rules", "relations", "diff", "report", "open"),
     "Publish privately": ("release", "count", "release-relations", "rank", "ledger"),
@@ -51,93 +50,90 @@ PANELS = {
 
 
 def _parameters(command: Any) -> set[str]:
-    """Return what Python calls the options that a command has."""
+    """Return the names of the options of a command as keywords of the Python API."""
     typed = {option for parameter in command.params for option in parameter.opts}
     return {name for name, option in OPTIONS.items() if option in typed}
 
 
 class _Commands(TyperGroup):
-    """The commands; an option that other libraries have is answered with ours."""
+    """The group of all commands; the message on an option of a further library names the option of discreet."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        for_all = list_general_options()
-        add_options(self, for_all)
-        self._ours: dict[str, Any] = {name: self.commands[name] for names in PANELS.values() for name in names}
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        general_options = list_general_options()
+        add_options(self, general_options)
+        self._own_commands: dict[str, Any] = {}
         for panel, names in PANELS.items():
             for name in names:
-                self._ours[name].rich_help_panel = panel
-        self.commands = CommandTable(self._ours, lambda command: add_options(command, for_all))
+                command: Any = self.commands[name]
+                command.rich_help_panel = panel
+                self._own_commands[name] = command
+        self.commands = CommandTable(self._own_commands, lambda command: add_options(command, general_options))
 
     def list_commands(self, ctx: Any) -> list[str]:
         try:
             return list(self.commands)
-        except MisuseError as error:  # help is what is read where something is wrong
+        except MisuseError as error:  # two packages with one command: the help must still work
             say(f"discreet: {error.message.typed}", err=True)
-            return list(self._ours)
+            return list(self._own_commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        found = super().get_command(ctx, cmd_name)
-        if found is None and not ctx.resilient_parsing:
+        command = super().get_command(ctx, cmd_name)
+        # A shell that completes words parses resiliently, and must not meet an error.
+        if command is None and not ctx.resilient_parsing:
             check_separate(cmd_name)
-        return found
+        return command
 
     def invoke(self, ctx: Any) -> Any:
+        # The background process prepares kernels for the next typed command; a service has none.
         background.note_command(ctx.invoked_subcommand != "serve", say_compiling_begun)
         try:
             return super().invoke(ctx)
         except MemoryError:
-            mining = "max_items" in _parameters(self.commands[ctx.invoked_subcommand])
-            less = "Ask for fewer or shorter patterns, or cap baskets with --max-items." if mining else "Ask for less."
-            raise LimitError(f"out of memory. {less}") from None
+            reads_data = "max_items" in _parameters(self.commands[ctx.invoked_subcommand])
+            advice = (
+                "Ask for fewer or shorter patterns, or cap baskets with --max-items." if reads_data else "Ask for less."
+            )
+            raise LimitError(f"out of memory. {advice}") from None
         except Exception as error:
-            where = getattr(error, "ctx", None) or ctx
-            ours = find_hint(getattr(error, "option_name", None) or "", _parameters(where.command))
-            if ours is None:
+            context = getattr(error, "ctx", None) or ctx
+            hint = find_hint(getattr(error, "option_name", None) or "", _parameters(context.command))
+            if hint is None:
                 raise_blaming(error, self.commands.get(ctx.invoked_subcommand))
                 raise
-            raise typer.BadParameter(ours.typed, ctx=where) from None
+            raise typer.BadParameter(hint.typed, ctx=context) from None
         except SystemExit as end:
-            if isinstance(end.__context__, BrokenPipeError):  # whoever read the help has seen enough
+            if isinstance(end.__context__, BrokenPipeError):  # the reader of the help has left
                 raise
-            # No command of ours exits like this. With status 0 it would look as if all had been done.
-            raise DiscreetError(exited(end)) from end
+            # Commands of discreet raise typer.Exit. SystemExit with status 0 would pass for success.
+            raise DiscreetError(describe_exit(end)) from end
 
 
 app = typer.Typer(
     name="discreet",
     cls=_Commands,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    pretty_exceptions_enable=False,  # it would print local variables, which hold private data
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find what people buy, click, watch or take together.\n\n"
     "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
 )
-app.add_typer(curator)
-app.add_typer(relating)
-app.add_typer(rank)
-app.add_typer(simulation)
-app.add_typer(mechanisms)
-app.add_typer(planning)
-app.add_typer(comparing)
-app.add_typer(audit)
-app.add_typer(pages)
-app.add_typer(changes)
-app.add_typer(serving)
+for commands in (release, relations, rank, simulate, mechanisms, plan, compare, audit, pages, serve):
+    app.add_typer(commands)
 app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")
 
 
-class _Line(logging.Formatter):
-    """A line of the log, in which file names are shown and not obeyed."""
+class _LogFormatter(logging.Formatter):
+    """The format of the log, which escapes control characters in file names."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record), keep="\n")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(value: bool) -> None:
+    if value:
         from .. import __version__
 
         typer.echo(f"discreet {__version__}")
@@ -145,13 +141,14 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(
+def _set_log(
     version: Annotated[
-        bool, options.option("Show the version and exit.", None, "--version", callback=_version, is_eager=True)
+        bool, options.option("Show the version and exit.", None, "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
+    # Results go to standard output, so the log must not.
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line("discreet: %(message)s"))
+    handler.setFormatter(_LogFormatter("discreet: %(message)s"))
     logging.basicConfig(handlers=[handler])
 
 
@@ -166,7 +163,7 @@ def _root(
     "discreet mine --query \"select customer, product from 'sales/*.parquet'\" --person customer --item product "
     "--top 20"
 )
-@grouped
+@expand_groups
 def mine(
     min_support: options.MinSupport = None,
     min_count: options.MinCount = None,
@@ -180,7 +177,7 @@ def mine(
     level: options.LevelOption = None,
     limit: options.Limit = 10_000_000,
     *,
-    reading: ClusterReading,
+    source_options: ClusterReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
@@ -189,31 +186,30 @@ def mine(
     Say which by exactly one of --min-support, --min-count, --top or --itemsets.
     """
     from ..baskets import generalised
-    from ..exact import mine as find
+    from ..exact import mine as find_patterns
 
     say_when_compiling()
-    spans = lengths_of(lengths)
-    if file := reading.result():
-        raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
-    reporting.check(reading, writing, hierarchy)
-    baskets = generalised(reading.baskets(), hierarchy, level)
-    wanted = read_itemsets(itemsets, baskets) if itemsets is not None else None
+    length_range = parse_length_range(lengths)
+    if path := source_options.result_path():
+        raise MisuseError(f"{path} holds patterns or rules that were found already; `discreet rules` reads patterns.")
+    reporting.check(source_options, writing, hierarchy)
+    baskets = generalised(source_options.read_baskets(), hierarchy, level)
     with ProgressBar("mining") as bar:
-        patterns = find(
+        patterns = find_patterns(
             baskets,
             min_support=min_support,
             min_count=min_count,
             top=top,
-            itemsets=wanted,
-            lengths=spans,
-            contains=labels(contains, baskets),
-            excludes=labels(excludes, baskets),
+            itemsets=None if itemsets is None else read_itemsets(itemsets, baskets),
+            lengths=length_range,
+            contains=parse_items(contains, baskets),
+            excludes=parse_items(excludes, baskets),
             kind=kind,
             limit=limit,
             progress=bar,
         )
     writing.write(patterns)
-    reporting.write(patterns, reading)
+    reporting.write(patterns, source_options)
 
 
 @app.command(
@@ -223,7 +219,7 @@ def mine(
     "discreet rules retail.dat --min-support 0.01 --consequent 39 --significance 0.05 --no-redundant\n\n"
     "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
 )
-@grouped
+@expand_groups
 def rules(
     min_support: options.MinSupport = None,
     min_count: options.MinCount = None,
@@ -240,57 +236,60 @@ def rules(
     level: options.LevelOption = None,
     limit: options.Limit = 10_000_000,
     *,
-    reading: ClusterReading,
+    source_options: ClusterReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
-    """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].
+    """Find association rules between the items of a person. The result is [bold]not private[/bold].
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
     from ..baskets import generalised
     from ..checks import parse_support
-    from ..exact import rules as find, threshold_of_rules
+    from ..exact import rules as find_rules, threshold_of_rules
 
     say_when_compiling()
-    spans = lengths_of(lengths)
-    reporting.check(reading, writing, hierarchy)
-    if file := reading.result():
-        if not reading.is_plain() or hierarchy is not None or level is not None:
-            raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
-        patterns = _patterns(file)
+    length_range = parse_length_range(lengths)
+    reporting.check(source_options, writing, hierarchy)
+    if path := source_options.result_path():
+        if not source_options.is_plain() or hierarchy is not None or level is not None:
+            raise MisuseError(f"{path} holds patterns, which need no options to be read: leave those out.")
+        patterns = _load_patterns(path)
+        # A saved result holds the patterns above its own threshold; a higher threshold selects among them.
         if min_support is not None:
             patterns = patterns.where(min_support=float(parse_support(min_support)))
         if min_count is not None:
             patterns = patterns.where(min_count=min_count)
-        known: Patterns | AnyBaskets = patterns
+        data: Patterns | AnyBaskets = patterns
         with ProgressBar("finding rules"):
-            found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
+            found_rules = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
     else:
+        # Checked before the data are read, which may take minutes.
         threshold_of_rules(min_support, min_count)
-        known = generalised(reading.baskets(), hierarchy, level)
+        data = generalised(source_options.read_baskets(), hierarchy, level)
         with ProgressBar("mining") as bar:
-            found = find(
-                known,
+            found_rules = find_rules(
+                data,
                 min_support=min_support,
                 min_count=min_count,
                 min_confidence=min_confidence,
                 min_lift=min_lift,
-                lengths=None if spans is None else (1, spans[1]),
+                # A rule of 2 to 3 items comes of patterns of 1 to 3: its sides are patterns too.
+                lengths=None if length_range is None else (1, length_range[1]),
                 limit=limit,
                 progress=bar,
             )
-    found = found.where(
-        antecedent=labels(antecedent, known),
-        consequent=labels(consequent, known),
-        lengths=spans,
+    found_rules = found_rules.where(
+        antecedent=parse_items(antecedent, data),
+        consequent=parse_items(consequent, data),
+        lengths=length_range,
         significance=significance,
         redundant=redundant,
-    )
-    found = found.sort(by=sort)
-    found = found if top is None else found.top(top, by=sort)
-    writing.write(found)
-    reporting.write(found, reading)
+    ).sort(by=sort)
+    if top is not None:
+        found_rules = found_rules.top(top, by=sort)
+    writing.write(found_rules)
+    reporting.write(found_rules, source_options)
 
 
 @app.command()
@@ -303,10 +302,10 @@ def demo(
     ] = None,
 ) -> None:
     """Show the whole idea on made-up baskets: read a table, find patterns and rules, publish some privately."""
-    from ._demo import demo as show
+    from ._demo import show_demo
 
     say_when_compiling()
-    show(people, seed, keep)
+    show_demo(people, seed, keep)
 
 
 @app.command(
@@ -324,15 +323,15 @@ def warmup(
 
     For services and container images: compiled code is kept in the user's cache directory, or in one that is shared.
     """
-    from ._warmup import warmup as compile_all
+    from ._warmup import compile_kernels
 
-    compile_all(shared)
+    compile_kernels(shared)
 
 
-def _patterns(file: str) -> Patterns:
+def _load_patterns(path: str) -> Patterns:
     from ..results import Rules, load_rows
 
-    found = load_rows(file)
-    if isinstance(found, Rules):
-        raise MisuseError(f"{file} holds rules already; give the patterns or the data they came from.")
-    return found
+    result = load_rows(path)
+    if isinstance(result, Rules):
+        raise MisuseError(f"{path} holds rules already; give the patterns or the data they came from.")
+    return result

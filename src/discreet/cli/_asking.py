@@ -1,7 +1,7 @@
-"""The options of a question: made of its fields, so that a command has them under the names and words of Python.
+"""The options of a question, built of the fields of its class: a command and a function share names and help.
 
-`question_options` returns a group of options for a class of questions (see `groups`). What was not typed is None, so
-that a question file keeps its own values; the help shows what a field is by default.
+`question_options` returns a group of options for a class of questions (see `_groups`). An option that is not on the
+command line is None, so that a question file keeps its own value; the help shows the default of the field.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from dataclasses import Field, fields, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import typer
-
 from ..errors import OPTIONS, MisuseError
 from ..publish import FieldWords, PrivacyQuestion, Question, default_of, question_fields
 from . import options
-from ._parsing import items_of, public_list, settings_of, typed
+from ._parsing import parse_public_items, parse_settings, read_public_list
 
 PRIVACY = "What may be lost, and who pays"
 _PANELS = {"what": options.WHAT, "how": options.HOW, "privacy": PRIVACY, "": None}
@@ -31,28 +29,30 @@ _TYPES: dict[str, Any] = {
 
 
 class QuestionOptions:
-    """The options of a class of questions, as they were typed; None for what was not."""
+    """The options of a class of questions; None for an option that is not on the command line."""
 
     kind: ClassVar[type[PrivacyQuestion]]
 
     def values(self) -> dict[str, Any]:
-        """Return what was typed as a question takes it, by the names of its fields."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        """Return the values of the options by the names of the fields, converted to the types of the fields."""
+        values = {option.name: getattr(self, option.name) for option in fields(self)}  # type: ignore[arg-type]
         if "segment" in values:
-            values["segments"] = _segment_list(values.pop("segment"), values["segments"])
+            values["segments"] = _read_segments(values.pop("segment"), values["segments"])
         elif values.get("labels") is not None:
-            values["labels"] = _label_list(values["labels"])
-        for name, read in (("items", items_of), ("settings", settings_of)):
+            labels = read_public_list(values["labels"], "labels")
+            # A table has its labels as text, and so must the list, also where all labels of the file are integers.
+            values["labels"] = list(map(str, labels)) if isinstance(labels, list) else labels
+        for name, parse in (("items", parse_public_items), ("settings", parse_settings)):
             if values.get(name) is not None:
-                values[name] = read(values[name])
+                values[name] = parse(values[name])
         return {name: value for name, value in values.items() if value is not None}
 
-    def question(self, **others: Any) -> Any:
-        """Return the question that was typed, checked, with values that commands know from elsewhere."""
-        return self.kind(**self.values() | others)
+    def question(self, **values: Any) -> Any:
+        """Return the question of the options, checked; `values` are further fields."""
+        return self.kind(**self.values() | values)
 
-    def files(self) -> list[Path | str | None]:
-        """Return the files that the question is read from."""
+    def paths(self) -> list[Path | str | None]:
+        """Return the paths of the files that the question is read from; None for an absent option."""
         return [getattr(self, name, None) for name in ("items", "hierarchy", "segments", "labels", "question_file")]
 
 
@@ -63,37 +63,40 @@ class FileQuestionOptions(QuestionOptions):
     print_question: bool | None
 
     def values(self) -> dict[str, Any]:
-        """Return what was typed as a question takes it, by the names of its fields."""
-        return {name: one for name, one in super().values().items() if name not in ("question_file", "print_question")}
+        """Return the values of the options by the names of the fields, converted to the types of the fields."""
+        values = super().values()
+        return {name: values[name] for name in values if name not in ("question_file", "print_question")}
 
-    def question(self, **others: Any) -> Question:
-        """Return the question that was typed, or that of a file with what was typed in place of its own values."""
-        values = self.values() | others
+    def question(self, **values: Any) -> Question:
+        """Return the question of the options, or of a file with the options replacing its values."""
+        values = self.values() | values
         return Question(**values) if self.question_file is None else Question.from_file(self.question_file, **values)
 
 
 def question_options(
     question: type[PrivacyQuestion], function: str = "", leave_out: tuple[str, ...] = (), in_file: bool = False
 ) -> Any:
-    """Return a group with an option for each field of a question that a function takes.
+    """Return a group (a dataclass) with an option for each field of a class of questions.
 
     Parameters
     ----------
-    question, function
-        The class of questions, and the name of the function whose fields are wanted; empty for all fields.
+    question
+        The class of questions.
+    function
+        The name of a function, for its fields alone; empty for all fields.
     leave_out
-        Fields that the command takes in another way.
+        Names of fields that the command reads from elsewhere.
     in_file
-        Whether the question may be kept in a file too.
+        Whether a question file may hold the question.
     """
     members: list[tuple[str, Any, None]] = [
-        (one.name, _option(one, words), None)
-        for one, words in question_fields(question, function)
-        if one.name not in leave_out
+        (field.name, _build_option(field, words), None)
+        for field, words in question_fields(question, function)
+        if field.name not in leave_out
     ]
     if in_file:
-        by = next(place for place, option in enumerate(members) if option[0] == "segments")
-        members.insert(by, ("segment", options.Segments, None))
+        position = [name for name, *_ in members].index("segments")
+        members.insert(position, ("segment", options.Segments, None))
         members += [("question_file", options.QuestionFile, None), ("print_question", options.PrintQuestion, None)]
     bases = (FileQuestionOptions if in_file else QuestionOptions,)
     return make_dataclass(
@@ -101,39 +104,30 @@ def question_options(
     )
 
 
-def _option(one: Field[Any], words: FieldWords) -> Any:
-    """Return the type of the option for a field, as typer takes it."""
+def _build_option(field: Field[Any], words: FieldWords) -> Any:
+    """Return the annotation of the option for a field, as typer reads it."""
     kind = Literal[words.choices] if words.choices else _TYPES[words.form]
-    names = [words.option or OPTIONS.get(one.name, f"--{one.name.replace('_', '-')}")]
+    # A switch has two names, --scores and --no-scores; a flag has one.
+    names = [words.option or OPTIONS.get(field.name, f"--{field.name.replace('_', '-')}")]
     if words.form == "switch" and not words.option:
         names = [f"{names[0]}/--no-{names[0].removeprefix('--')}"]
-    default = default_of(one)
-    shown = {True: names[0].partition("/")[0].removeprefix("--"), False: "no"}.get(default, default)
-    text = words.help.typed.replace("[", "\\[")
-    more: dict[str, Any] = {"parser": options.parse_whole_number} if words.form == "whole" else {}
+    default = default_of(field)
+    default_text = {True: names[0].partition("/")[0].removeprefix("--"), False: "no"}.get(default, default)
+    text = words.help.typed.replace("[", "\\[")  # rich would read [x] as markup
+    help_text = f"{text}  \\[default: {default_text}]" if words.shows_default else text
+    parser = options.parse_whole_number if words.form == "whole" else None
+    metavar = words.metavar or None
     return Annotated[
-        kind | None,
-        typer.Option(
-            *names,
-            help=f"{text}  \\[default: {shown}]" if words.shows_default else text,
-            metavar=words.metavar or None,
-            rich_help_panel=_PANELS[words.group],
-            show_default=False,
-            **more,
-        ),
+        kind | None, options.option(help_text, _PANELS[words.group], *names, metavar=metavar, parser=parser)
     ]
 
 
-def _segment_list(typed_ones: list[str] | None, source: str | None) -> Any:
-    """Return the public list of segments: typed one by one, from a file, or by declaration."""
+def _read_segments(texts: list[str] | None, source: str | None) -> Any:
+    """Return the public list of segments: of texts on the command line, of a file, or the word `public`."""
     if source is None:
-        return typed(typed_ones) or None
-    if typed_ones:
+        from ..baskets import as_items
+
+        return as_items(texts or []) or None
+    if texts:
         raise MisuseError("Give the segments by --segment, one by one, or by --segments, in a file: not by both.")
-    return public_list(source, "segments")
-
-
-def _label_list(source: str) -> list[str] | str:
-    """Return the public list of labels, as the table has them: as text."""
-    listed = public_list(source, "labels")
-    return list(map(str, listed)) if isinstance(listed, list) else listed
+    return read_public_list(source, "segments")

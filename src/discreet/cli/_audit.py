@@ -1,15 +1,16 @@
-"""The command that tries to break a claim."""
+"""`discreet audit`: attempts to break the privacy claim of a mechanism, a protocol or an oracle."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import options
-from ._groups import Writing, grouped
-from ._parsing import settings_of
+from ._groups import Writing, expand_groups
+from ._parsing import parse_settings
+from ._progress import ProgressBar
 
 app = typer.Typer()
 
@@ -23,7 +24,7 @@ app = typer.Typer()
     "discreet audit olh\n\n"
     "discreet audit --study study.toml"
 )
-@grouped
+@expand_groups
 def audit(
     name: Annotated[str | None, options.argument("NAME", "One of `discreet mechanisms`.")] = None,
     study: Annotated[
@@ -51,32 +52,21 @@ def audit(
 ) -> None:
     """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.
 
-    Ends with status 0 where the claim stands, and with 1 where it was broken or nothing could be tried. No data are
+    Ends with status 0 if the claim stands, and with 1 if the claim was broken or no attempt was possible. No data are
     read, nothing is spent.
     """
-    from ..auditing import audit as judge
-    from ._progress import ProgressBar
+    from ..auditing import audit as audit_claim
 
     if (name is None) == (study is None):
         raise typer.BadParameter("say what to audit: a NAME of `discreet mechanisms`, or --study with a file.")
-    if study is not None:
-        from ..collector import audit_study, read_study
-
-        plan = read_study(study)
     with ProgressBar("auditing"):
-        verdict = (
-            audit_study(plan, runs=runs, seed=seed)
-            if study is not None
-            else judge(
-                str(name),
-                epsilon=epsilon,
-                delta=delta,
-                neighbours=neighbours,
-                runs=runs,
-                seed=seed,
-                settings=settings_of(settings),
-            )
-        )
+        if study is not None:
+            from ..collector import audit_study, read_study
+
+            verdict = audit_study(read_study(study), runs=runs, seed=seed)
+        else:
+            claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+            verdict = audit_claim(str(name), **claim, runs=runs, seed=seed, settings=parse_settings(settings))
     writing.write(verdict)
     if not verdict.stands:
         raise typer.Exit(1)

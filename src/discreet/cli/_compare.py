@@ -1,4 +1,4 @@
-"""`discreet compare`: trials of every mechanism on the data, for the curator's eyes."""
+"""`discreet compare`: trials of every mechanism on the data, for the curator alone."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..errors import Message, MisuseError
 from ..publish import Question
 from . import options
 from ._asking import QuestionOptions, question_options
-from ._groups import ClusterReading, Reporting, Writing, grouped, name_of
+from ._groups import ClusterReading, Reporting, Writing, expand_groups, find_file_name
 from ._output import write_report
-from ._plan import frequencies_in, several_of
+from ._parsing import parse_numbers, read_frequencies
 from ._progress import ProgressBar
-from ._terminal import at_terminal, say, say_when_compiling
+from ._terminal import is_at_terminal, say, say_when_compiling
 
 if TYPE_CHECKING:
-    from ..baskets import AnyBaskets
+    pass
 
 app = typer.Typer()
-AskedOptions = question_options(
+CompareOptions = question_options(
     Question,
     "release",
     leave_out=("epsilon", "mechanism", "settings", "counts", "hierarchy", "level", "really"),
@@ -33,8 +33,8 @@ _CROWD = "Without FILE: a made-up crowd"
 
 
 @dataclass(frozen=True)
-class TriedReading(ClusterReading):
-    """Which data to try on, and how to read them; one seed is for that and for the trials."""
+class TrialReading(ClusterReading):
+    """The options for reading the data of trials; the trials use the seed too."""
 
     seed: Annotated[
         int | None,
@@ -42,29 +42,31 @@ class TriedReading(ClusterReading):
     ] = None
 
 
-class Rounds:
-    """Shows a bar, and after the first round what all of them will take: on a terminal alone."""
+class TrialBar:
+    """A progress bar that estimates the remaining time after the first round of trials, at a terminal."""
 
     def __init__(self, runs: int) -> None:
-        self._runs, self._told = runs, False
-        self._began = time.monotonic()
+        self._runs, self._has_estimate = runs, False
+        self._start = time.monotonic()
         self._bar = ProgressBar("comparing").__enter__()
 
-    def __enter__(self) -> Rounds:
+    def __enter__(self) -> TrialBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.__exit__(None, None, None)
+        self._bar.__exit__()
 
     def __call__(self, name: str, share: float) -> None:
-        """Note which trial is next, and how far it all is."""
-        if not self._told and self._runs > 1 and share >= 1 / self._runs:
-            self._told = True
-            took = time.monotonic() - self._began
-            if at_terminal():
-                self._bar.__exit__(None, None, None)
-                rest = took * (1 / share - 1)
-                say(f"The first of {self._runs:,} rounds took {took:.1f} s: about {rest:.0f} s more.", err=True)
+        """Show the name of the next trial, and the finished share of all trials."""
+        # The first round is a fair sample of the time: each round runs every mechanism once.
+        if not self._has_estimate and self._runs > 1 and share >= 1 / self._runs:
+            self._has_estimate = True
+            seconds = time.monotonic() - self._start
+            if is_at_terminal():
+                # Two writers on one line would mix, so the bar ends before the sentence and starts anew after it.
+                self._bar.__exit__()
+                remaining = seconds * (1 / share - 1)
+                say(f"The first of {self._runs:,} rounds took {seconds:.1f} s: about {remaining:.0f} s more.", err=True)
                 self._bar = ProgressBar("comparing").__enter__()
         self._bar.stage(name)
         self._bar(share)
@@ -77,10 +79,10 @@ class Rounds:
     "discreet compare retail.dat --top 50 --crowd 5000 --mechanism bases,clipped --runs 20 -o compared.json\n\n"
     "discreet compare --people 20000 --items 188 --sizes 6.5 --exponent 0.7 --top 20    (reads no data)"
 )
-@grouped
+@expand_groups
 def compare(
     *,
-    asking: Annotated[QuestionOptions, AskedOptions],
+    question_form: Annotated[QuestionOptions, CompareOptions],
     epsilon: Annotated[
         str,
         options.option("What to try, with commas between them.", options.HOW, metavar="NUMBER,…", show_default=True),
@@ -121,48 +123,49 @@ def compare(
             "The supports of the items instead: fractions of the people, one per line.", _CROWD, metavar="FILE"
         ),
     ] = None,
-    reading: TriedReading,
+    source_options: TrialReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
     """Try every mechanism on your data, and say which to take. The result is [bold]not private[/bold].
 
-    For each: what it finds, how far counts are off, whether intervals hold, and the time. It is for the eyes of whoever
-    holds the data. To choose by it is a use of the data that no ledger knows of. Without FILE no data are read, and a
-    crowd is made up from public numbers.
+    The table has for each mechanism: the patterns it finds, the errors of counts, the coverage of intervals, and the
+    time. It is for the holder of the data alone. A choice by it is a use of the data that no ledger records. Without
+    FILE no data are read, and a crowd is made up from public numbers.
     """
-    from ..planning import compare as tried
+    from ..planning import compare as compare_mechanisms
 
     say_when_compiling()
-    if file := reading.result():
-        raise MisuseError(f"{file} holds results already: give the data they came from.")
-    reporting.check(reading, writing)
-    made_up = reading.source is None and reading.query is None
-    if made_up and reading != TriedReading(seed=reading.seed):
+    if path := source_options.result_path():
+        raise MisuseError(f"{path} holds results already: give the data they came from.")
+    reporting.check(source_options, writing)
+    is_made_up = source_options.source is None and source_options.query is None
+    # A seed is for the trials too, so it alone does not ask for data.
+    if is_made_up and source_options != TrialReading(seed=source_options.seed):
         raise MisuseError("There is no FILE, but options that say how to read one: give it, or leave them out.")
-    baskets = None if made_up else _baskets(reading, one_row_a_person)
-    asked: dict[str, Any] = {
-        **asking.values(),
+    baskets = None
+    if not is_made_up:
+        from ..publish import PERSON_COLUMN_HINT
+
+        # `read` refuses a seed that draws nothing, but the trials use it.
+        reader = source_options if source_options.max_items is not None else replace(source_options, seed=None)
+        baskets = reader.read_baskets(None if one_row_a_person else PERSON_COLUMN_HINT)
+    question: dict[str, Any] = {
+        **question_form.values(),
         "epsilon": [part.strip() for part in epsilon.split(",") if part.strip()],
-        "mechanisms": [name.strip() for one in mechanism for name in one.split(",")] if mechanism else None,
+        "mechanisms": [name.strip() for names in mechanism for name in names.split(",")] if mechanism else None,
         "crowd": crowd,
-        "sizes": several_of(sizes, "sizes"),
+        "sizes": parse_numbers(sizes, "sizes"),
         "exponent": exponent,
-        "frequencies": None if frequencies is None else frequencies_in(frequencies),
+        "frequencies": read_frequencies(frequencies),
         "runs": runs,
-        "seed": reading.seed,
+        "seed": source_options.seed,
     }
-    with Rounds(runs) as rounds:
-        found = tried(baskets, **asked, progress=rounds)
-    # What those who do not answer say names what to type here, and not what to write in Python.
-    found = replace(found, refused={name: Message(why.typed, why.typed) for name, why in found.refused.items()})
-    writing.write(found)
-    name = name_of(reading.source)
-    write_report(found, reporting.report, reporting.title or (name and f"Which mechanism for {name}"))
-
-
-def _baskets(reading: TriedReading, one_row_a_person: bool) -> AnyBaskets:
-    from ..publish import PERSON_COLUMN_HINT
-
-    reader = reading if reading.max_items is not None else replace(reading, seed=None)
-    return reader.baskets(None if one_row_a_person else PERSON_COLUMN_HINT)
+    with TrialBar(runs) as bar:
+        comparison = compare_mechanisms(baskets, **question, progress=bar)
+    # The reasons of mechanisms that refuse the question name options of the command line instead of keywords.
+    refused = {name: Message(reason.typed, reason.typed) for name, reason in comparison.refused.items()}
+    comparison = replace(comparison, refused=refused)
+    writing.write(comparison)
+    name = find_file_name(source_options.source)
+    write_report(comparison, reporting.report, reporting.title or (name and f"Which mechanism for {name}"))

@@ -1,4 +1,9 @@
-"""Handing over what was paid for: places checked before paying, and nothing lost if a write fails after it."""
+"""Delivery of releases that are paid for: paths are checked before the payment, and no release is lost after it.
+
+1. `Delivery.check` tries every path before anything is spent.
+2. `Delivery.guard` adds the receipt to every message from the payment on.
+3. `Delivery.write` writes the releases; a release that reaches no file is printed to standard output as JSON.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,9 @@ from urllib.parse import quote
 
 from ..errors import DiscreetError, MisuseError, quote_word
 from ._groups import ReadingOptions, Writing, check_page
-from ._output import emit, has_file_beside
+from ._output import emit, has_side_file
 from ._replacing import check_replaceable
-from ._run import Interrupted, exited
+from ._run import Interrupted, describe_exit
 from ._terminal import say
 from .options import Format
 
@@ -29,225 +34,235 @@ if TYPE_CHECKING:
     from ..publish import Receipt, Release
     from ..results import Result
 
-_LONGEST = 80  # bytes of a segment in the name of a file
-_ALL = ""  # the name of the only release, where there are no segments
+# Bytes of a segment in a file name. File systems take 255 bytes; the name of the output, the digest and the suffix of a
+# temporary file need the remainder.
+_MAX_SEGMENT_BYTES = 80
+_ALL = ""  # the key of the only release of a question without segments
 
 
-class _Undelivered(DiscreetError):  # noqa: N818
-    """A result could not be written, and everything was said about it."""
+class _DeliveryError(DiscreetError):
+    """The releases could not be written; the message is complete, receipt included."""
 
 
 @dataclass
 class Delivery:
-    """Where the releases of one question go, and what shows that they were paid for.
+    """The paths for the releases of one question, and the receipt of their payment.
 
     Parameters
     ----------
     writing
-        How and where the results are written.
+        The format and the path of the results.
     report, title
-        Where reports go, if anywhere, and what they are called.
-    read, ledger
-        What is read or pays: nothing may be written over it. And what pays, alone.
+        The path of the report, None for no report, and its title.
+    input_paths
+        The files that are read, and the ledger: nothing may be written over them.
+    ledger
+        The ledger that pays; None for a release without one.
     """
 
     writing: Writing
     report: Path | None
     title: str
-    read: tuple[Path, ...]
+    input_paths: tuple[Path, ...]
     ledger: Path | None = None
     _receipt: str = field(default="", init=False)
-    _written: str = field(default="no result was written", init=False)
+    _progress: str = field(default="no result was written", init=False)
 
     def check(self, segments: Iterable[Item]) -> None:
-        """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
+        """Raise MisuseError if a path cannot be written, or is an input, before anything is spent."""
         from ..atomic_write import check_output_path, is_special
         from ..results import beside_table
 
         if self.report is not None:
             check_page(self.report)
-        named = names_of(segments)
-        if list(named) != [_ALL] and self.writing.output is None and self._form not in ("table", "json"):
+        output, names = self.writing.output, name_segments(segments)
+        if list(names) != [_ALL] and output is None and self._format not in ("table", "json"):
             raise MisuseError(
-                f"Tables of several segments cannot follow one another as {self._form}: add -o FILE for a file "
+                f"Tables of several segments cannot follow one another as {self._format}: add -o FILE for a file "
                 "each, or take --format json."
             )
-        taken = set()
-        output = self.writing.output
-        every = [(place, name) for name in named.values() for place in (output, self.report)]
-        # The page of all segments has the name that was typed.
-        every += [(self.report, _ALL)] if _ALL not in named.values() else []
-        places = [_beside(place, name) for place, name in every if place is not None]
-        if has_file_beside(self._form) and output is not None and not is_special(output):
-            # What a table has no columns for is written beside it.
-            places += [beside_table(_beside(output, name)) for name in named.values()]
-        for place in places:
-            if any(_same(place, other) for other in self.read):
-                raise MisuseError(f"{place} is read or pays for this release: write the result to another file.")
-            if place.resolve() in taken:
-                raise MisuseError(f"{place} cannot hold both the result and the report: give two names.")
-            taken.add(place.resolve())
-            check_replaceable(place)
-            check_output_path(place)
+        bases = [(path, name) for name in names.values() for path in (output, self.report)]
+        if _ALL not in names.values():
+            bases.append((self.report, _ALL))  # the page that links the pages of the segments
+        paths = [_insert_name(path, name) for path, name in bases if path is not None]
+        if has_side_file(self._format) and output is not None and not is_special(output):
+            paths += [beside_table(_insert_name(output, name)) for name in names.values()]
+        checked: set[Path] = set()
+        for path in paths:
+            if any(_is_same_path(path, input_path) for input_path in self.input_paths):
+                raise MisuseError(f"{path} is read or pays for this release: write the result to another file.")
+            if path.resolve() in checked:
+                raise MisuseError(f"{path} cannot hold both the result and the report: give two names.")
+            checked.add(path.resolve())
+            check_replaceable(path)
+            check_output_path(path)
 
-    def paid(self, receipt: Receipt) -> None:
-        """Keep the receipt: whatever fails from now on, it is told."""
+    def keep_receipt(self, receipt: Receipt) -> None:
+        """Keep the receipt of a payment for every message that follows."""
         self._receipt = f" {receipt}".rstrip()
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Name the spend if work or writing is broken off after it was paid for."""
+    def guard(self) -> Iterator[None]:
+        """Add the receipt to the message of any interrupt or error in the block."""
         try:
             yield
         except KeyboardInterrupt:
-            paid = self._receipt or (
+            # An interrupt may come between the payment and its receipt, and then only the ledger knows.
+            receipt = self._receipt or (
                 f" `discreet ledger show {quote_word(self.ledger)}` says what was paid." if self.ledger else ""
             )
-            raise Interrupted(f"interrupted; {self._written}.{paid}") from None
-        except _Undelivered:
+            raise Interrupted(f"interrupted; {self._progress}.{receipt}") from None
+        except _DeliveryError:
             raise
         except MemoryError:
             raise DiscreetError(f"Out of memory; there is no result.{self._receipt}") from None
         except SystemExit as end:
-            raise DiscreetError(f"{exited(end)}{self._receipt}") from end
+            raise DiscreetError(f"{describe_exit(end)}{self._receipt}") from end
         except Exception as error:
             if not self._receipt or os.environ.get("DISCREET_DEBUG"):
                 raise
-            raise DiscreetError(f"{_said(error)} There is no result.{self._receipt}") from None
+            raise DiscreetError(f"{_describe_error(error)} There is no result.{self._receipt}") from None
 
-    def hand_over(self, done: Mapping[Item, Result]) -> None:
-        """Write everything; what a failing write leaves in no file goes to standard output."""
-        left = dict(done)
-        named = names_of(done)
-        self._written = "not everything was written"
+    def write(self, releases: Mapping[Item, Result]) -> None:
+        """Write releases by segment; print a release that reaches no file to standard output."""
+        unwritten = dict(releases)
+        names = name_segments(releases)
+        self._progress = "not everything was written"
         try:
-            if self.writing.output is None and self._form == "json" and list(done) != [_ALL]:
-                _print(done)
-                left.clear()
+            if self.writing.output is None and self._format == "json" and list(releases) != [_ALL]:
+                _print_json(releases)
+                unwritten.clear()
             else:
-                for segment, made in done.items():
-                    self._write(segment, made, named[segment])
-                    if self.writing.output is not None or self._form != "table":
-                        del left[segment]
-            self._write_reports(cast("Mapping[Item, Release]", done), named)  # there is none of a ranking
-            self._written = "the result was written"
+                for segment, release in releases.items():
+                    self._write_release(segment, release, names[segment])
+                    # A terminal may lose a table, so a release that was shown as a table alone is not yet safe.
+                    if self.writing.output is not None or self._format != "table":
+                        del unwritten[segment]
+            self._write_reports(cast("Mapping[Item, Release]", releases), names)  # a ranking has no report path
+            self._progress = "the result was written"
         except Exception as error:
             if os.environ.get("DISCREET_DEBUG"):
                 raise
-            raise _Undelivered(f"{_said(error)} {self._rescued(left)}{self._receipt}") from None
+            message = f"{_describe_error(error)} {self._rescue(unwritten)}{self._receipt}"
+            raise _DeliveryError(message) from None
 
     @property
-    def _form(self) -> Format:
+    def _format(self) -> Format:
         return self.writing.format or "table"
 
-    def _write(self, segment: Item, made: Result, name: str) -> None:
+    def _write_release(self, segment: Item, release: Result, name: str) -> None:
         output = self.writing.output
         if output is None and segment != _ALL:
             say(f"\n{segment}")
-        emit(made, self._form, None if output is None else _beside(output, name))
-        # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
-        if output is not None or self._form == "table":
-            for note in (made.provenance.notes if made.provenance else None) or ():
+        emit(release, self._format, None if output is None else _insert_name(output, name))
+        # Other formats hold the notes; with a file, they are printed to standard error as well.
+        if output is not None or self._format == "table":
+            for note in (release.provenance.notes if release.provenance else None) or ():
                 say(f"\n{note}", err=output is not None)
 
-    def _write_reports(self, done: Mapping[Item, Release], named: Mapping[Item, str]) -> None:
-        """Write the report; of several segments one each, and one above them that leads to all."""
+    def _write_reports(self, releases: Mapping[Item, Release], names: Mapping[Item, str]) -> None:
+        """Write the report; for several segments one report each, and a page that links them."""
         if self.report is None:
             return
-        if list(done) == [_ALL]:
-            done[_ALL].save(self.report, title=self.title)
+        if list(releases) == [_ALL]:
+            releases[_ALL].save(self.report, title=self.title)
         else:
             from ..atomic_write import open_replacement
             from ..report import SegmentPage, overview
 
             pages = []
-            for segment, made in done.items():
-                place = _beside(self.report, named[segment])
-                with open_replacement(place) as stream:
+            for segment, release in releases.items():
+                path = _insert_name(self.report, names[segment])
+                with open_replacement(path) as stream:
                     up = (quote(self.report.name), self.title)
-                    stream.write(made.report(title=f"{self.title}: {segment}", up=up).encode())
-                pages.append(SegmentPage(str(segment), quote(place.name), made.patterns))
+                    stream.write(release.report(title=f"{self.title}: {segment}", up=up).encode())
+                pages.append(SegmentPage(str(segment), quote(path.name), release.patterns))
             with open_replacement(self.report) as stream:
                 stream.write(overview(pages, self.title).encode())
         say(f"report written to {self.report}", err=True)
 
-    def _rescued(self, left: Mapping[Item, Result]) -> str:
-        if not left:
+    def _rescue(self, unwritten: Mapping[Item, Result]) -> str:
+        """Print releases that reached no file to standard output; return a sentence on their fate."""
+        if not unwritten:
             return "The result itself was written."
-        if self.writing.output is None and self._form != "table":
-            return "The result is lost."  # it is standard output that cannot be written
+        if self.writing.output is None and self._format != "table":
+            return "The result is lost."  # standard output is the path that failed
         try:
-            _print(left)
+            _print_json(unwritten)
         except Exception:
             return "Nor can standard output: the result is lost."
         return "What was paid for went to standard output instead, as JSON: keep it."
 
 
-def names_of(segments: Iterable[Item]) -> dict[Item, str]:
-    """Return what each segment adds to the name of a file: safe, short, and different for every two of them.
+def name_segments(segments: Iterable[Item]) -> dict[Item, str]:
+    """Return the part of a file name for each segment: safe in any file system, short, and distinct.
 
     Examples
     --------
-    >>> list(names_of(["north", "south"]).values())
+    >>> list(name_segments(["north", "south"]).values())
     ['north', 'south']
-    >>> len(set(names_of(["a/b", "a_b", "A_B", "x" * 300, "x" * 301]).values()))
+    >>> len(set(name_segments(["a/b", "a_b", "A_B", "x" * 300, "x" * 301]).values()))
     5
     """
     texts = {segment: str(segment) for segment in segments}
-    # Some file systems tell neither case nor ways of writing the same letter apart.
+    # Some file systems distinguish neither case nor the Unicode forms of a letter.
     folded = {segment: unicodedata.normalize("NFKC", text).casefold() for segment, text in texts.items()}
-    often = Counter(folded.values())
+    counts = Counter(folded.values())
     names = {}
     for segment, text in texts.items():
         safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
-        short = safe.encode()[:_LONGEST].decode(errors="ignore")
-        if segment != _ALL and (short != text or often[folded[segment]] > 1):
-            short = f"{short}-{sha256(repr(segment).encode()).hexdigest()[:8]}"
-        names[segment] = short
+        name = safe.encode()[:_MAX_SEGMENT_BYTES].decode(errors="ignore")
+        if segment != _ALL and (name != text or counts[folded[segment]] > 1):
+            # 8 hexadecimal digits: two of 1,000 segments share a digest with probability 10^-4.
+            name = f"{name}-{sha256(repr(segment).encode()).hexdigest()[:8]}"
+        names[segment] = name
     return names
 
 
-def places_read(reading: ReadingOptions, *others: Path | str | None) -> tuple[Path, ...]:
-    """Return the files that are read, as far as they are named."""
+def input_paths(source_options: ReadingOptions, *extra_paths: Path | str | None) -> tuple[Path, ...]:
+    """Return the paths of the input files; standard input and addresses have none."""
     from ..baskets import parts_of
 
-    places = [Path(place) for place in others if place is not None]
-    for file in reading.file or []:
-        parts = None if file == "-" or "://" in file else parts_of(file, reading.input_format)
-        places += [Path(file)] if parts is None else [part.path for part in parts]
-    return tuple(places)
+    paths = [Path(path) for path in extra_paths if path is not None]
+    for file in source_options.file or []:
+        parts = None if file == "-" or "://" in file else parts_of(file, source_options.input_format)
+        paths += [Path(file)] if parts is None else [part.path for part in parts]
+    return tuple(paths)
 
 
-def _beside(path: Path, name: str) -> Path:
+def _insert_name(path: Path, name: str) -> Path:
+    """Return a path with a name before its suffix: a.csv with north is a-north.csv."""
     return path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_path(left: Path, right: Path) -> bool:
     try:
-        return one.resolve() == other.resolve()
+        return left.resolve() == right.resolve()
     except OSError:
         return False
 
 
-def _print(done: Mapping[Item, Result]) -> None:
-    """Write releases to standard output as JSON: the only one as it is, several as one object by segment."""
+def _print_json(releases: Mapping[Item, Result]) -> None:
+    """Print releases to standard output as JSON: a single release alone, several as an object by segment."""
     if sys.stdout is None:
         raise OSError
-    parts = {str(segment): made.to_json() for segment, made in done.items()}
+    parts = {str(segment): release.to_json() for segment, release in releases.items()}
     joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
-    whole = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"
-    # ASCII, which every output can hold: other letters stand in names only, where JSON has a way of writing them.
-    sys.stdout.write(re.sub("[^\x00-\x7f]+", lambda name: json.dumps(name[0])[1:-1], whole) + "\n")
+    document = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"
+    # ASCII alone, which every encoding of standard output can hold. Other letters stand in strings only, where JSON
+    # escapes them.
+    sys.stdout.write(re.sub("[^\x00-\x7f]+", lambda letters: json.dumps(letters[0])[1:-1], document) + "\n")
     sys.stdout.flush()
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
+    """Return a sentence on an error that holds no private value."""
     if isinstance(error, MemoryError):
         return "Out of memory."
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}."
+        path = f"{error.filename}: " if error.filename else ""
+        return f"{path}{error.strerror or error}."
     if isinstance(error, DiscreetError):
         return error.message.typed.removesuffix(" Nothing was changed.")
-    # What it says may hold a private value.
+    # The text of an unexpected error may hold a private value, so its class alone is named.
     return f"An error that should not happen: {type(error).__name__}. Set DISCREET_DEBUG=1 to see where."

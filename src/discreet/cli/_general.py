@@ -1,7 +1,7 @@
-"""What every command takes, before its name and after it: how much is said, how long it may run, what it may replace.
+"""The options of every command, before its name or after it: verbosity, time limit and replacement of files.
 
-These options are made once and added to all commands. What they decide is kept where it acts: in the level of the log,
-and in the signal that ends the command.
+The options are built once and added to all commands. Their values act through the level of the log, a signal, and
+a context variable.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from . import options
 from ._replacing import allow_replacing, replacing_allowed
 
 _PANEL = "For every command"
-_LONGEST = 10**8  # seconds: some three years, which a timer can hold
+_MAX_TIMEOUT = 10**8  # seconds: three years; the timer of 32-bit systems holds 2^31
 
 
-def _verbose(value: bool) -> None:
+def _set_verbose(value: bool) -> None:
     if value:
         _set_level(logging.INFO)
 
 
-def _quiet(value: bool) -> None:
+def _set_quiet(value: bool) -> None:
     if value:
         _set_level(logging.ERROR)
 
@@ -37,26 +37,26 @@ def _set_level(level: int) -> None:
     log.setLevel(level)
 
 
-def _timeout(ctx: typer.Context, value: float | None) -> None:
+def _set_timeout(ctx: typer.Context, value: float | None) -> None:
     if value is None:
         return
-    if not 0 < value <= _LONGEST:
+    if not 0 < value <= _MAX_TIMEOUT:
         raise typer.BadParameter(f"it is a number of seconds over 0, such as 600; {value:g} was given.")
     signals: Any = ctx.find_root().obj
-    if signals is None or not signals.limit(value):
+    if signals is None or not signals.set_timeout(value):
         raise MisuseError("This system has no timer that could end a command: leave --timeout out.")
 
 
-def _force(ctx: typer.Context, value: bool) -> None:
-    # It stands before the name of the command or after it, and is looked at in this order.
+def _set_force(ctx: typer.Context, value: bool) -> None:
+    # The option may stand before the name of the command and after it; click calls this in that order.
     allow_replacing(value or (ctx.parent is not None and replacing_allowed()))
 
 
-def _general(
+def _hold_options(
     verbose: Annotated[
         bool,
         options.option(
-            "Tell what is done on the way.", _PANEL, "--verbose", "-v", callback=_verbose, expose_value=False
+            "Tell what is done on the way.", _PANEL, "--verbose", "-v", callback=_set_verbose, expose_value=False
         ),
     ] = False,
     quiet: Annotated[
@@ -66,7 +66,7 @@ def _general(
             _PANEL,
             "--quiet",
             "-q",
-            callback=_quiet,
+            callback=_set_quiet,
             expose_value=False,
         ),
     ] = False,
@@ -78,7 +78,7 @@ def _general(
             "--timeout",
             metavar="SECONDS",
             parser=options.parse_decimal_number,
-            callback=_timeout,
+            callback=_set_timeout,
             expose_value=False,
         ),
     ] = None,
@@ -88,27 +88,29 @@ def _general(
             "Replace files that discreet did not write, under the names that were given to write to.",
             _PANEL,
             "--force",
-            callback=_force,
+            callback=_set_force,
             expose_value=False,
         ),
     ] = False,
 ) -> None:
-    """Nothing: its parameters are what is wanted."""
+    """Do nothing: typer reads the parameters."""
 
 
 def list_general_options() -> list[Any]:
-    """Return the options that every command takes."""
-    only = typer.Typer(add_completion=False)
-    only.command()(_general)
-    return list(get_command(only).params)
+    """Return the options of every command, as click represents them."""
+    app = typer.Typer(add_completion=False)
+    app.command()(_hold_options)
+    return list(get_command(app).params)
 
 
-def add_options(command: Any, added: list[Any]) -> None:
-    """Add options to a command, or to all commands of a group and below."""
-    # A command of another package may have such an option of its own, and a group may have been given them.
-    known = {option for one in command.params for option in one.opts}
-    # A service runs until it is told to stop, and answers to devices meanwhile; it writes no file that is named.
-    left_out = ("timeout", "force") if command.name == "serve" else ()
-    command.params.extend(one for one in added if known.isdisjoint(one.opts) and one.name not in left_out)
-    for one in getattr(command, "commands", {}).values():  # a group takes them before the name of its command too
-        add_options(one, added)
+def add_options(command: Any, parameters: list[Any]) -> None:
+    """Add options to a command, and to all commands of a group."""
+    # A command of a plugin may have its own --verbose, and a group may have received the options already.
+    names = {name for parameter in command.params for name in parameter.opts}
+    # A service runs until a signal stops it, and no option names a file that it writes.
+    excluded = ("timeout", "force") if command.name == "serve" else ()
+    command.params.extend(
+        parameter for parameter in parameters if names.isdisjoint(parameter.opts) and parameter.name not in excluded
+    )
+    for subcommand in getattr(command, "commands", {}).values():
+        add_options(subcommand, parameters)

@@ -1,4 +1,4 @@
-"""The commands about ledgers: make one, look at it, hand it on."""
+"""`discreet ledger`: creation, display and export of ledgers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ app = typer.Typer(
     help="Keep the budget of a data set: make its ledger, look at it, hand it on.",
 )
 
-_WIDEST = 60  # characters of the parameters of a spend
+_MAX_PARAMETERS = 60  # characters of the parameters of a spend in the table, which has six columns more
 
 
-Place = Annotated[Path, options.argument("LEDGER", "The file of the ledger.")]
+LedgerPath = Annotated[Path, options.argument("LEDGER", "The file of the ledger.")]
 AnchorOption = Annotated[
     str | None,
     options.option(
@@ -46,7 +46,7 @@ AnchorOption = Annotated[
     "discreet ledger create budget.db --epsilon 2 --delta 1e-6 --most 0.5 --name 'admissions 2026'"
 )
 def create(
-    path: Place,
+    path: LedgerPath,
     epsilon: Annotated[str, options.option("The whole budget.", metavar="NUMBER")],
     delta: Annotated[
         str,
@@ -70,10 +70,10 @@ def create(
     ] = None,
     really: options.Really = False,
 ) -> None:
-    """Make the ledger of a data set. It is kept for life, as it is made."""
+    """Make the ledger of a data set. Its terms never change."""
     from ..privacy.ledger import Ledger
 
-    made = Ledger.create(
+    ledger = Ledger.create(
         path,
         epsilon=epsilon,
         delta=delta,
@@ -83,9 +83,9 @@ def create(
         anchor=anchor,
         really=really,
     )
-    state = made.state()
-    kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
-    say(f"Made {path}: {state.promise}. Keep it as you keep the data.{kept}")
+    state = ledger.state()
+    anchor_note = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
+    say(f"Made {path}: {state.promise}. Keep it as you keep the data.{anchor_note}")
 
 
 @app.command(
@@ -94,7 +94,7 @@ def create(
     "discreet ledger spend budget.db --epsilon 1/3 --delta 1e-7 --what 'means by ward' --who ana"
 )
 def spend(
-    path: Place,
+    path: LedgerPath,
     epsilon: Annotated[str, options.option("The epsilon spent there.", metavar="NUMBER")],
     what: Annotated[
         str,
@@ -107,36 +107,38 @@ def spend(
     who: Annotated[str | None, options.option("Who asked.  \\[default: the user]", metavar="NAME")] = None,
     anchor: AnchorOption = None,
 ) -> None:
-    """Enter a budget that something else than discreet has spent on the same data, so that one account holds all."""
+    """Enter a budget that other software has spent on the data, so that one account holds all spends."""
     from ..privacy.ledger import Ledger, rounded
-    from ._release import user
+    from ._release import find_user
 
     ledger = Ledger(path, anchor)
-    entered = ledger.spend_elsewhere(
-        epsilon=epsilon, delta=delta, what=what, who=user() if who is None else who, neighbours=neighbours
+    entry = ledger.spend_elsewhere(
+        epsilon=epsilon, delta=delta, what=what, who=find_user() if who is None else who, neighbours=neighbours
     )
-    price = f"epsilon {rounded(entered.epsilon)}" + (f", delta {rounded(entered.delta)}" if entered.delta else "")
-    say(f"Entered in {path} as spend {entered.number}: {price}, {entered.what}.")
+    price = f"epsilon {rounded(entry.epsilon)}" + (f", delta {rounded(entry.delta)}" if entry.delta else "")
+    say(f"Entered in {path} as spend {entry.number}: {price}, {entry.what}.")
     for line in ledger.state().lines():
         say(line)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
-    path: Place,
+    path: LedgerPath,
     view: options.ViewOption = "table",
     anchor: AnchorOption = None,
 ) -> None:
-    """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
+    """Check the chain, and show the budget, its spent and remaining parts, the head, and each spend."""
     from ..privacy.ledger import Ledger
 
     ledger = Ledger.open(path, anchor=anchor)
     state, spends = ledger.state(), ledger.spends()
     if view == "json":
-        each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
-        typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
+        rows = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
+        typer.echo(json.dumps({"ledger": state.to_dict(), "spends": rows}, ensure_ascii=False, indent=1))
         return
-    for line in (*_account(path, state), *_aligned([_cells(spend, state) for spend in spends])):
+    say(f"{path}{': ' if state.name else ''}{state.name}")
+    lines = [*state.lines(), *([""] if state.spends else [])]
+    for line in (*lines, *_align_columns([_render_cells(spend, state) for spend in spends])):
         say(line)
 
 
@@ -146,7 +148,7 @@ def show(
     "discreet ledger export budget.db -o spends.json"
 )
 def export(
-    path: Place,
+    path: LedgerPath,
     form: Annotated[
         ExportFormat | None,
         options.option("How to write it.  \\[default: by the suffix of -o, else json]", None, "--format"),
@@ -157,7 +159,7 @@ def export(
     ] = None,
     anchor: AnchorOption = None,
 ) -> None:
-    """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
+    """Write the account and its spends for publication: without the key, and without values that depend on the data."""
     from ..atomic_write import open_replacement
     from ..privacy.ledger import Ledger
 
@@ -167,14 +169,16 @@ def export(
         ledger.export(text, form or "json")
         typer.echo(text.getvalue(), nl=False)
         return
-    chosen = _export_format(form, output)
+    export_format = _choose_export_format(form, output)
+    # Not by the names alone: a link to the ledger is the ledger.
     if output.exists() and output.samefile(path):
         raise MisuseError(f"{output} is the ledger itself: write to another file.")
+    # The anchor has no mark that would protect it from --force.
     if str(output.absolute()) in (anchor, ledger.state().anchor):
         raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
     check_replaceable(output)
     with open_replacement(output) as stream:
-        ledger.export(stream, chosen)
+        ledger.export(stream, export_format)
 
 
 @app.command(
@@ -183,7 +187,7 @@ def export(
     "discreet ledger anchor budget.db 'command:keep-head budget'"
 )
 def anchor(
-    path: Place,
+    path: LedgerPath,
     place: Annotated[
         str,
         options.argument(
@@ -211,23 +215,23 @@ def anchor(
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
-def upgrade(path: Place) -> None:
+def upgrade(path: LedgerPath) -> None:
     """Bring a ledger that an earlier discreet has made up to date, with all its spends."""
-    from ..privacy.ledger import Ledger, upgrade as bring_up
+    from ..privacy.ledger import Ledger, upgrade as upgrade_ledger
 
-    bring_up(path)
+    upgrade_ledger(path)
     say(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
 
 
-def tell_head(ledger: LedgerLike) -> None:
-    """Print the head of the chain of a ledger, to whoever has just spent from it."""
+def print_head(ledger: LedgerLike) -> None:
+    """Print the head of the chain of a ledger after a spend, for the user to keep."""
     if ledger is not None:
         from ..publish import open_ledger
 
         say(f"The head of {ledger} is {open_ledger(ledger).head}", err=True)
 
 
-def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
+def _choose_export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
     suffix = output.suffix.lower().removeprefix(".")
     if suffix not in ("json", "csv"):
         if form is None:
@@ -238,11 +242,7 @@ def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
     return "json" if suffix == "json" else "csv"
 
 
-def _account(path: Path, state: State) -> list[str]:
-    return [f"{path}{': ' if state.name else ''}{state.name}", *state.lines(), *([""] if state.spends else [])]
-
-
-def _cells(spend: Spend, state: State) -> list[str]:
+def _render_cells(spend: Spend, state: State) -> list[str]:
     from ..privacy.ledger import rounded
 
     parameters = json.dumps(dict(spend.parameters), ensure_ascii=False)
@@ -253,18 +253,18 @@ def _cells(spend: Spend, state: State) -> list[str]:
         spend.who or "-",
         spend.what,
         cost if state.accounting == "pure" else f"{cost}, rho {rounded(spend.rho)}",
-        _fate(spend) + ("; the data had changed" if spend.changed else ""),
-        parameters if len(parameters) <= _WIDEST else f"{parameters[:_WIDEST]}…",
+        _describe_state(spend) + ("; the data had changed" if spend.changed else ""),
+        parameters if len(parameters) <= _MAX_PARAMETERS else f"{parameters[:_MAX_PARAMETERS]}…",
     ]
 
 
-def _fate(spend: Spend) -> str:
-    """Return what became of a spend, in words."""
+def _describe_state(spend: Spend) -> str:
+    """Return the state of a spend, in words."""
     if spend.elsewhere:
         return "spent elsewhere"
     return "released" if spend.state == "released" else "spent, no release recorded"
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def _align_columns(rows: list[list[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""`discreet mechanisms`: what there is to choose from, on either side."""
+"""`discreet mechanisms`: the list of mechanisms, protocols and oracles."""
 
 from __future__ import annotations
 
@@ -22,51 +22,52 @@ def mechanisms(
     ] = None,
     form: options.ViewOption = "table",
 ) -> None:
-    """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
+    """List the mechanisms, protocols and oracles, with their questions, guarantees and sources."""
     from ..registry import Listing, describe_entry, entry, everything
 
     entries = [entry(name)] if name is not None else list(everything().values())
-    entries = [one for one in entries if kind is None or name is not None or one.what == kind]
-    told: list[dict[str, Any]] = [
+    entries = [each for each in entries if kind is None or name is not None or each.what == kind]
+    rows: list[dict[str, Any]] = [
         {
-            "name": one.name,
-            "kind": one.what,
-            "model": one.model,
-            "answers": list(one.answers),
-            "guarantee": one.guarantee,
-            "summary": describe_entry(one),
-            "settings": {setting: _plain(value) for setting, value in one.settings.items()},
-            "citation": one.citation,
-            "proof": one.proof.name if one.proof is not None and not one.unproven else None,
-            "package": one.package,
+            "name": each.name,
+            "kind": each.what,
+            "model": each.model,
+            "answers": list(each.answers),
+            "guarantee": each.guarantee,
+            "summary": describe_entry(each),
+            "settings": {setting: _encode_setting(value) for setting, value in each.settings.items()},
+            "citation": each.citation,
+            "proof": each.proof.name if each.proof is not None and not each.unproven else None,
+            "package": each.package,
         }
-        for one in entries
+        for each in entries
     ]
     if form == "json":
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(rows, indent=2))
         return
-    shown = console()
+    rich_console = console()
     if name is not None:
-        for word, value in told[0].items():
-            shown.print(f"[bold]{word}[/bold]  ", end="")
-            shown.print(_listed(value), markup=False)
+        for key, value in rows[0].items():
+            rich_console.print(f"[bold]{key}[/bold]  ", end="")
+            # Values of plugins may have brackets, which are no markup here.
+            rich_console.print(_render_value(value), markup=False)
         return
-    shown.print(Listing((one.name, one) for one in entries))
-    shown.print("`discreet mechanisms NAME` shows the settings.")
+    rich_console.print(Listing((each.name, each) for each in entries))
+    rich_console.print("`discreet mechanisms NAME` shows the settings.")
 
 
-def _listed(value: Any) -> str:
+def _render_value(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_shown(setting)}" for name, setting in value.items()) or "none"
+        return ", ".join(f"{name}={_render_setting(setting)}" for name, setting in value.items()) or "none"
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _shown(setting: Any) -> str:
-    """Return a setting as it is typed: several numbers one after the other."""
+def _render_setting(setting: Any) -> str:
+    """Return a setting as the command line takes it: several numbers with spaces between them."""
     return " ".join(map(str, setting)) if isinstance(setting, list | tuple) else str(setting)
 
 
-def _plain(value: Any) -> Any:
+def _encode_setting(value: Any) -> Any:
     from fractions import Fraction
 
     return str(value) if isinstance(value, Fraction) else value

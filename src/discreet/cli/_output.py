@@ -1,4 +1,4 @@
-"""Where results go: a table for people, or a file or stream for programs."""
+"""Output of results: a table for people, a picture, or a file or stream for programs."""
 
 from __future__ import annotations
 
@@ -12,69 +12,85 @@ import typer
 from ..errors import MisuseError
 from ..results import ROW_FORMATS, find_format, format_of, suffix_of
 from ._replacing import SVG_MARK, check_replaceable
-from ._run import unheard
+from ._run import discard_output
 from ._terminal import console, say
-from .options import Format as Chosen
+from .options import Format
 
 if TYPE_CHECKING:
     from ..results import Result
 
-_ROWS = 50
+_TERMINAL_ROWS = 50  # of a table without -o: about the lines of one screen; a file has all rows
 
 
-def check(form: Chosen | None, output: Path | None, *, pictures: bool = False) -> Chosen:
-    """Return the format to write, before any work is done: a wrong name must not cost an hour of mining.
+def check_output(form: Format | None, output: Path | None, *, pictures: bool = False) -> Format:
+    """Return the format of a result, chosen before any work: a wrong name must not cost an hour of mining.
 
-    With `pictures`, it may be that of a picture, which the suffix .svg tells.
+    Parameters
+    ----------
+    form
+        The format on the command line; None for the format of the suffix, or a table.
+    output
+        The path of the result; None for standard output.
+    pictures
+        Whether the suffix .svg is allowed.
     """
     if output is None:
-        if sys.stdout is None:
-            raise MisuseError("There is no standard output to write to: add -o FILE.")
-        wanted = ROW_FORMATS.get(form or "table")
-        if wanted is not None:
-            wanted.check_installed()
-            if not wanted.is_text and sys.stdout.isatty():
-                raise MisuseError(
-                    f"{wanted.title} is not for the eye: add -o FILE{wanted.suffixes[0]}, or send the output to a file "
-                    "or a pipe."
-                )
+        _check_standard_output(form)
         return form or "table"
     from ..atomic_write import check_output_path, is_special
     from ..results import beside_table
 
     suffix = suffix_of(output)
-    told = find_format(output, "rows")
+    suffix_format = find_format(output, "rows")
     if form is None:
-        drawn = pictures and suffix == ".svg"
-        form = "table" if suffix == ".txt" else "svg" if drawn else format_of(output).name
-    elif told is not None and told.name != form:
+        is_picture = pictures and suffix == ".svg"
+        form = "table" if suffix == ".txt" else "svg" if is_picture else format_of(output).name
+    elif suffix_format is not None and suffix_format.name != form:
         usual = f".{form}" if form not in ROW_FORMATS else ROW_FORMATS[form].suffixes[0]
-        raise MisuseError(f"{output} would hold {form}, not {told.name}: leave --format out, or use {usual}.")
+        raise MisuseError(f"{output} would hold {form}, not {suffix_format.name}: leave --format out, or use {usual}.")
+    # Feather and Excel need packages that may be absent.
     if form in ROW_FORMATS:
         ROW_FORMATS[form].check_installed()
-    check_replaceable(output)
-    check_output_path(output)
-    if has_file_beside(form) and not is_special(output):
-        check_replaceable(beside_table(output))
-        check_output_path(beside_table(output))
+    paths = [output]
+    if has_side_file(form) and not is_special(output):
+        paths.append(beside_table(output))
+    for path in paths:
+        check_replaceable(path)
+        check_output_path(path)
     return form
 
 
-def has_file_beside(form: Chosen) -> bool:
-    """Return whether what a table of this format has no columns for goes into a file beside it."""
+def _check_standard_output(form: Format | None) -> None:
+    """Raise MisuseError if standard output is closed, or is a terminal and the format is binary."""
+    if sys.stdout is None:
+        raise MisuseError("There is no standard output to write to: add -o FILE.")
+    row_format = ROW_FORMATS.get(form or "table")
+    if row_format is None:
+        return
+    row_format.check_installed()
+    if not row_format.is_text and sys.stdout.isatty():
+        raise MisuseError(
+            f"{row_format.title} is not for the eye: add -o FILE{row_format.suffixes[0]}, or send the output to a file "
+            "or a pipe."
+        )
+
+
+def has_side_file(form: Format) -> bool:
+    """Return whether a format writes the provenance, which tables have no columns for, into a second file."""
     return form in ROW_FORMATS and ROW_FORMATS[form].has_file_beside
 
 
-def emit(result: Result, form: Chosen, output: Path | None) -> None:
-    """Write a result where the user wants it: a table for people, a picture, or rows for programs."""
+def emit(result: Result, form: Format, output: Path | None) -> None:
+    """Write a result in a format to a path, or to standard output."""
     from ..results import save_rows, write
 
+    # A release is saved as its table of patterns, with the provenance of the release.
     rows = result.row_source
     if output is not None:
         if form in ROW_FORMATS:
             save_rows(rows, output, ROW_FORMATS[form])
         else:
-            write_text(_picture(rows) if form == "svg" else _plain(rows), output)
+            write_text(_render_picture(rows) if form == "svg" else _render_text(rows), output)
         if sys.stderr is not None:
             say(f"{rows.written_name} written to {output}{rows.caution}", err=True)
         return
@@ -82,16 +98,16 @@ def emit(result: Result, form: Chosen, output: Path | None) -> None:
         if form in ROW_FORMATS:
             write(rows, sys.stdout.buffer, form)
         elif form == "svg":
-            write_text(_picture(rows), None)
+            write_text(_render_picture(rows), None)
         else:
-            _print(rows)
+            _print_table(rows)
         sys.stdout.flush()
     except BrokenPipeError:
-        unheard()  # whoever read our output has seen enough
+        discard_output()  # the reader, like head(1), has enough
 
 
 def write_text(text: str, output: Path | None) -> None:
-    """Write a text for programs to a file, or to standard output."""
+    """Write a text and a line feed to a path, or to standard output."""
     from ..atomic_write import open_replacement
 
     if output is None:
@@ -101,32 +117,31 @@ def write_text(text: str, output: Path | None) -> None:
         stream.write(f"{text}\n".encode())
 
 
-def write_report(result: Result, place: Path | None, title: str | None) -> None:
-    """Write the report of a result, if one is wanted."""
-    if place is not None:
-        result.save(place, title=title)
-        say(f"report written to {place}", err=True)
+def write_report(result: Result, path: Path | None, title: str | None) -> None:
+    """Write the report of a result, if a path is given."""
+    if path is not None:
+        result.save(path, title=title)
+        say(f"report written to {path}", err=True)
 
 
-def _print(result: Result) -> None:
-    """Print a result for people."""
+def _print_table(result: Result) -> None:
     from ..results import PIPED, Patterns, Rules, table
 
     if not isinstance(result, Patterns | Rules):
         console().print(result, crop=False)
         return
-    seen = sys.stdout.isatty()
-    # A pipe has no edge to cut names at, unless the user says that there is one.
-    width = None if seen or "COLUMNS" in os.environ else PIPED
-    console(highlight=True, width=width).print(table(result, _ROWS, bars=seen))
+    is_terminal = sys.stdout.isatty()
+    # A pipe has no edge to cut names at, unless the user sets one by COLUMNS.
+    width = None if is_terminal or "COLUMNS" in os.environ else PIPED
+    console(highlight=True, width=width).print(table(result, _TERMINAL_ROWS, bars=is_terminal))
 
 
-def _picture(result: Result) -> str:
+def _render_picture(result: Result) -> str:
     return f"{SVG_MARK}\n{result.plot().svg}"
 
 
-def _plain(result: Result) -> str:
-    """Return all rows of a result as text for people: names of items are whole."""
+def _render_text(result: Result) -> str:
+    """Return a table with all rows of a result, and names of items uncut."""
     from ..results import PIPED, Patterns, Rules, table
     from ..wording import render_text
 

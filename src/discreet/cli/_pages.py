@@ -1,4 +1,4 @@
-"""`discreet report` and `discreet open`: pages of results that lie in files."""
+"""`discreet report`, `discreet open` and `discreet diff`: the commands for saved results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from ..errors import InputError, MisuseError
 from . import options
-from ._groups import check_page, title_of
+from ._groups import Reporting, Writing, build_title, check_page, expand_groups
+from ._output import write_report
 from ._terminal import say
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_PAGES = (".html", ".htm")
+_PAGE_SUFFIXES = (".html", ".htm")
 
 
 @app.command(
@@ -40,18 +41,18 @@ def report(
         options.option("The page.  \\[default: FILE with .html]", options.OUT, "--output", "-o", metavar="FILE.html"),
     ] = None,
 ) -> None:
-    """Make a report of a saved result, as it was made at first: private, exact or simulated. It costs nothing.
+    """Make a report of a saved result, marked private, exact or simulated by the file. It costs nothing.
 
-    What the file says about its promise is taken at its word.
+    The guarantee in the file is repeated without a check.
     """
-    place = file.with_suffix(".html") if output is None else output
-    check_page(place)
-    made = _page(file, title)
     from ..atomic_write import open_replacement
 
-    with open_replacement(place) as stream:
-        stream.write(made.encode())
-    say(f"report written to {place}", err=True)
+    page_path = file.with_suffix(".html") if output is None else output
+    check_page(page_path)
+    page = _render_page(file, title)
+    with open_replacement(page_path) as stream:
+        stream.write(page.encode())
+    say(f"report written to {page_path}", err=True)
 
 
 @app.command(
@@ -60,7 +61,7 @@ def report(
     "discreet open report.html\n\n"
     "discreet open patterns.json    (made into a page first)",
 )
-def show(
+def open_page(
     file: Annotated[
         Path,
         options.argument("FILE", "A report (.html), or a saved result to make one of."),
@@ -68,28 +69,67 @@ def show(
 ) -> None:
     """Show a report in the browser; a saved result is made into one first."""
     from tempfile import mkdtemp
-    from webbrowser import open as start
+    from webbrowser import open as open_browser
 
-    if file.suffix.lower() in _PAGES:
+    if file.suffix.lower() in _PAGE_SUFFIXES:
         if not file.is_file():
             raise InputError(f"There is no file {file}.")
-        place = file.resolve()
+        page_path = file.resolve()
     else:
-        made = _page(file, None)
-        # The browser reads it after we have ended, so it stays; nobody else can.
-        place = Path(mkdtemp(prefix="discreet-report-")) / f"{file.stem}.html"
-        place.write_text(made, encoding="utf-8")
-        say(f"The page is {place}; nothing removes it but you or the system.", err=True)
-    if not start(place.as_uri()):
-        raise MisuseError(f"No browser could be started here. Open {place} in one, on this machine or another.")
+        page = _render_page(file, None)
+        # The browser reads the page after this process has ended, so the page stays; its directory is the user's alone.
+        page_path = Path(mkdtemp(prefix="discreet-report-")) / f"{file.stem}.html"
+        page_path.write_text(page, encoding="utf-8")
+        say(f"The page is {page_path}; nothing removes it but you or the system.", err=True)
+    # webbrowser returns False where no browser starts, as on a server.
+    if not open_browser(page_path.as_uri()):
+        raise MisuseError(f"No browser could be started here. Open {page_path} in one, on this machine or another.")
 
 
-def _page(file: Path, title: str | None) -> str:
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet diff march.json april.json\n\n"
+    "discreet diff march.json april.json --report changes.html\n\n"
+    "discreet diff north.csv south.csv --names North,South --format json"
+)
+@expand_groups
+def diff(
+    before: Annotated[Path, options.argument("BEFORE", "A saved result: .json, .csv or .parquet.")],
+    after: Annotated[Path, options.argument("AFTER", "Another one.")],
+    names: Annotated[
+        str | None,
+        options.option("What to call the two.  \\[default: as the files are called]", options.OUT, metavar="A,B"),
+    ] = None,
+    *,
+    reporting: Reporting,
+    writing: Writing,
+) -> None:
+    """Show the changes between two saved results, months or segments, and mark changes within the noise.
+
+    Supports are compared. An interval combines the noise of both. It costs nothing.
+    """
+    from ..results import diff as compare_results
+
+    name_pair = None
+    if names is not None:
+        before_name, _, after_name = (name.strip() for name in names.partition(","))
+        if not before_name or not after_name:
+            raise MisuseError(
+                f"--names takes two names with a comma between them, as March,April; {names!r} was given."
+            )
+        name_pair = (before_name, after_name)
+    reporting.check(None, writing)
+    differences = compare_results(before, after, names=name_pair)
+    writing.write(differences)
+    write_report(differences, reporting.report, reporting.title)
+
+
+def _render_page(path: Path, title: str | None) -> str:
     from ..registry import described
     from ..results import Patterns, Rules, load
 
-    found: Result = load(file)
-    if not isinstance(found, Patterns | Rules):  # what compares says by itself what it is about
-        return found.report(title=title)
-    summary, citations = described(found.provenance.method if found.provenance else "")
-    return found.report(title=title_of(title, str(file)), summary=summary, citations=citations)
+    result: Result = load(path)
+    if not isinstance(result, Patterns | Rules):  # comparisons have a title and a summary of their own
+        return result.report(title=title)
+    summary, citations = described(result.provenance.method if result.provenance else "")
+    return result.report(title=build_title(title, str(path)), summary=summary, citations=citations)

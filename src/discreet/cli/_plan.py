@@ -1,4 +1,4 @@
-"""`discreet plan`: what to expect before anything is spent."""
+"""`discreet plan`: forecasts of mechanisms and protocols, before anything is spent."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from ..errors import InputError, MisuseError
+from ..errors import MisuseError
 from . import options
-from ._groups import ForecastWriting, PlainReporting, grouped
+from ._groups import ForecastWriting, PlainReporting, expand_groups
 from ._output import write_report
-from ._parsing import lengths_of
+from ._parsing import parse_length_range, parse_numbers, read_frequencies
 from ._progress import ProgressBar
 
 Side: TypeAlias = Literal["curator", "local", "both"]
 
 app = typer.Typer()
 
-_KNOWN = "What is known about the data"
+_DATA_PANEL = "What is known about the data"
 
 
 @app.command(
@@ -33,21 +33,21 @@ _KNOWN = "What is known about the data"
     "-o plan.svg\n\n"
     "discreet plan --people 90000 --items 500 --top 32 --epsilon 0.5,1,2 --report plan.html"
 )
-@grouped
+@expand_groups
 def plan(
     people: Annotated[
         int | None,
-        options.number("About how many people there are. Left out: how many are needed.", _KNOWN),
+        options.number("About how many people there are. Left out: how many are needed.", _DATA_PANEL),
     ] = None,
     items: Annotated[
         int | None,
-        options.number("How many items the public list has.", _KNOWN),
+        options.number("How many items the public list has.", _DATA_PANEL),
     ] = None,
     sizes: Annotated[
         str | None,
         options.option(
             "How many items a basket has: the mean, or typical sizes with commas between them.  \\[default: 5]",
-            _KNOWN,
+            _DATA_PANEL,
             metavar="NUMBER|N,N,…",
         ),
     ] = None,
@@ -55,7 +55,7 @@ def plan(
         str,
         options.option(
             "The supports of items fall with this power of their rank (Zipf's law).",
-            _KNOWN,
+            _DATA_PANEL,
             metavar="NUMBER",
             show_default=True,
         ),
@@ -65,7 +65,7 @@ def plan(
         options.option(
             "The supports of the items instead: fractions of the people, or of the baskets where people have "
             "several, one per line.",
-            _KNOWN,
+            _DATA_PANEL,
             metavar="FILE",
         ),
     ] = None,
@@ -74,7 +74,7 @@ def plan(
         options.option(
             "How many baskets a person has, where people have several: the mean, or typical numbers with commas "
             "between them. The person is protected.",
-            _KNOWN,
+            _DATA_PANEL,
             metavar="NUMBER|N,N,…",
         ),
     ] = None,
@@ -111,55 +111,34 @@ def plan(
     writing: ForecastWriting,
     reporting: PlainReporting,
 ) -> None:
-    """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
+    """Forecast the results of every mechanism and protocol, before anything is spent. No data are read.
 
-    For each: how much of what it finds is right, and how much of what is right it finds. How far counts are off, the
-    smallest support that can be told from noise, and what it costs. Leave out --epsilon or --people to learn what is
-    needed.
+    The table has precision and recall, the error of counts, the smallest support above the noise, and the cost. Leave
+    out --epsilon or --people to learn the needed epsilon or number of people.
     """
-    from ..planning import plan as forecast
+    from ..planning import plan as forecast_results
 
     if items is None:
         raise MisuseError("Say how many items there are: --items 1000.")
     reporting.check(None, writing)
     with ProgressBar("planning") as bar:
-        made = forecast(
+        forecast = forecast_results(
             items=items,
             people=people,
             epsilon=None if epsilon is None else [part.strip() for part in epsilon.split(",")],
             delta=delta,
             top=top,
             min_support=min_support,
-            lengths=lengths_of(lengths),
-            sizes=several_of(sizes, "sizes"),
+            lengths=parse_length_range(lengths),
+            sizes=parse_numbers(sizes, "sizes"),
             exponent=exponent,
-            frequencies=None if frequencies is None else frequencies_in(frequencies),
-            baskets_each=several_of(baskets_each, "baskets each"),
+            frequencies=read_frequencies(frequencies),
+            baskets_each=parse_numbers(baskets_each, "baskets each"),
             max_baskets=max_baskets,
             side=side,
             names=names or None,
             neighbours=neighbours,
             progress=bar.stage,
         )
-    writing.write(made)
-    write_report(made, reporting.report, reporting.title)
-
-
-def several_of(text: str | None, what: str) -> str | list[int] | None:
-    """Return numbers as they were typed: their mean, or several with commas between them."""
-    if text is None or "," not in text:
-        return text
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise typer.BadParameter(f"{what} are a number such as 5, or whole numbers such as 1,2,5; {text!r} was given.")
-    return [int(part) for part in parts]
-
-
-def frequencies_in(path: Path) -> list[float]:
-    """Return the fractions that a file lists."""
-    try:
-        return [float(word) for word in path.read_text().replace(",", " ").split()]
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}: --frequencies is a file with one fraction per line.") from None
-    except ValueError:
-        raise InputError(f"{path} has something else than numbers: --frequencies is one fraction per line.") from None
+    writing.write(forecast)
+    write_report(forecast, reporting.report, reporting.title)

@@ -1,4 +1,4 @@
-"""The commands for relations, what comes after what or with what: exactly, and under differential privacy."""
+"""`discreet relations` and `discreet release-relations`: ordered pairs of items, exact or private."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from ..errors import MisuseError
 from ..publish import RelationQuestion
 from . import options
 from ._asking import QuestionOptions, question_options
-from ._delivery import Delivery, places_read
-from ._groups import OrderedReading, Reporting, Writing, grouped, title_of
-from ._ledger import tell_head
-from ._parsing import labels
+from ._groups import OrderedReading, Reporting, Writing, expand_groups
+from ._ledger import print_head
+from ._parsing import parse_items
 from ._progress import ProgressBar
-from ._release import Paying
+from ._release import PaymentOptions
 from ._terminal import say
 
 app = typer.Typer()
@@ -37,7 +36,7 @@ HowOption: TypeAlias = Annotated[
     "discreet relations rules.csv --person user --pair trigger action -o relations.json\n\n"
     "discreet relations retail.dat --items 200 --sort lift --report relations.html"
 )
-@grouped
+@expand_groups
 def relations(
     how: HowOption = None,
     items: Annotated[
@@ -66,25 +65,26 @@ def relations(
     consequent: options.Consequent = None,
     sort: options.SortRelationsBy = "confidence",
     *,
-    reading: OrderedReading,
+    source_options: OrderedReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
-    """Find relations a → b: who holds a mostly has b after it, or with it. The result is [bold]not private[/bold]."""
-    from ..exact import MERGED_NOTE, relations as find
+    """Find relations a → b: most holders of a have b after it, or with it. The result is [bold]not private[/bold]."""
+    from ..exact import MERGED_NOTE, relations as find_relations
 
-    if file := reading.result():
-        raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
-    reporting.check(reading, writing)
-    baskets = reading.baskets()
+    source_options.check_is_data()
+    reporting.check(source_options, writing)
+    baskets = source_options.read_baskets()
     with ProgressBar("counting pairs"):
-        found = find(baskets, how=how, items=items, support=support, top=top, longest=longest)
+        found_relations = find_relations(baskets, how=how, items=items, support=support, top=top, longest=longest)
+    # A person with several baskets holds the items of all of them.
     if baskets.several:
         say(MERGED_NOTE, err=True)
-    found = found.where(antecedent=labels(antecedent, baskets), consequent=labels(consequent, baskets))
-    found = found.sort(by=sort)
-    writing.write(found)
-    reporting.write(found, reading)
+    found_relations = found_relations.where(
+        antecedent=parse_items(antecedent, baskets), consequent=parse_items(consequent, baskets)
+    ).sort(by=sort)
+    writing.write(found_relations)
+    reporting.write(found_relations, source_options)
 
 
 @app.command(
@@ -94,24 +94,23 @@ def relations(
     "discreet release-relations clicks.csv --person user --item page --time at --top 50 --among 100 --epsilon 1 "
     "--delta 1e-6 --items public --ledger budget.db -o relations.json"
 )
-@grouped
+@expand_groups
 def release_relations(
     *,
-    asking: Annotated[QuestionOptions, RelationOptions],
+    question_form: Annotated[QuestionOptions, RelationOptions],
     report: options.Report = None,
     title: options.Title = None,
-    paying: Paying,
-    reading: OrderedReading,
+    paying: PaymentOptions,
+    source_options: OrderedReading,
     writing: Writing,
 ) -> None:
-    """Publish relations a → b, what many people have after or with what, under differential privacy.
+    """Publish relations a → b between items of one person, under differential privacy.
 
-    Say how many by --top, the privacy budget by --epsilon, and which items are public by --items.
+    Give their number by --top, the privacy budget by --epsilon, and which items are public by --items.
     """
-    question = asking.question()
-    read = places_read(reading, paying.ledger, paying.anchor, *asking.files())
-    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
-    baskets = paying.baskets(reading, None)
+    question = question_form.question()
+    delivery = paying.build_delivery(writing, report, title, source_options, *question_form.paths())
+    baskets = paying.read_baskets(source_options, None)
     from ..publish import Observer, answer_relations, build_relation_case
 
     case = build_relation_case(question, baskets)
@@ -120,9 +119,9 @@ def release_relations(
         raise MisuseError(
             "Nobody holds any of the items on the list. Nothing was spent. If it is really meant, say so with --really."
         )
-    payer = paying.payer()
-    with delivery.guarded():
+    payer = paying.open_payer()
+    with delivery.guard():
         with ProgressBar("releasing"):
-            made = answer_relations(case, payer=payer, observer=Observer(paid=delivery.paid))
-        delivery.hand_over({"": made})
-        tell_head(payer.ledger)
+            release = answer_relations(case, payer=payer, observer=Observer(paid=delivery.keep_receipt))
+        delivery.write({"": release})
+        print_head(payer.ledger)

@@ -1,4 +1,4 @@
-"""The curator's commands: publish patterns, and count given itemsets."""
+"""`discreet release` and `discreet count`: private patterns, and private counts of itemsets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..errors import MisuseError, NobodyError
 from ..publish import Question
 from . import options
 from ._asking import PRIVACY, FileQuestionOptions, question_options
-from ._delivery import Delivery, places_read
-from ._groups import ClusterReading, ReadingOptions, Writing, grouped, title_of
-from ._ledger import tell_head
-from ._parsing import public_itemsets
+from ._delivery import Delivery, input_paths
+from ._groups import ClusterReading, ReadingOptions, Writing, build_title, expand_groups
+from ._ledger import print_head
+from ._parsing import read_public_itemsets
 from ._progress import ProgressBar
 from ._signals import lift_limit
-from ._terminal import at_terminal, console, say
+from ._terminal import console, is_at_terminal, say
 
 if TYPE_CHECKING:
     from ..baskets import AnyBaskets, Item, Vocabulary
@@ -35,8 +35,8 @@ CountOptions = question_options(Question, "count count_by", in_file=True)
 
 
 @dataclass(frozen=True)
-class Paying:
-    """Who pays, and whether every row is a person."""
+class PaymentOptions:
+    """The options for the ledger of a release, and for a table with a person in each row."""
 
     ledger: Annotated[
         Path | None,
@@ -61,29 +61,44 @@ class Paying:
     ] = False
     one_row_a_person: options.OneRow = False
 
-    def baskets(self, reading: ReadingOptions, by: str | None) -> AnyBaskets:
-        """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
-        if file := reading.result():
-            raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
+    def read_baskets(self, source_options: ReadingOptions, by: str | None) -> AnyBaskets:
+        """Return the baskets of a release, with the segments of a column `by`.
+
+        A table without a person column is refused if two rows may belong to one person: a wrong guess would break the
+        guarantee. Data without rows are no error, as an error would reveal that they have none.
+        """
+        source_options.check_is_data()
         from ..publish import PERSON_COLUMN_HINT
 
         try:
-            return reading.baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, by)
+            return source_options.read_baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, by)
         except NobodyError:
             from ..baskets import nobody
 
-            return nobody(basket=reading.basket, names=reading.names, same_names=reading.same_names, **reading.beside())
+            return nobody(**source_options.arguments())
 
-    def payer(self) -> Payer:
-        """Return the account that pays."""
+    def build_delivery(
+        self,
+        writing: Writing,
+        report: Path | None,
+        title: str | None,
+        source_options: ReadingOptions,
+        *question_paths: Path | str | None,
+    ) -> Delivery:
+        """Return the delivery of a release, which writes over none of its inputs."""
+        paths = input_paths(source_options, self.ledger, self.anchor, *question_paths)
+        return Delivery(writing, report, build_title(title, source_options.source), paths, self.ledger)
+
+    def open_payer(self) -> Payer:
+        """Return the account that pays, with the ledger opened."""
         from ..publish import Payer
 
-        ledger = paying_ledger(self.ledger, self.anchor)
-        return Payer() if ledger is None else Payer(ledger, self.who or user(), self.same_data)
+        ledger = open_ledger(self.ledger, self.anchor)
+        return Payer() if ledger is None else Payer(ledger, self.who or find_user(), self.same_data)
 
 
-def paying_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
-    """Return the ledger that pays, if one does."""
+def open_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
+    """Return the ledger at a path; None without a path."""
     if path is None:
         if anchor is not None:
             raise MisuseError("--anchor is where the head of a ledger is kept: say which one by --ledger.")
@@ -93,13 +108,13 @@ def paying_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
     return Ledger(path, anchor)
 
 
-def user() -> str:
-    """Return the name of whoever runs this, for the ledger."""
+def find_user() -> str:
+    """Return the login name of the user, for the ledger; "" where the system knows none."""
     from getpass import getuser
 
     try:
         return getuser()
-    except (KeyError, OSError):
+    except (KeyError, OSError):  # a container may run under a number without a name
         return ""
 
 
@@ -111,29 +126,28 @@ def user() -> str:
     "discreet release sales.csv --person customer --item product --by region --segments regions.txt "
     "--top 10 --epsilon 1 --items public"
 )
-@grouped
+@expand_groups
 def release(
     *,
-    asking: Annotated[FileQuestionOptions, ReleaseOptions],
+    question_form: Annotated[FileQuestionOptions, ReleaseOptions],
     report: options.Report = None,
     title: options.Title = None,
     dry_run: options.DryRun = False,
-    paying: Paying,
-    reading: ClusterReading,
+    paying: PaymentOptions,
+    source_options: ClusterReading,
     writing: Writing,
 ) -> None:
-    """Publish what people hold together, under differential privacy.
+    """Publish patterns of items, under differential privacy.
 
     Say which patterns by exactly one of --top, --min-support or --min-count, and the privacy budget by --epsilon.
     """
-    question = asking.question()
-    if asking.print_question:
+    question = question_form.question()
+    if question_form.print_question:
         text = question.to_toml()
         typer.echo(text)
         return
-    read = places_read(reading, paying.ledger, paying.anchor, *asking.files())
-    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
-    _answer(question, paying.baskets(reading, question.by), paying, delivery, dry_run)
+    delivery = paying.build_delivery(writing, report, title, source_options, *question_form.paths())
+    _release(question, paying.read_baskets(source_options, question.by), paying, delivery, dry_run)
 
 
 @app.command(
@@ -142,43 +156,43 @@ def release(
     "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region "
     "--segment north --segment south"
 )
-@grouped
+@expand_groups
 def count(
     *,
     itemsets: options.Itemsets = None,
-    asking: Annotated[FileQuestionOptions, CountOptions],
+    question_form: Annotated[FileQuestionOptions, CountOptions],
     report: options.Report = None,
     title: options.Title = None,
     dry_run: options.DryRun = False,
-    paying: Paying,
-    reading: ClusterReading,
+    paying: PaymentOptions,
+    source_options: ClusterReading,
     writing: Writing,
 ) -> None:
     """Count given itemsets under differential privacy: --itemsets names a file with one per line.
 
     The items of the itemsets are public, as you write them down; --items need not be given.
     """
-    values = asking.values()
-    if itemsets is None and asking.question_file is None:
-        other = f" {asking.files()[0]} was given as --items, the list of all items." if "items" in values else ""
-        raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{other}")
+    values = question_form.values()
+    if itemsets is None and question_form.question_file is None:
+        hint = f" {question_form.paths()[0]} was given as --items, the list of all items." if "items" in values else ""
+        raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{hint}")
     if itemsets is None:
-        question = asking.question()
-        baskets = paying.baskets(reading, question.by)
+        question = question_form.question()
+        baskets = paying.read_baskets(source_options, question.by)
     else:
-        baskets = paying.baskets(reading, values.get("by"))
-        question = asking.question(itemsets=public_itemsets(itemsets, _public_items(values, baskets)))
-    if asking.print_question:
+        # Names of items come of the data, so the baskets are read before the itemsets.
+        baskets = paying.read_baskets(source_options, values.get("by"))
+        question = question_form.question(itemsets=read_public_itemsets(itemsets, _find_public_items(values, baskets)))
+    if question_form.print_question:
         text = question.to_toml()
         typer.echo(text)
         return
-    read = places_read(reading, paying.ledger, paying.anchor, itemsets, *asking.files())
-    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
-    _answer(question, baskets, paying, delivery, dry_run)
+    delivery = paying.build_delivery(writing, report, title, source_options, itemsets, *question_form.paths())
+    _release(question, baskets, paying, delivery, dry_run)
 
 
-def _public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabulary | None:
-    """Return the public list of items of a question; None where it is the items of the itemsets."""
+def _find_public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabulary | None:
+    """Return the public list of items of a question; None if the items of the itemsets are the list."""
     from ..baskets import Hierarchy, item_list, public_items
 
     if values.get("hierarchy") is not None:
@@ -187,59 +201,64 @@ def _public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabulary | N
     return item_list(values.get("items"), baskets)[0]
 
 
-def _answer(question: Question, baskets: AnyBaskets, paying: Paying, delivery: Delivery, dry_run: bool) -> None:
-    """Check where results go, pay, carry out and hand over; or say what that would cost."""
+def _release(
+    question: Question, baskets: AnyBaskets, paying: PaymentOptions, delivery: Delivery, dry_run: bool
+) -> None:
+    """Check the paths, pay, answer the question and write the releases; with `dry_run`, print the cost alone."""
     from ..publish import Observer, answer, build_cases
 
     cases = build_cases(question, baskets)
+    # The segments name the files, so the paths are checked after the question and before the payment.
     delivery.check(cases)
-    _look(question, baskets, cases, dry_run)
+    _preview(question, baskets, cases, dry_run)
     if dry_run:
         _forecast(baskets, cases, paying)
         return
-    payer = paying.payer()
+    payer = paying.open_payer()
+    # From here on the duration depends on private data: no time limit may end the release.
     lift_limit()
-    with delivery.guarded():
+    with delivery.guard():
         with ProgressBar("releasing") as bar:
-            observer = Observer(progress=bar, stage=bar.stage, paid=delivery.paid)
-            done = answer(baskets, cases, payer=payer, observer=observer)
-        delivery.hand_over(done)
-        tell_head(payer.ledger)
+            observer = Observer(progress=bar, stage=bar.stage, paid=delivery.keep_receipt)
+            releases = answer(baskets, cases, payer=payer, observer=observer)
+        delivery.write(releases)
+        print_head(payer.ledger)
 
 
-def _look(question: Question, baskets: AnyBaskets, cases: Mapping[Item, Case], dry_run: bool) -> None:
-    """Show the curator what was read and what to expect, on a terminal alone; stop where it would all be noise.
+def _preview(question: Question, baskets: AnyBaskets, cases: Mapping[Item, Case], dry_run: bool) -> None:
+    """Show the curator the data and a forecast; raise MisuseError if the release would be noise alone.
 
-    What is shown is not private. A log or a pipe may be read by others, so nothing goes there but that the list of
-    items does not meet the data: that has to stop a budget from being spent, and --really keeps it from being said.
+    The preview is not private, so it goes to a terminal alone: a log or a pipe may have further readers. The error says
+    that the list of items does not meet the data; it keeps a budget from being wasted, and --really suppresses it.
     """
     from ..publish import find_list_flaw, preview_cases
 
-    if at_terminal():
+    if is_at_terminal():
         say("\n".join(preview_cases(baskets, cases).lines), err=True)
-    wrong = "" if dry_run or question.really else find_list_flaw(baskets, cases)
-    if wrong:
-        raise MisuseError(f"{wrong} Nothing was spent. If it is really meant, say so with --really.")
+    flaw = "" if dry_run or question.really else find_list_flaw(baskets, cases)
+    if flaw:
+        raise MisuseError(f"{flaw} Nothing was spent. If it is really meant, say so with --really.")
 
 
-def _forecast(baskets: AnyBaskets, cases: Mapping[Item, Case], paying: Paying) -> None:
-    """Say what a release would spend."""
+def _forecast(baskets: AnyBaskets, cases: Mapping[Item, Case], paying: PaymentOptions) -> None:
+    """Print the budget that a release would spend, and its shares by step."""
     from rich.table import Table
 
+    # The cases of all segments have one budget and one mechanism.
     case = next(iter(cases.values()))
     table = Table(box=None, pad_edge=False)
     table.add_column("for")
     table.add_column("share of the budget", justify="right")
-    for what, share in case.steps():
-        table.add_row(what, f"{float(share):.1%}")
+    for step, share in case.steps():
+        table.add_row(step, f"{float(share):.1%}")
     say(f"{case.mechanism.name} would spend {case.budget}:\n")
     console().print(table)
     if len(cases) > 1:
         say(f"\n{len(cases)} segments, for the price of one.")
-    ledger = paying_ledger(paying.ledger, paying.anchor)
+    ledger = open_ledger(paying.ledger, paying.anchor)
     if ledger is not None:
         from ..publish import Payer, compute_remaining_epsilon, render_affordability
 
-        left = compute_remaining_epsilon(case, baskets, Payer(ledger, same_data=paying.same_data))
-        say(f"\n{render_affordability(ledger, left)}")
+        remaining_epsilon = compute_remaining_epsilon(case, baskets, Payer(ledger, same_data=paying.same_data))
+        say(f"\n{render_affordability(ledger, remaining_epsilon)}")
     say("\nNothing was spent.")

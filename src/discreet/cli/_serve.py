@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from . import options
-from ._adding import HandingOver
-from ._groups import grouped
+from ._adding import HandoverOptions
+from ._groups import expand_groups
 from ._signals import lift_limit
 from ._terminal import say
 
@@ -27,7 +27,7 @@ StoreOption = Annotated[
 ]
 
 StudyName = Annotated[str, options.argument("NAME", "The name of the study.")]
-Place = Annotated[
+ServiceOption = Annotated[
     str,
     options.option(
         "Where the service is: its directory here, or its address.",
@@ -48,7 +48,7 @@ Place = Annotated[
     "discreet serve studies --store postgresql://collector@localhost/studies --port 8001\n\n"
     "discreet serve studies --engine spark --master spark://host:7077 --handover /shared/reports"
 )
-@grouped
+@expand_groups
 def serve(
     directory: Annotated[
         Path,
@@ -75,26 +75,27 @@ def serve(
         options.number("Of these from one address that is no trusted proxy, at most.", show_default=True),
     ] = 256,
     *,
-    handing: HandingOver,
+    handing: HandoverOptions,
 ) -> None:
-    """Run the service of live studies: devices ask it what is asked, and send their reports to it.
+    """Run the service of live studies: devices fetch its questions, and send it their reports.
 
     It speaks HTTP; put it behind a proxy that speaks HTTPS. `discreet study` opens studies in it.
     """
-    from ..collector import ConnectionLimits, serve as run
+    from ..collector import ConnectionLimits, serve as serve_studies
 
+    # A service runs until a signal stops it.
     lift_limit()
-    adder = handing.adder(directory)
-    served = False
+    adder = handing.build_adder(directory)
+    is_serving = False
 
-    def ready(address: str) -> None:
-        nonlocal served
-        served = True
+    def report_ready(address: str) -> None:
+        nonlocal is_serving
+        is_serving = True
         say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True)
 
     try:
-        with handing.used():
-            run(
+        with handing.use_device():
+            serve_studies(
                 directory,
                 host=host,
                 port=port,
@@ -103,10 +104,10 @@ def serve(
                 limits=ConnectionLimits(connections=connections, address_connections=address_connections),
                 trusted_proxies=proxies or (),
                 adder=adder,
-                ready=ready,
+                ready=report_ready,
             )
     except KeyboardInterrupt:
-        if not served:
+        if not is_serving:
             raise
-        # It was asked to stop, and let go of everything before this came: that is how a service ends.
+        # Ctrl-C is the regular end of a service, which has closed its store by now: the exit status is 0.
         say(f"Stopped serving {directory}. What was acknowledged is stored.", err=True)

@@ -1,12 +1,12 @@
-"""SIGINT, SIGTERM and SIGHUP, heard as one: an interrupt that says what was paid and clears away private copies.
+"""SIGINT, SIGTERM and SIGHUP as one KeyboardInterrupt, after which a command reports its payment and removes copies.
 
-By default SIGTERM and SIGHUP end a process on the spot, with neither. Only the command line listens, while it runs: a
-library leaves signals to the program that uses it. What is ignored, as under nohup, stays ignored.
+By default SIGTERM and SIGHUP end a process at once, without either. The command line alone installs handlers, while it
+runs: a library leaves signals to its program. An ignored signal, as under nohup, stays ignored.
 
-A time limit is one signal more, SIGALRM. From the moment that something is paid for it is lifted: how long a release
-takes depends on the data, and whether there is one must not.
+A time limit is SIGALRM. A payment lifts the limit: the duration of a release depends on the data, so an end by the
+limit would reveal something about them.
 
-Nothing heavy is imported here: until it is there, an interrupt is a traceback.
+This module imports the standard library alone: until it is loaded, an interrupt prints a traceback.
 """
 
 from __future__ import annotations
@@ -20,48 +20,54 @@ from typing import Any
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _ALARM: int | None = getattr(signal, "SIGALRM", None)
-TIMED_OUT = 124  # as `timeout` has it
-_BURST = 1.0  # seconds: systems and shells send several at once, and clearing away must not be interrupted by them
-_AGAIN = 0.05  # seconds until an interrupt that was lost is sent once more
+TIMED_OUT = 124  # the exit status of timeout(1)
+# Seconds in which further signals are ignored: systems and shells send several at once, and the cleanup after the first
+# must not be interrupted. A second Ctrl-C by hand comes later.
+_BURST_SECONDS = 1.0
+# Seconds until an interrupt that Python dropped is sent again: long enough for a destructor to end, too short for a
+# person to notice.
+_RESEND_SECONDS = 0.05
 
 
 def lift_limit() -> None:
-    """Let what follows take as long as it takes, whatever limit was set."""
+    """Cancel the time limit for the remainder of the command."""
     if _ALARM is not None and threading.current_thread() is threading.main_thread():
         signal.setitimer(signal.ITIMER_REAL, 0)
-        # One that has come already, and is not heard yet, must not be either: then Python asks this.
+        # The alarm may have arrived before its handler ran; Python then calls the handler that is set now.
         if callable(signal.getsignal(_ALARM)):
-            signal.signal(_ALARM, _unheard)
+            signal.signal(_ALARM, _ignore_signal)
 
 
-def _unheard(number: int, frame: FrameType | None) -> None:
-    """Hear nothing."""
+def _ignore_signal(number: int, frame: FrameType | None) -> None:
+    """Do nothing."""
 
 
 class Signals:
-    """Listens while a `with` block runs; `heard` is the first signal that came."""
+    """Handlers of the signals, installed while a `with` block runs.
+
+    `received` is the number of the first signal, None before it; `timeout_seconds` is the time limit, None without one.
+    """
 
     def __init__(self) -> None:
-        self.heard: int | None = None
-        self._last = float("-inf")
-        self._before: dict[int, Any] = {}
-        self._hook = sys.unraisablehook
-        self.seconds: float | None = None
+        self.received: int | None = None
+        self.timeout_seconds: float | None = None
+        self._last_time = float("-inf")
+        self._previous_handlers: dict[int, Any] = {}
+        self._previous_hook = sys.unraisablehook
 
     @property
     def status(self) -> int:
-        """The exit status, as shells have it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP, 124 for a time limit."""
-        if self.heard is not None and self.heard == _ALARM:
+        """The exit status, as shells define it: 128 plus the number of the signal, or 124 for a time limit."""
+        if self.received is not None and self.received == _ALARM:
             return TIMED_OUT
-        return 128 + (self.heard or signal.SIGINT)
+        return 128 + (self.received or signal.SIGINT)
 
-    def limit(self, seconds: float) -> bool:
-        """Interrupt after so long; return whether this system can."""
+    def set_timeout(self, seconds: float) -> bool:
+        """Interrupt the command after a number of seconds; return False if the system has no timer."""
         if _ALARM is None or threading.current_thread() is not threading.main_thread():
             return False
-        before = signal.signal(_ALARM, self._hear)
-        self._before.setdefault(_ALARM, before)
-        self.seconds = seconds
+        self._previous_handlers.setdefault(_ALARM, signal.signal(_ALARM, self._receive))
+        self.timeout_seconds = seconds
         signal.setitimer(signal.ITIMER_REAL, seconds)
         return True
 
@@ -70,43 +76,42 @@ class Signals:
             for name in _NAMES:
                 number = getattr(signal, name, None)
                 if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._before[number] = signal.signal(number, self._hear)
-            self._hook, sys.unraisablehook = sys.unraisablehook, self._lost
+                    self._previous_handlers[number] = signal.signal(number, self._receive)
+            self._previous_hook, sys.unraisablehook = sys.unraisablehook, self._resend_dropped
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        sys.unraisablehook = self._hook
+        sys.unraisablehook = self._previous_hook
         lift_limit()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self.set_handlers()
 
-    def answer(self, handler: Any) -> None:
-        """Let the system answer from now on: `SIG_IGN` while the last words are said, `SIG_DFL` after them."""
-        for number in self._before:
-            signal.signal(number, handler)
+    def set_handlers(self, handler: Any = None) -> None:
+        """Set one handler for all signals, like `SIG_IGN` or `SIG_DFL`; None restores the previous handlers."""
+        for number, previous in self._previous_handlers.items():
+            signal.signal(number, previous if handler is None else handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now - self._last < _BURST:
+        if now - self._last_time < _BURST_SECONDS:
             return
-        self._last = now
-        if self.heard is None:
-            self.heard = number
+        self._last_time = now
+        if self.received is None:
+            self.received = number
         raise KeyboardInterrupt
 
-    def _lost(self, given: Any) -> None:
-        """Send a signal again whose interrupt came where Python drops it: in a destructor, in a callback of C."""
-        if self.heard is None or not issubclass(given.exc_type, KeyboardInterrupt):
-            self._hook(given)
+    def _resend_dropped(self, unraisable: Any) -> None:
+        """Send a signal again if Python dropped its KeyboardInterrupt, as in a destructor or a callback from C."""
+        if self.received is None or not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._previous_hook(unraisable)
             return
-        timer = threading.Timer(_AGAIN, self._send)
+        timer = threading.Timer(_RESEND_SECONDS, self._send)
         timer.daemon = True
         timer.start()
 
     def _send(self) -> None:
-        self._last = float("-inf")
+        self._last_time = float("-inf")  # not part of a burst
         main = threading.main_thread().ident
-        if self.heard is not None and main is not None:
-            signal.pthread_kill(main, self.heard)
+        if self.received is not None and main is not None:
+            signal.pthread_kill(main, self.received)

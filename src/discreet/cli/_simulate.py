@@ -1,4 +1,4 @@
-"""`discreet simulate`: what a collector who never sees the data would learn from them."""
+"""`discreet simulate`: a local protocol on known data, with simulated reports."""
 
 from __future__ import annotations
 
@@ -10,66 +10,71 @@ import typer
 from ..errors import MisuseError
 from . import options
 from ._adding import DeviceOption
-from ._groups import OrderedReading, Reporting, Writing, grouped
-from ._parsing import settings_of
+from ._groups import OrderedReading, Reporting, Writing, expand_groups
+from ._parsing import parse_settings
 from ._progress import ProgressBar
 from ._terminal import say, say_when_compiling
 
 if TYPE_CHECKING:
+    from ..baskets import AnyBaskets
     from ..local.study import Outcome, Round
 
 
 Speed: TypeAlias = Literal["person", "aggregated"]
-_NAMES = 24  # letters that the name of a round takes, so that lines stand below each other
+_NAME_WIDTH = 24  # letters for the name of a round, so that the lines align
 
 app = typer.Typer()
 
 
 @dataclass(frozen=True)
 class SimulatedReading(OrderedReading):
-    """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
+    """The options for reading the data of a simulation; the reports use the seed too."""
 
     seed: Annotated[
         int | None,
         options.number("The same seed gives the same result.  \\[default: drawn, and shown]", options.HOW),
     ] = None
 
-    def seeded(self) -> SimulatedReading:
-        """Return this with a seed, drawn where none was given."""
-        if self.seed is not None:
-            return self
+    def choose_seed(self) -> int:
+        """Return the seed of the command line, or draw one of 32 bits."""
         from secrets import randbelow
 
-        return replace(self, seed=randbelow(1 << 32))
+        # 32 bits: distinct in practice, and short enough to type again.
+        return randbelow(1 << 32) if self.seed is None else self.seed
+
+    def read_seeded(self, seed: int) -> AnyBaskets:
+        """Return the baskets; the seed draws the items that --max-items keeps."""
+        # `read` refuses a seed that draws nothing.
+        return replace(self, seed=None if self.max_items is None else seed).read_baskets()
 
 
 class Transcript:
-    """Shows a bar while a round goes on, and a line when it has been heard."""
+    """A progress bar for each round, and a line after it."""
 
     def __init__(self, lines: bool, err: bool) -> None:
-        self._lines, self._err = lines, err
+        self._has_lines, self._err = lines, err
         self._bar = ProgressBar("simulating").__enter__()
 
     def __enter__(self) -> Transcript:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.__exit__(None, None, None)
+        self._bar.__exit__()
 
     def progress(self, name: str, share: float) -> None:
-        """Note which round is going on, and how far it is."""
+        """Show the name of the present round, and its finished share."""
         self._bar.stage(name)
         self._bar(share)
 
-    def heard(self, line: Round) -> None:
-        """Show a line, and begin a new bar."""
-        self._bar.__exit__(None, None, None)
-        if self._lines:
+    def finish_round(self, outcome: Round) -> None:
+        """Print the line of a round, and start the bar of the next."""
+        self._bar.__exit__()
+        if self._has_lines:
             say(
-                f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
-                f"padding {line.pad:<3}  {line.bits:g} bits per report"
-                f"{'' if line.people else ', but nobody was asked'}"
-                f"{f', {line.left_out:,} left out' if line.left_out else ''}",
+                f"{outcome.name:<{_NAME_WIDTH}}  {outcome.people:>9,} people  {outcome.oracle:<7}  "
+                f"{outcome.values:>6,} values  padding {outcome.pad:<3}  {outcome.bits:g} bits per report"
+                f"{'' if outcome.people else ', but nobody was asked'}"
+                f"{f', {outcome.left_out:,} left out' if outcome.left_out else ''}",
                 err=self._err,
             )
         self._bar = ProgressBar("simulating").__enter__()
@@ -85,7 +90,7 @@ class Transcript:
     "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
     "--epsilon 4"
 )
-@grouped
+@expand_groups
 def simulate(
     protocol: Annotated[
         str,
@@ -128,39 +133,37 @@ def simulate(
     settings: options.Settings = None,
     score: Annotated[bool, options.option("Compare with the truth.", options.OUT, "--score")] = False,
     *,
-    reading: SimulatedReading,
+    source_options: SimulatedReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
-    """Try a local protocol on data you know: every person sends one randomised report, and nobody sees a basket.
+    """Try a local protocol on data you know: every person sends one randomised report, and no basket leaves a device.
 
-    Shows the rounds as they go, then the patterns, or the relations, with intervals. The result is
-    [bold]simulated[/bold]: it is for finding out what a study would learn, not for publishing. A score against the
-    truth says how near it came.
+    Shows each round, then the patterns, or the relations, with intervals. The result is [bold]simulated[/bold]: it
+    forecasts a study, and is not for publishing. A score compares it with the truth.
     """
-    from ..local.study import simulate as run
-    from ..registry import protocol as protocol_of
+    from ..local.study import simulate as simulate_protocol
+    from ..registry import protocol as build_protocol
 
     say_when_compiling()
     if top is None:
         raise MisuseError("Say how many patterns are wanted: --top 64.")
     if epsilon is None:
         raise MisuseError("Say how much one report may give away: --epsilon 1 is usual, less protects more.")
-    plan = protocol_of(protocol, settings_of(settings))
-    if file := reading.result():
-        raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
-    reporting.check(reading, writing, hierarchy)
-    seeded = reading.seeded()
-    baskets = (seeded if reading.max_items is not None else replace(seeded, seed=None)).baskets()
-    table = writing.format == "table"
-    with Transcript(lines=table or writing.output is not None, err=writing.output is not None) as lines:
-        outcome = run(
+    plan = build_protocol(protocol, parse_settings(settings))
+    source_options.check_is_data()
+    reporting.check(source_options, writing, hierarchy)
+    seed = source_options.choose_seed()
+    baskets = source_options.read_seeded(seed)
+    is_table = writing.format == "table"
+    with Transcript(lines=is_table or writing.output is not None, err=writing.output is not None) as transcript:
+        outcome = simulate_protocol(
             baskets,
             plan,
             top=top,
             least=least,
             epsilon=epsilon,
-            seed=seeded.seed or 0,
+            seed=seed,
             speed=speed,
             score=score,
             screen=screen,
@@ -169,30 +172,32 @@ def simulate(
             hierarchy=hierarchy,
             level=level,
             device=device,
-            progress=lines.progress,
-            transcript=lines.heard,
+            progress=transcript.progress,
+            transcript=transcript.finish_round,
         )
-    _deliver(outcome, writing, drawn=reading.seed is None)
-    reporting.write(outcome, reading)
+    _write_outcome(outcome, writing, is_seed_drawn=source_options.seed is None)
+    reporting.write(outcome, source_options)
 
 
-def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
-    """Write what was looked for; beside a table, or a file, say all that JSON holds."""
-    plain = writing.output is None and writing.format == "table"
-    if plain:
+def _write_outcome(outcome: Outcome, writing: Writing, is_seed_drawn: bool) -> None:
+    """Write the result of a simulation, and print the notes that a table, or a file, has no place for."""
+    is_shown = writing.output is None and writing.format == "table"
+    if is_shown:
         say()
     writing.write(outcome.found)
-    if plain or writing.output is not None:
-        for line in _said(outcome):
-            say(f"\n{line}", err=not plain)
-    if drawn:
-        seed = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
-        say(f"\n{seed}" if plain or writing.output is not None else seed, err=not plain)
+    if is_shown or writing.output is not None:
+        for line in _list_notes(outcome):
+            say(f"\n{line}", err=not is_shown)
+    if is_seed_drawn:
+        note = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
+        say(f"\n{note}" if is_shown or writing.output is not None else note, err=not is_shown)
 
 
-def _said(outcome: Outcome) -> list[str]:
+def _list_notes(outcome: Outcome) -> list[str]:
+    """Return the notes, the guarantee and the scores of a simulation as sentences."""
     lines = [*outcome.notes, outcome.guarantee.in_words(simulated=outcome.simulated)]
     if outcome.reports == 1 and len(outcome.rounds) > 1:
+        # Rounds ask disjoint people, so their losses combine in parallel.
         lines.append("Each person answers one round, so what the rounds lose does not add up.")
     if outcome.marginal:
         lines.append("Marginal: each count was drawn by itself, so what counts have in common is not simulated.")

@@ -1,9 +1,11 @@
-"""`discreet study`: what an operator does, from a study file to its result."""
+"""`discreet study`: the commands of an operator, from a study file to its result."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,32 +14,28 @@ import typer
 from ..errors import MisuseError
 from ..wording import number_of
 from . import options
-from ._adding import HandingOver
-from ._groups import Writing, grouped
+from ._adding import AddingOptions, HandoverOptions
+from ._groups import Writing, expand_groups, start_spark
 from ._output import write_text
 from ._progress import ProgressBar
 from ._replacing import check_replaceable
-from ._serve import Place, StoreOption, StudyName
-from ._study_reports import app as report_files
-from ._study_simulate import app as simulation
+from ._serve import ServiceOption, StoreOption, StudyName
+from ._simulate import SimulatedReading
 from ._terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from ..collector import Adder, Operator
+    from ..collector import Operator
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Run live studies: write one, check it, open it in a service, watch it and read its result.",
 )
 
-app.add_typer(simulation)
-app.add_typer(report_files)
-
 StudyFile = Annotated[
     Path,
     options.argument("STUDY.toml", "The study, as `discreet study new` writes one."),
 ]
-Token = Annotated[
+TokenOption = Annotated[
     str | None,
     options.option(
         "An operator's token, for a service elsewhere.", None, "--token", metavar="TOKEN", envvar="DISCREET_TOKEN"
@@ -45,13 +43,16 @@ Token = Annotated[
 ]
 
 
-def _operator(
-    place: str, token: str | None, store: str | None, *, make: bool = False, adder: Adder | None = None
-) -> Operator:
+OutputOption = Annotated[
+    Path | None, options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE")
+]
+
+
+def _open_operator(place: str, token: str | None, store: str | None, **settings: Any) -> Operator:
+    """Return the operator of a service: of a directory with its store, or of an address with a token."""
     from ..collector import open_operator
 
-    more = {} if adder is None else {"adder": adder}
-    return open_operator(place, token=token, store=store, make=make, **more)
+    return open_operator(place, token=token, store=store, **settings)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study new study.toml")
@@ -59,6 +60,7 @@ def new(path: StudyFile) -> None:
     """Write a study file to begin with; every field is explained in it."""
     from ..collector import TEMPLATE
 
+    # Mode x fails if the file exists: a study that was edited must not be lost.
     try:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(TEMPLATE.format(path=path))
@@ -69,12 +71,12 @@ def new(path: StudyFile) -> None:
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study check study.toml")
 def check(path: StudyFile) -> None:
-    """Say whether a study can be opened, and what its first question would be; nothing is opened."""
+    """Check whether a study can be opened, and show its first question; nothing is opened."""
     from ..collector import StudyCore, read_study
 
     plan = read_study(path)
     core = StudyCore(plan)
-    first = core.asks[0]
+    question = core.asks[0]
     closing = {
         "quota": f"at its share of {plan.people or 0:,} people",
         "deadline": f"{plan.hours or 0:g} hours after it opened",
@@ -83,9 +85,9 @@ def check(path: StudyFile) -> None:
     say(f"{path} can be opened: {plan.title}")
     say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.asked_items):,} items, epsilon {plan.epsilon}")
     if plan.hierarchy is not None:
-        where = "across levels" if plan.level is None else f"on the level {plan.level}"
-        say(f"  devices hold {len(plan.items):,} items, and answer for what these are {where}")
-    say(f"  first round: {first.name}, {first.oracle.name}, {first.oracle.bits:g} bits per report")
+        levels = "across levels" if plan.level is None else f"on the level {plan.level}"
+        say(f"  devices hold {len(plan.items):,} items, and answer for what these are {levels}")
+    say(f"  first round: {question.name}, {question.oracle.name}, {question.oracle.bits:g} bits per report")
     say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
     if plan.people is not None and plan.close != "quota":
         say(f"  people = {plan.people} closes no round: it is what `discreet study plan` forecasts with")
@@ -109,34 +111,36 @@ def plan(
     ] = 5.0,
     form: options.ViewOption = "table",
 ) -> None:
-    """Forecast a study before it is opened: what it would find, and how many people it needs."""
+    """Forecast a study before it is opened: its precision, and the number of people it needs."""
     from ..collector import read_study
-    from ..planning import plan as forecast
+    from ..planning import plan as forecast_results
 
     study = read_study(path)
-    asked: dict[str, Any] = {
+    question: dict[str, Any] = {
         "items": len(study.asked_items),
         "epsilon": study.epsilon,
         "top": study.top,
+        # A basket has no more items than the list.
         "sizes": min(sizes, len(study.asked_items)),
         "side": "local",
         "names": [study.protocol],
         **({"lengths": (2, None)} if study.least == 2 else {}),
     }
     with ProgressBar("forecasting") as bar:
-        needed = forecast(**asked, progress=bar.stage)
-        expected = forecast(people=people or study.people, **asked) if people or study.people else None
-    made = needed if expected is None else expected
-    enough = needed.needed.get(study.protocol)
+        # Without a number of people, the forecast is of the number that the study needs.
+        forecast = forecast_needs = forecast_results(**question, progress=bar.stage)
+        if people or study.people:
+            forecast = forecast_results(people=people or study.people, **question)
+    needed_people = forecast_needs.needed.get(study.protocol)
     if form == "json":
-        told = {"needed": enough, "forecast": made.to_dict()}
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        document = {"needed": needed_people, "forecast": forecast.to_dict()}
+        typer.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    console().print(made)
-    if enough is None:
+    console().print(forecast)
+    if needed_people is None:
         say("More people than can be forecast are needed for four of five patterns: allow more epsilon, or ask less.")
     else:
-        say(f"About {int(enough):,} people are needed to find four of five patterns.")
+        say(f"About {int(needed_people):,} people are needed to find four of five patterns.")
 
 
 @app.command(
@@ -145,19 +149,21 @@ def plan(
     "discreet study open study.toml --at studies\n\n"
     "discreet study open study.toml --at https://studies.example.org --token TOKEN",
 )
-def open_study(path: StudyFile, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
-    """Publish a study in a service, signed, and ask its first question. What is open does not change any more."""
+def open_study(
+    path: StudyFile, place: ServiceOption = "studies", token: TokenOption = None, store: StoreOption = None
+) -> None:
+    """Publish a study in a service, signed, and ask its first question. An open study never changes."""
     from ..collector import read_study
 
     study = read_study(path)
-    with _operator(place, token, store, make=True) as operator:
-        told = operator.open(study)
-    say(f"The study {told['name']} is open. Its id is {told['id']}.")
-    say(f"Give its key to those who take part, for their devices to check: {told['key']}")
+    with _open_operator(place, token, store, make=True) as operator:
+        record = operator.open(study)
+    say(f"The study {record['name']} is open. Its id is {record['id']}.")
+    say(f"Give its key to those who take part, for their devices to check: {record['key']}")
     if study.who == "tokens":
         # The address of a database may have a password in it.
-        where = f"{place} --store {'postgresql://…' if re.search('[@?]', store) else store}" if store else place
-        say(f"Make tokens for them: discreet study token --at {where} --study {study.name} --many 100")
+        service = f"{place} --store {'postgresql://…' if re.search('[@?]', store) else store}" if store else place
+        say(f"Make tokens for them: discreet study token --at {service} --study {study.name} --many 100")
 
 
 @app.command(
@@ -165,42 +171,46 @@ def open_study(path: StudyFile, place: Place = "studies", token: Token = None, s
 )
 def status(
     name: Annotated[str | None, options.argument("NAME", "The study; left out, all are listed.")] = None,
-    place: Place = "studies",
-    token: Token = None,
+    place: ServiceOption = "studies",
+    token: TokenOption = None,
     store: StoreOption = None,
     form: options.ViewOption = "table",
 ) -> None:
-    """Show how far a study has come: its rounds, tokens, and reports that were refused."""
-    with _operator(place, token, store) as operator:
-        told: Any = operator.studies() if name is None else operator.status(name)
+    """Show the status of a study: its rounds, tokens, and refused reports."""
+    with _open_operator(place, token, store) as operator:
+        state: Any = operator.studies() if name is None else operator.status(name)
     if form == "json":
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
-        return
-    if name is None:
-        for one in told:
-            say_row(f"{one['name']:<24}  {one['state']:<8}  {one['title']}")
-        if not told:
-            say("There are no studies yet: discreet study open STUDY.toml")
-        return
-    say_row(f"{told['name']}: {told['title']}")
-    say_row(f"  {told['state']}; {told['people']:,} reports; {told['protocol']}, epsilon {told['epsilon']}")
-    for one in told["rounds"]:
-        quota = "" if one["quota"] is None else f" of {one['quota']:,}"
-        say_row(f"  {one['round'] + 1:>3}  {one['name']:<28}  {one['state']:<8}  {one['people']:>9,}{quota} reports")
-    say_row(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
-    for reason, many in told["refused"].items():
-        say_row(f"  refused: {many:,} {reason}")
-    if told.get("not_added_up"):
-        say_row(f"  a round is closed and not added up yet: {told['not_added_up']}")
-    for number in told.get("overdue", ()):
-        one = told["rounds"][number]
+        typer.echo(json.dumps(state, ensure_ascii=False, indent=1))
+    elif name is not None:
+        _print_status(state)
+    elif not state:
+        say("There are no studies yet: discreet study open STUDY.toml")
+    else:
+        for study in state:
+            say_row(f"{study['name']:<24}  {study['state']:<8}  {study['title']}")
+
+
+def _print_status(study: dict[str, Any]) -> None:
+    """Print the status of a study, a line for each round, refusal and alarm."""
+    say_row(f"{study['name']}: {study['title']}")
+    say_row(f"  {study['state']}; {study['people']:,} reports; {study['protocol']}, epsilon {study['epsilon']}")
+    for row in study["rounds"]:
+        quota = "" if row["quota"] is None else f" of {row['quota']:,}"
+        say_row(f"  {row['round'] + 1:>3}  {row['name']:<28}  {row['state']:<8}  {row['people']:>9,}{quota} reports")
+    say_row(f"  tokens: {study['tokens']['made']:,} made, {study['tokens']['spent']:,} spent")
+    for reason, refusal_count in study["refused"].items():
+        say_row(f"  refused: {refusal_count:,} {reason}")
+    if study.get("not_added_up"):
+        say_row(f"  a round is closed and not added up yet: {study['not_added_up']}")
+    for number in study.get("overdue", ()):
+        row = study["rounds"][number]
         say_row(
-            f"  the deadline of round {number + 1} has passed with {one['people']:,} reports, and its minimum is "
-            f"{one['minimum']:,}: discreet study close {told['name']} --yes"
+            f"  the deadline of round {number + 1} has passed with {row['people']:,} reports, and its minimum is "
+            f"{row['minimum']:,}: discreet study close {study['name']} --yes"
         )
-    for one in told["alarms"]:
-        for alarm in one["alarms"]:
-            say_row(f"  alarm in round {one['round'] + 1}: {alarm}")
+    for entry in study["alarms"]:
+        for alarm in entry["alarms"]:
+            say_row(f"  alarm in round {entry['round'] + 1}: {alarm}")
 
 
 @app.command(
@@ -208,31 +218,32 @@ def status(
     "discreet study close breakfast --at studies\n\n"
     "discreet study close breakfast --at studies --engine spark --master spark://host:7077"
 )
-@grouped
+@expand_groups
 def close(
     name: StudyName,
-    place: Place = "studies",
-    token: Token = None,
+    place: ServiceOption = "studies",
+    token: TokenOption = None,
     store: StoreOption = None,
-    few: Annotated[
+    close_small: Annotated[
         bool,
         options.option("Close rounds with fewer reports than their minimum too. It cannot be undone.", None, "--yes"),
     ] = False,
     *,
-    handing: HandingOver,
+    handing: HandoverOptions,
 ) -> None:
     """Close the rounds of a study that are open: no report is taken any more, and the study goes on.
 
-    A round with fewer reports than its minimum is closed with --yes only. A round that is closed already and could not
-    be added up is tried again. A service elsewhere adds up as it was told.
+    A round with fewer reports than its minimum is closed with --yes only. A closed round that could not be added
+    up is tried again. A remote service adds up by its own options.
     """
-    operating = _operator(place, token, store, adder=handing.adder(place))
-    with handing.used(), operating as operator, ProgressBar("adding up"):
-        closed = operator.close(name, below_minimum=few)
-    say(f"Closed {number_of(closed.rounds, 'round')} of {name}." if closed.rounds else f"No round of {name} is open.")
-    for number in closed.without_reports:
+    # The context of the device encloses the operator, which adds up when it closes rounds.
+    service = _open_operator(place, token, store, adder=handing.build_adder(place))
+    with handing.use_device(), service as operator, ProgressBar("adding up"):
+        closing = operator.close(name, below_minimum=close_small)
+    say(f"Closed {number_of(closing.rounds, 'round')} of {name}." if closing.rounds else f"No round of {name} is open.")
+    for number in closing.without_reports:
         say(f"Round {number + 1} had no reports: nothing is known from it.")
-    if closed.ended_empty:
+    if closing.ended_empty:
         say(
             f"The study {name} has ended without a single report: its result is empty. Open it again under another "
             "name to ask once more."
@@ -245,11 +256,11 @@ def close(
     "discreet study results breakfast --at studies --assume-malicious 1%\n\n"
     "discreet study results breakfast --at https://studies.example.org -o patterns.csv"
 )
-@grouped
+@expand_groups
 def results(
     name: StudyName,
-    place: Place = "studies",
-    token: Token = None,
+    place: ServiceOption = "studies",
+    token: TokenOption = None,
     store: StoreOption = None,
     assume_malicious: options.AssumeMalicious = None,
     *,
@@ -259,8 +270,8 @@ def results(
     from ..checks import parse_share
     from ..results import parse_rows
 
-    parse_share("assume_malicious", assume_malicious or "0")  # before anybody is asked
-    with _operator(place, token, store) as operator:
+    parse_share("assume_malicious", assume_malicious or "0")  # before the service is asked
+    with _open_operator(place, token, store) as operator:
         text = operator.result(name, assume_malicious or "0")
     writing.write(parse_rows(text))
 
@@ -268,33 +279,32 @@ def results(
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study export breakfast --at studies -o breakfast.json")
 def export(
     name: StudyName,
-    place: Place = "studies",
-    token: Token = None,
+    place: ServiceOption = "studies",
+    token: TokenOption = None,
     store: StoreOption = None,
-    output: Annotated[
-        Path | None,
-        options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
-    ] = None,
+    output: OutputOption = None,
     assume_malicious: options.AssumeMalicious = None,
 ) -> None:
-    """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
+    """Write all public parts of a study, for a check: signed texts, the sums of rounds, the result."""
     from ..checks import parse_share
 
-    parse_share("assume_malicious", assume_malicious or "0")  # before anybody is asked
+    parse_share("assume_malicious", assume_malicious or "0")  # before the service is asked
     if output is not None:
         check_replaceable(output)
-    with _operator(place, token, store) as operator:
+    with _open_operator(place, token, store) as operator:
         text = json.dumps(operator.export(name, assume_malicious or "0"), ensure_ascii=False, indent=1)
     write_text(text, output)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study scrub breakfast --at studies")
-def scrub(name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
-    """Delete the reports of all rounds that are released; hashes of spent tokens stay, so that nobody counts twice."""
-    with _operator(place, token, store) as operator:
-        done = operator.scrub(name)
-    say(f"Deleted the reports of {done.rounds:,} {'round' if done.rounds == 1 else 'rounds'} of {name}.")
-    if not done.tidy:
+def scrub(
+    name: StudyName, place: ServiceOption = "studies", token: TokenOption = None, store: StoreOption = None
+) -> None:
+    """Delete the reports of all released rounds; hashes of spent tokens stay, so that no token counts twice."""
+    with _open_operator(place, token, store) as operator:
+        deletion = operator.scrub(name)
+    say(f"Deleted the reports of {number_of(deletion.rounds, 'round')} of {name}.")
+    if not deletion.tidy:
         say(
             "The store's own files still have some of them, since somebody else is reading it or it cannot be written "
             "to. A service that runs tries again by itself; without one, do this again."
@@ -308,12 +318,12 @@ def scrub(name: StudyName, place: Place = "studies", token: Token = None, store:
     "discreet study token --at studies --list"
 )
 def token(
-    place: Place = "studies",
+    place: ServiceOption = "studies",
     study: Annotated[
         str | None,
         options.option("Make tokens for participants of this study.", None, "--study", metavar="NAME"),
     ] = None,
-    many: Annotated[int, options.number("How many of them.", show_default=True)] = 1,
+    token_count: Annotated[int, options.number("How many of them.", None, "--many", show_default=True)] = 1,
     scopes: Annotated[
         list[str] | None,
         options.option(
@@ -324,10 +334,10 @@ def token(
         ),
     ] = None,
     label: Annotated[str, options.option("Whose operator's token it is.", metavar="TEXT")] = "",
-    listed: Annotated[
+    is_list: Annotated[
         bool, options.option("List the tokens of operators: an id, what each is for, and whose it is.", None, "--list")
     ] = False,
-    revoked: Annotated[
+    revoked_id: Annotated[
         str | None,
         options.option("Revoke an operator's token, by its id.", None, "--revoke", metavar="ID"),
     ] = None,
@@ -335,7 +345,7 @@ def token(
         Path | None,
         options.option("Write to this file, one per line.", None, "--output", "-o", metavar="FILE"),
     ] = None,
-    own: Token = None,
+    operator_token: TokenOption = None,
     store: StoreOption = None,
 ) -> None:
     """Make tokens: single-use ones for participants, or one for an operator. Only their hashes are kept.
@@ -344,27 +354,176 @@ def token(
     """
     from ..atomic_write import open_replacement
 
-    if (study is not None) + bool(scopes) + listed + (revoked is not None) != 1:
+    if (study is not None) + bool(scopes) + is_list + (revoked_id is not None) != 1:
         raise MisuseError(
             "Say whom it is for: --study NAME for participants, or --scope for an operator. Or --list those of "
             "operators, or --revoke one."
         )
-    if listed or revoked is not None:
-        with _operator(place, own, store) as operator:
-            if revoked is not None:
-                operator.revoke_operator(revoked)
-                say(f"Revoked the operator's token {revoked}.")
+    if is_list or revoked_id is not None:
+        with _open_operator(place, operator_token, store) as operator:
+            if revoked_id is not None:
+                operator.revoke_operator(revoked_id)
+                say(f"Revoked the operator's token {revoked_id}.")
                 return
-            for known in operator.operators():
-                say_row(f"{known['id']}  {' '.join(known['scopes']):<20}  {known['label']}".rstrip())
+            for entry in operator.operators():
+                say_row(f"{entry['id']}  {' '.join(entry['scopes']):<20}  {entry['label']}".rstrip())
         return
     if output is not None:
         check_replaceable(output)
-    with _operator(place, own, store) as operator:
-        made = operator.tokens(study, many) if study is not None else [operator.add_operator(scopes or [], label)]
+    with _open_operator(place, operator_token, store) as operator:
+        tokens = (
+            operator.tokens(study, token_count) if study is not None else [operator.add_operator(scopes or [], label)]
+        )
     if output is None:
-        for one in made:
-            say(one)
+        for new_token in tokens:
+            say(new_token)
         return
+    # A token is a secret: its file is readable by its owner alone.
     with open_replacement(output, private=True) as stream:
-        stream.write("".join(f"{one}\n" for one in made).encode())
+        stream.write("".join(f"{new_token}\n" for new_token in tokens).encode())
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study simulate study.toml sales.csv --person customer --item product --people 20000\n\n"
+    "discreet study simulate study.toml retail.dat --people 100000 --directory studies --stay"
+)
+@expand_groups
+def simulate(
+    study: StudyFile,
+    people: Annotated[
+        int | None,
+        options.number("How many people, drawn from those in the data.  \\[default: those in the data]", options.HOW),
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        options.option("Keep the service's studies here.  \\[default: nowhere]", options.HOW, metavar="DIRECTORY"),
+    ] = None,
+    stay: Annotated[
+        bool,
+        options.option("Leave the service up with the result, until Ctrl-C.", options.HOW, "--stay"),
+    ] = False,
+    port: Annotated[
+        int,
+        options.number("The service's port; 0 for any that is free.", options.HOW, show_default=True),
+    ] = 0,
+    store: StoreOption = None,
+    *,
+    source_options: SimulatedReading,
+    writing: Writing,
+) -> None:
+    """Try a whole study out: the real service on this machine, and real client processes that answer with known data.
+
+    A round closes when all its people have answered. Reports come from the secure source, so two runs differ;
+    `discreet simulate` is quicker, and repeatable.
+    """
+    from ..baskets import on_this_machine
+    from ..collector import read_study, simulate_study
+    from ..local.study import render_drawing_note
+    from ..results import parse_rows
+
+    plan = read_study(study)
+    seed = source_options.choose_seed()
+    baskets = source_options.read_seeded(seed)
+    err = writing.output is not None or writing.format != "table"
+    printed_rounds: set[int] = set()
+
+    def print_rounds(status: dict[str, Any]) -> None:
+        for row in status["rounds"]:
+            if row["state"] in ("released", "scrubbed") and row["round"] not in printed_rounds:
+                printed_rounds.add(row["round"])
+                say(f"{row['name']:<28}  {row['people']:>9,} reports  {row['oracle']}", err=err)
+
+    service: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": print_rounds}
+    participants = on_this_machine(baskets, "A simulated study")
+    with simulate_study(plan, participants, people=people, seed=seed, **service) as trial:
+        writing.write(parse_rows(trial.result))
+        if baskets.several:
+            say(f"\n{render_drawing_note(1)}", err=err)
+        if stay:
+            _wait_for_interrupt(f"The study {plan.name} is at {trial.address}. Stop it with Ctrl-C.")
+
+
+def _wait_for_interrupt(message: str) -> None:
+    """Print a message and wait for Ctrl-C: the result is written, so an interrupt is no failure."""
+    from signal import pause
+
+    with contextlib.suppress(KeyboardInterrupt):
+        say(message, err=True)
+        while True:
+            pause()
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study reports breakfast --round 1 --at studies -o reports")
+def reports(
+    name: StudyName,
+    output: Annotated[
+        Path,
+        options.option("Write the files into this folder.", None, "--output", "-o", metavar="FOLDER"),
+    ],
+    number: Annotated[
+        int, options.number("Which round, counted from 1 as in `status`.", None, "--round", show_default=True)
+    ] = 1,
+    place: ServiceOption = "studies",
+    store: StoreOption = None,
+) -> None:
+    """Write the reports of a round that is closed as Parquet files, with the round beside them.
+
+    They are read by `discreet study add-up`, here or in a cluster. The files are for their owner alone.
+    """
+    if number < 1:
+        raise MisuseError(f"--round counts from 1, as `discreet study status` shows rounds; {number} was given.")
+    with _open_operator(place, None, store) as operator, ProgressBar("writing"):
+        report_count = operator.save_reports(name, number - 1, output)
+    say(f"Wrote {number_of(report_count, 'report')} of round {number} of {name} into {output}.")
+
+
+@app.command(
+    "add-up",
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study add-up reports\n\n"
+    "discreet study add-up reports --device gpu\n\n"
+    "discreet study add-up 's3a://studies/reports/*.parquet' --question round.json --engine spark --remote sc://host",
+)
+@expand_groups
+def add_up(
+    source: Annotated[
+        str,
+        options.argument("REPORTS", "A folder of `discreet study reports`, a Parquet file, or a pattern."),
+    ],
+    question: Annotated[
+        Path | None,
+        options.option(
+            "The round that they answer, as JSON.  \\[default: round.json in the folder]",
+            None,
+            "--question",
+            metavar="FILE",
+        ),
+    ] = None,
+    screen: Annotated[
+        bool,
+        options.option("Leave out reports that no honest device is likely to have sent.", show_default=True),
+    ] = True,
+    output: OutputOption = None,
+    *,
+    adding: AddingOptions,
+) -> None:
+    """Add up the reports of a round, as JSON: their number, and the number that supports each value."""
+    from ..collector import add_up_files, read_round
+
+    if output is not None:
+        check_replaceable(output)
+    ask = read_round(source, question)
+    sums: Any
+    if adding.engine is None:
+        with ProgressBar("adding up"), adding.use_device():
+            sums = add_up_files(source, ask, screen=screen)
+    else:
+        session = start_spark(adding.master, adding.remote)
+        with ProgressBar("adding up") as bar:
+            sums = import_module("discreet.spark._reports").add_up_reports(
+                source, ask, screen=screen, session=session, progress=bar
+            )
+    document = {"round": ask.name, **json.loads(sums.text()), "refused": sums.refused}
+    document["values"] = sums.estimate.values.tolist()
+    write_text(json.dumps(document, ensure_ascii=False), output)

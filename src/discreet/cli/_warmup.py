@@ -1,7 +1,7 @@
-"""Compile every kernel that a command may need.
+"""Compilation of every kernel that a command may need.
 
-Which ones, and for which types of arguments, is found by doing a little of everything with kernels as plain Python.
-Then they are compiled by as many processes as there are cores, the longest first.
+1. Small jobs call all kernels as plain Python, which records the types of the arguments.
+2. A process per core compiles the recorded kernels, the longest first.
 """
 
 from __future__ import annotations
@@ -12,102 +12,116 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import MisuseError
 from ._progress import ProgressBar
 from ._terminal import say
 
+# The module and the name of the function of a kernel, and the types of its arguments.
+KernelForm: TypeAlias = tuple[str, str, str]
 
-def warmup(shared: Path | None = None) -> None:
-    """Run small jobs through all compiled code, compile what they used, and say how long it took."""
+
+def compile_kernels(shared: Path | None = None) -> None:
+    """Compile all kernels that are not in the cache, and print the seconds that it took.
+
+    Parameters
+    ----------
+    shared
+        A directory that becomes the cache, readable for all users; None for the user's own cache.
+    """
     from ..kernels import cache_directory, enabled
     from ..temporary import make_temporary_directory
 
     if not enabled():
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
         return
-    begun = perf_counter()
+    start = perf_counter()
     if shared is not None:
-        _open(shared)
-    place = cache_directory()
-    if shared is not None and place is None:
+        _make_shared_cache(shared)
+    cache = cache_directory()
+    if shared is not None and cache is None:
         raise MisuseError(f"{shared} cannot be written, or others can change it; name a folder that is yours alone.")
     with ProgressBar("compiling") as bar:
         with make_temporary_directory("warmup-") as folder:
-            wanted = _used(folder)
-        if place is not None:
-            _compile(wanted, bar)
-    if place is None:
+            missing = _find_missing_kernels(folder)
+        if cache is not None:
+            _compile_in_processes(missing, bar)
+    if cache is None:
         say("There is no cache directory that you alone can write, so nothing was compiled: it could not be kept.")
         return
     if shared is not None:
+        # A root user fills the directory; its files must be readable under any umask.
         for path in shared.iterdir():
             path.chmod(0o644)
     say(
-        f"Compiled in {perf_counter() - begun:.1f} s, kept in {place}."
-        + ("" if shared is None else f" Set DISCREET_KERNELS={place} where it is to be used.")
+        f"Compiled in {perf_counter() - start:.1f} s, kept in {cache}."
+        + ("" if shared is None else f" Set DISCREET_KERNELS={cache} where it is to be used.")
     )
 
 
 def compile_in_background(place: str) -> None:
-    """Compile the same forms as `warmup` without a word, one after the other; the whole life of a process."""
+    """Compile the kernels of `compile_kernels` one by one, without output; the work of a background process."""
     from ..kernels import background
     from ..temporary import make_temporary_directory
 
-    def missing() -> list[tuple[str, str, str]]:
+    def find_missing() -> list[KernelForm]:
         with make_temporary_directory("warmup-") as folder:
-            return _used(folder)
+            return _find_missing_kernels(folder)
 
-    background.compile_missing(place, missing)
+    background.compile_missing(place, find_missing)
 
 
-def _open(shared: Path) -> None:
-    """Make a folder that all can read, and let it be the cache of this process and of those it starts."""
+def _make_shared_cache(shared: Path) -> None:
+    """Make a directory that all users can read the kernel cache of this process and of its children."""
     shared = shared.absolute()
-    for folder in reversed([one for one in (shared, *shared.parents) if not one.exists()]):
+    for folder in reversed([path for path in (shared, *shared.parents) if not path.exists()]):
         folder.mkdir()
-        folder.chmod(0o755)  # whatever the umask
+        folder.chmod(0o755)  # also under a stricter umask
     os.environ["NUMBA_CACHE_DIR"] = str(shared)
 
 
-def _used(folder: Path) -> list[tuple[str, str, str]]:
-    """Return the kernels that commands use and that are not kept yet, with the types of their arguments."""
+def _find_missing_kernels(folder: Path) -> list[KernelForm]:
+    """Return the kernels that the cache lacks, the longest first; the jobs write their data into the folder."""
     from ..kernels import Kernel, is_kept, measure_code, recording
 
     with recording:
-        _exercise(folder)
-    found = [(kernel.function, types) for kernel in Kernel.registry for types in kernel.signatures]
-    missing = [(function, types) for function, types in found if not is_kept(function, types)]
-    missing.sort(key=lambda one: -measure_code(one[0]))
+        _run_jobs(folder)
+    forms = [(kernel.function, types) for kernel in Kernel.registry for types in kernel.signatures]
+    missing = [(function, types) for function, types in forms if not is_kept(function, types)]
+    # Long code compiles longest. Started last, it would keep one process busy after all further processes have ended.
+    missing.sort(key=lambda form: -measure_code(form[0]))
     return [(function.__module__, function.__qualname__, types) for function, types in missing]
 
 
-def _compile(wanted: list[tuple[str, str, str]], bar: ProgressBar) -> None:
-    """Compile kernels side by side: processes, as the compiler does one thing at a time."""
+def _compile_in_processes(missing: list[KernelForm], bar: ProgressBar) -> None:
+    """Compile kernels in several processes: the compiler of numba holds a lock, so threads would wait."""
     from ..kernels import compile_one, threads
 
-    if not wanted:
+    if not missing:
         return
-    pool = ProcessPoolExecutor(min(threads(), len(wanted)), mp_context=get_context("spawn"), initializer=_deaf)
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(min(threads(), len(missing)), mp_context=context, initializer=_ignore_interrupts)
     try:
-        done = [pool.submit(compile_one, *one) for one in wanted]
-        for count, future in enumerate(as_completed(done), 1):
+        futures = [pool.submit(compile_one, *form) for form in missing]
+        for count, future in enumerate(as_completed(futures), 1):
             future.result()
-            bar(count / len(done))
+            bar(count / len(futures))
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _deaf() -> None:
-    """Leave it to the command to hear an interrupt."""
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C, which the parent process handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _exercise(folder: Path) -> None:
+def _run_jobs(folder: Path) -> None:
+    """Run a small job of every kind, so that each kernel is called with all types of arguments."""
     from .. import mine, read
     from ..baskets import groceries, quest, resample
 
+    # Repeated items, other orders and an empty basket take more branches of the reader.
     lines = ["1 2 3", "2 3 1", "", "3 1 2 2", "1 4"] * 40
     for name, text in (("numbers.dat", "\n".join(lines)), ("names.dat", "\n".join(lines).replace("1", "tea"))):
         (folder / name).write_text(text)
@@ -116,6 +130,7 @@ def _exercise(folder: Path) -> None:
         patterns = mine(baskets, min_count=2)
         patterns.rules(min_confidence=0.1)
         mine(baskets, itemsets=[p.items for p in patterns])
+    # Sparse and dense data select different kernels.
     sparse = resample(quest(2_000, 400, 6, 3, seed=1), 3_000, seed=1)
     for baskets in (sparse, groceries(500, seed=1)):
         mine(baskets, top=30)
@@ -123,13 +138,13 @@ def _exercise(folder: Path) -> None:
         for kind in ("all", "closed", "maximal"):
             mine(baskets, min_support=0.02, kind=kind)
         mine(baskets, min_count=20, contains=[baskets.vocabulary.label(int(baskets.item_counts.argmax()))])
-    _scatter(folder)
-    _publish()
-    _ask()
+    _run_table_jobs(folder)
+    _run_release_jobs()
+    _run_study_jobs()
 
 
-def _scatter(folder: Path) -> None:
-    """Run the kernels for tables, for items that few people share, and for results too large to try here."""
+def _run_table_jobs(folder: Path) -> None:
+    """Run the kernels for tables, for rare items, and for results too large for a small job."""
     from itertools import combinations
 
     import numpy as np
@@ -145,16 +160,16 @@ def _scatter(folder: Path) -> None:
     for kind in ("all", "closed", "maximal"):
         mine(wide, min_count=3, kind=kind)
     mine(wide, itemsets=[p.items for p in mine(wide, min_count=1, lengths=2)])
-    # So many pairs of so few items that all of these are counted at once.
+    # All pairs of 96 items: enough for the kernel that counts a dense block of pairs at once.
     mine(wide, itemsets=list(combinations(wide.vocabulary.take(wide.item_counts.argsort()[-96:]).to_pylist(), 2)))
-    # What cannot be written is another type to the compiler, and so are rows and itemsets kept.
+    # Read-only arrays have a type of their own to the compiler, and the arrays of Itemsets are read-only.
     rows = Itemsets(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
     unsubsumed_by_lists(rows.offsets, rows.codes, np.array([0, 2]), 2)
     count_cells(rows.offsets, rows.codes, 2, np.array([0, 2]), np.array([0, 1], np.int32))
 
 
-def _publish() -> None:
-    """Run the kernels that private mechanisms use, on people who are made up."""
+def _run_release_jobs() -> None:
+    """Run the kernels of private mechanisms, on made-up people."""
     from fractions import Fraction
 
     import numpy as np
@@ -164,10 +179,11 @@ def _publish() -> None:
     from ..privacy.sampling import SystemSource, discrete_laplace
     from ..registry import mechanisms
 
-    # The words of the system's source cannot be written to, which is another type to the compiler.
+    # The random words of the system's source are read-only, which is a type of its own to the compiler.
     discrete_laplace(SystemSource(), Fraction(3), 10)
     baskets = groceries(300, seed=1)
     questions: tuple[dict[str, Any], ...] = ({"top": 5}, {"top": 60}, {"min_count": 40})
+    # Each mechanism with each kind of question that it answers, also mechanisms of other packages.
     for name, entry in mechanisms().items():
         delta = "1e-6" if entry.kind.delta else 0
         for question in questions:
@@ -178,7 +194,7 @@ def _publish() -> None:
     trial(several, seed=1, top=60, epsilon=2, delta="1e-6", items="public", mechanism="clipped")
 
 
-def _ask() -> None:
+def _run_study_jobs() -> None:
     """Run the kernels of devices and collectors, for every question and every oracle."""
     from fractions import Fraction
 
@@ -191,24 +207,24 @@ def _ask() -> None:
     from ..local.study import Ask, CandidateList, HowMany, PrefixQuestion, SimulatedPeople, TextNumbers, Which, Who
 
     baskets = groceries(300, seed=1)
-    whole, some = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
-    questions = (Which(whole), Which(some), HowMany(some, (0, 1, 2)), PrefixQuestion((0, 1), ((0,), (1,)), 1))
+    items, itemsets = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
+    questions = (Which(items), Which(itemsets), HowMany(itemsets, (0, 1, 2)), PrefixQuestion((0, 1), ((0,), (1,)), 1))
     for speed in ("person", "aggregated"):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
         for question in questions:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
     TextNumbers(("",), "abt", 1, 9).answers(baskets, np.arange(3))
-    _relate()
-    _tabulate()
+    _run_relation_jobs()
+    _run_seed_jobs()
     for kind in means().values():
         kind.make(Fraction(1)).reports(
             Answered(offsets=np.arange(4), held=np.zeros(3, np.int32), people=np.arange(3)), 1
         )
 
 
-def _tabulate() -> None:
-    """Run the kernels of published seeds, screened: items that everyone holds are solved for."""
+def _run_seed_jobs() -> None:
+    """Run the kernels of oracles with published seeds, and of the screen of their reports."""
     from fractions import Fraction
 
     import numpy as np
@@ -217,10 +233,9 @@ def _tabulate() -> None:
     from ..local.oracles import OLH, Wheel
     from ..local.study import screen_reports
 
-    many = 5_000
-    answered = Answered(
-        offsets=np.arange(0, 2 * many + 1, 2), held=np.tile(np.arange(2, dtype=np.int32), many), people=np.arange(many)
-    )
+    people_count = 5_000  # enough for the screen to solve for items that every person holds
+    offsets, held = np.arange(0, 2 * people_count + 1, 2), np.tile(np.arange(2, dtype=np.int32), people_count)
+    answered = Answered(offsets=offsets, held=held, people=np.arange(people_count))
     for kind in (OLH, Wheel):
         oracle = kind.make(Fraction(1), 5, pad=2).numbered(1024)
         blocks = [oracle.reports(answered, 1)]
@@ -228,8 +243,8 @@ def _tabulate() -> None:
         oracle.named(blocks[0], np.arange(2))
 
 
-def _relate() -> None:
-    """Run the kernels of relations: given, in time, together, built on each other, and folded."""
+def _run_relation_jobs() -> None:
+    """Run the kernels of relations in all forms: given, in time, together, cascaded and printed."""
     from ..baskets import applets, groceries, viewings
     from ..local.study import simulate
 

@@ -18,7 +18,7 @@ WHAT = "What to find"
 OUT = "Where the result goes"
 HOW = "How it is done"
 
-# What may be typed for an option; the parser refuses anything else.
+# The values of options; the parser refuses any further value.
 if TYPE_CHECKING:
     Format: TypeAlias = str
     ForecastFormat: TypeAlias = str
@@ -58,7 +58,7 @@ def option(help_text: str, panel: str | None = None, *names: str, show_default: 
     help_text, panel
         The sentence of the help, and the heading that it stands under; without one, it is among the first.
     names
-        The names on the command line, such as ``--output`` and ``-o``; without any, that of the parameter.
+        The names on the command line, like ``--output`` and ``-o``; without any, the name of the parameter.
     show_default
         Whether the help ends with the default of the parameter. Most defaults are None, which the help explains.
     settings
@@ -68,7 +68,7 @@ def option(help_text: str, panel: str | None = None, *names: str, show_default: 
 
 
 def number(help_text: str, panel: str | None = None, *names: str, **settings: Any) -> Any:
-    """Return the metadata of an option with a whole number; the parameters are those of `option`."""
+    """Return the metadata of an option with a whole number; see `option` for the parameters."""
     return option(help_text, panel, *names, metavar="N", parser=parse_whole_number, **settings)
 
 

@@ -115,12 +115,12 @@ def test_json_has_relations_and_the_items_they_are_of(outcome, tmp_path):
 
 def test_the_command_line_writes_them(outcome, tmp_path, capsys):
     place = tmp_path / "found.json"
-    command._deliver(outcome, Writing(output=place), drawn=False)
+    command._write_outcome(outcome, Writing(output=place), is_seed_drawn=False)
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(f"2 relations written to {place}\n")
     assert discreet.load(place) == outcome.relations
-    command._deliver(outcome, Writing(), drawn=False)
+    command._write_outcome(outcome, Writing(), is_seed_drawn=False)
     assert capsys.readouterr().out.lstrip().startswith("2 relations of 4,000 people\n")
 
 
