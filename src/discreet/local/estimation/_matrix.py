@@ -333,8 +333,8 @@ def _most_reliable(
 ) -> RelationEstimates:
     """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent.
 
-    A confidence is a ratio of two noisy numbers. A relation has no more people than its first side: `confidence_base` bounds
-    the first side by that (D8).
+    A confidence is a ratio of two noisy numbers. A relation has no more people than its first side:
+    `confidence_base` bounds the first side by that (D8).
     """
     sides_alone: dict[tuple[int, ...], tuple[float, float]] = {
         (item,): (float(value), float(item_variance))
