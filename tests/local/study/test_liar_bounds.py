@@ -17,7 +17,7 @@ from discreet.local.oracle_steps import oracles
 from discreet.local.study import Ask, CandidateList, Estimate, HowMany, LiarBounds, Wanted, Which, Who
 from discreet.local.study._liars import liar_margins
 from discreet.registry import protocol
-from discreet.results import load, promises
+from discreet.results import load, promise_lines
 from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
 EVERYONE = Who(0, 1 << 32)
@@ -207,7 +207,7 @@ def test_the_outcome_says_so_and_carries_it_into_files(tmp_path: Path):
     assert "up to 1% of the reports of each round" in note
     assert "push some off" in note
     widened[0].save(tmp_path / "found.json")
-    assert "up to 1% of the reports" in promises(load(tmp_path / "found.json"))[0]
+    assert "up to 1% of the reports" in promise_lines(load(tmp_path / "found.json"))[0]
 
 
 @pytest.mark.parametrize(
