@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.baskets import only
+from discreet.baskets import restrict_items
 from discreet.curator import Answers, Found, Mechanism, Plan, Problem
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact import LocalEngine, Query, Sizes, Supports, Truncation
@@ -90,7 +90,7 @@ class OccurringItems(Exponential):
         held = np.flatnonzero(baskets.item_counts).astype(np.int32)
         if not len(held):
             held = np.arange(1, dtype=np.int32)
-        inner = SealedEngine(LocalEngine(only(baskets, held)), len(held))
+        inner = SealedEngine(LocalEngine(restrict_items(baskets, held)), len(held))
         found = super().run(inner, replace(asked, item_count=len(held), top=1), meter)
         codes = held[found.itemsets.codes]
         return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))

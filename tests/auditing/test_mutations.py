@@ -120,7 +120,7 @@ def everything_goes_along(patch: Patch) -> None:
 
 
 def items_that_occur(patch: Patch) -> None:
-    right = resolving.item_list
+    right = resolving.resolve_items
 
     def narrowed(items, held):
         vocabulary, told = right(items, held)
@@ -128,7 +128,7 @@ def items_that_occur(patch: Patch) -> None:
         kept = [place for place, item in enumerate(vocabulary) if str(item) in names]
         return type(vocabulary)(vocabulary.take(np.array(kept, np.int64))), told
 
-    patch.setattr(resolving, "item_list", narrowed)
+    patch.setattr(resolving, "resolve_items", narrowed)
 
 
 def one_dummy(patch: Patch) -> None:
@@ -317,7 +317,7 @@ MUTATIONS = [
     ),
     Mutation(
         "X5",
-        "publish._resolving.item_list",
+        "publish._resolving.resolve_items",
         items_that_occur,
         by_coupling(OCCURRING),
         "chooses from|differ in|has ended",

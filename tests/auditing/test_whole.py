@@ -79,7 +79,7 @@ class TestPlanted:
 
     def test_the_list_of_items_is_what_the_data_have(self, monkeypatch):
         # X5: the public list is widened by what occurs.
-        right = resolving.item_list
+        right = resolving.resolve_items
 
         def widened(items, held):
             vocabulary, told = right(items, held)
@@ -88,7 +88,7 @@ class TestPlanted:
             more = [item for item in held.vocabulary if item not in set(vocabulary)]
             return Vocabulary(sorted([*vocabulary, *more], key=str)), told
 
-        monkeypatch.setattr(resolving, "item_list", widened)
+        monkeypatch.setattr(resolving, "resolve_items", widened)
         assert broken()
 
     def test_segments_are_those_of_the_data(self, monkeypatch):
@@ -119,14 +119,14 @@ class TestPlanted:
 
     def test_a_reader_whose_labels_follow_one_person(self, monkeypatch):
         # A name among numbers makes a reader take all items for names. Right: compared as text with those of the list.
-        right = resolving.onto
+        right = resolving.recode_baskets
 
         def strict(held, vocabulary):
             if held.vocabulary.numeric != vocabulary.numeric:
                 held = replace(held, offsets=held.offsets * 0, codes=held.codes[:0])
             return right(held, vocabulary)
 
-        monkeypatch.setattr(resolving, "onto", strict)
+        monkeypatch.setattr(resolving, "recode_baskets", strict)
         assert "one person moves the answer by " in broken(Count())
 
 

@@ -43,7 +43,7 @@ def alike(one: Hierarchy, other: Hierarchy) -> bool:
     return dict(one.parents) == dict(other.parents) and set(one.heights) == set(other.heights)
 
 
-WHOLE = Hierarchy.of(COLUMNS, ROWS)
+WHOLE = Hierarchy.from_rows(COLUMNS, ROWS)
 
 
 class TestReading:
@@ -90,7 +90,7 @@ class TestReading:
         assert Hierarchy.read({"milk": "dairy", "dairy": None, "salt": float("nan")}).parents == {"milk": "dairy"}
 
     def test_columns_name_levels_that_are_empty_too(self):
-        known = Hierarchy.of(("product", "category", "department"), [("milk", "dairy", None)])
+        known = Hierarchy.from_rows(("product", "category", "department"), [("milk", "dairy", None)])
         assert (known.names, known.height, known.level("category")) == (("product", "category", "department"), 2, 1)
         assert Hierarchy.from_dict(known.to_dict()) == known
 

@@ -19,11 +19,11 @@ import pytest
 
 import discreet
 from discreet import InputError, LimitError, MisuseError, NobodyError
-from discreet.baskets import Allowance, _databases as databases, _remote as remote
+from discreet.baskets import MemoryLimit, _databases as databases, _remote as remote
 from discreet.baskets._databases import workspace
-from discreet.baskets._feather import declared
+from discreet.baskets._feather import read_declared_size
 from discreet.baskets._formats import FileFormat
-from discreet.baskets._remote import opened_address
+from discreet.baskets._remote import open_address
 from running import run
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
@@ -180,7 +180,7 @@ def test_feather_that_is_none_or_too_much() -> None:
     many = pa.table({"customer": np.zeros(4_000_000, np.int64), "product": np.zeros(4_000_000, np.int64)})
     feather.write_feather(many, "b.feather", compression="zstd", chunksize=4_000_000)
     packed = Path("b.feather").stat().st_size
-    assert 64_000_000 < declared(Path("b.feather")) < 100_000_000
+    assert 64_000_000 < read_declared_size(Path("b.feather")) < 100_000_000
     assert message(LimitError, "b.feather", **COLUMNS, memory="1MB") == (
         f"b.feather has {packed:,} bytes and unpacks to over {1000 * packed:,}, which data hardly do; if it is what "
         'you expect, give more memory, as in memory="64GB".'
@@ -309,9 +309,9 @@ def answer_404(place: str) -> Any:
 def test_signatures_are_not_told(form: str, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The extension is not here, so its answer is made up; the way of the message is the real one."""
     address = f"https://me:pw@example.com/s.{form}?{options}"
-    monkeypatch.setattr(remote, "_load", lambda *_: None)
+    monkeypatch.setattr(remote, "_load_extension", lambda *_: None)
     monkeypatch.setattr(databases.Workspace, "do", lambda self, task: answer_404(address))
-    monkeypatch.setattr(databases.Workspace, "_do", lambda self, task: answer_404(address))
+    monkeypatch.setattr(databases.Workspace, "_run_task", lambda self, task: answer_404(address))
     assert message(InputError, address, **COLUMNS) == (
         f"https://example.com/s.{form}: HTTP Error: Unable to connect to URL 'https://example.com/s.{form}': 404 (Not "
         "Found)."
@@ -355,14 +355,14 @@ def test_what_duckdb_reads_elsewhere_is_read_as_here(form: str, tmp_path: Path) 
     else:
         path.write_text(TABLE.replace(",", {"csv": ",", "tsv": "\t", "semicolons": ";"}[form]))
     address = f"file://{path}"
-    with workspace(Allowance.of("1GB")) as work:
+    with workspace(MemoryLimit.parse("1GB")) as work:
         kind = FileFormat("csv" if form == "semicolons" else form, None, ".x")
-        table = opened_address(work, address, kind, ["customer", "product"], None)
+        table = open_address(work, address, kind, ["customer", "product"], None)
         assert table.name == address
         assert [column.name for column in table.columns] == ["customer", "product"]
         assert work.row("x", f"SELECT count(*) FROM {table.sql}") == (3,)
         if form == "parquet":
-            work.allowed = Allowance.of("0.01KB")
+            work.memory_limit = MemoryLimit.parse("0.01KB")
             with pytest.raises(LimitError, match=r"sales\.x has a column of over 10 bytes when it is unpacked"):
-                opened_address(work, address, kind, ["customer", "product"], None)
+                open_address(work, address, kind, ["customer", "product"], None)
     assert sets(discreet.read(address, **COLUMNS, format=kind.format)) == SETS

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from discreet import InputError
-from discreet.baskets import Lineage, recoded, starts
-from discreet.baskets._lineage import DEEPEST
+from discreet.baskets import Lineage, recode_lineage, starts
+from discreet.baskets._lineage import MAX_LEVELS
 from naive import lineage as naive
 from strategies import forests
 
@@ -56,17 +56,17 @@ def test_where_an_item_is_dropped_the_next_above_takes_its_place(parents, data):
     for code, item in enumerate(kept):
         nearest = next((above for above in naive.above(parents, item) if above in kept), None)
         assert found.parents[code] == (-1 if nearest is None else kept.index(nearest))
-    assert (recoded(made(parents), table, len(kept)) is None) == bool((found.parents < 0).all())
+    assert (recode_lineage(made(parents), table, len(kept)) is None) == bool((found.parents < 0).all())
     some = np.array(sorted(kept), np.int32)
     places = np.full(len(parents), -1, np.int32)
     places[some] = np.arange(len(some), dtype=np.int32)
-    assert made(parents).only(some) == recoded(made(parents), places, len(some))
+    assert made(parents).only(some) == recode_lineage(made(parents), places, len(some))
 
 
 def test_spans_of_some_items_are_laid_out_as_kernels_take_them():
     lineage = made([-1, 0, 0, 1])
     assert lineage.spans.tolist() == [0, 1, 3, 2, 4, 3, 4, 3]
-    assert lineage.of(np.array([3, 0], np.int32)).tolist() == [2, 0, 3, 4]
+    assert lineage.take_spans(np.array([3, 0], np.int32)).tolist() == [2, 0, 3, 4]
 
 
 @pytest.mark.parametrize("parents", [[0], [1, 0], [1, 2, 0, -1], [-2], [1], [-1, 5]])
@@ -76,10 +76,10 @@ def test_what_is_no_forest_is_refused(parents):
 
 
 def test_as_many_levels_as_fit():
-    chain = np.arange(-1, DEEPEST, dtype=np.int32)
-    assert Lineage(chain).depths.max() == DEEPEST
+    chain = np.arange(-1, MAX_LEVELS, dtype=np.int32)
+    assert Lineage(chain).depths.max() == MAX_LEVELS
     with pytest.raises(InputError, match="at most 64"):
-        Lineage(np.arange(-1, DEEPEST + 1, dtype=np.int32))
+        Lineage(np.arange(-1, MAX_LEVELS + 1, dtype=np.int32))
 
 
 def test_codes_are_checked_and_cannot_be_changed():

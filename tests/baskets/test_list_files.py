@@ -7,8 +7,8 @@ import pytest
 import discreet
 import running
 from discreet import InputError, MisuseError
-from discreet.baskets import Vocabulary, from_file, noted_list, read_itemset_file
-from discreet.baskets._list_files import nearest_labels, read_labels
+from discreet.baskets import Vocabulary, read_itemset_file, read_list_with_note, read_listed_items
+from discreet.baskets._list_files import find_nearest_labels, read_labels
 
 SHOP = Vocabulary(["milk", "milk, whole", "tea", "whole milk", "yogurt"])
 WANTED = [["whole milk", "yogurt"], ["tea"]]
@@ -43,7 +43,7 @@ def file(tmp_path):
 def test_itemsets(text, name, division, known, file):
     found = read_itemset_file(file(text, name), known)
     wanted = [["tea", "whole milk"], ["tea"]] if "tea\t" in text else WANTED
-    assert (found.itemsets, found.division) == (wanted, division)
+    assert (found.itemsets, found.separator) == (wanted, division)
 
 
 def test_numbers_and_single_names(file):
@@ -107,7 +107,7 @@ def test_items_one_per_line(file):
 )
 def test_a_heading_is_warned_of(text, heading, file):
     path = file(text)
-    labels, note = noted_list(path, "items")
+    labels, note = read_list_with_note(path, "items")
     assert len(labels) == text.count("\n")
     if not heading:
         assert note == ""
@@ -117,14 +117,14 @@ def test_a_heading_is_warned_of(text, heading, file):
         "if it is none."
     )
     with pytest.warns(UserWarning, match="reads like a heading"):
-        from_file(path, "items")
+        read_listed_items(path, "items")
 
 
 def test_nearest_labels():
-    assert nearest_labels("Yoghurt", SHOP) == ["yogurt"]
-    assert nearest_labels("milk,yogurt", SHOP)[0] == "yogurt"
-    assert set(nearest_labels("whole", SHOP)) == {"whole milk", "milk, whole"}
-    assert nearest_labels("nails", SHOP) == []
+    assert find_nearest_labels("Yoghurt", SHOP) == ["yogurt"]
+    assert find_nearest_labels("milk,yogurt", SHOP)[0] == "yogurt"
+    assert set(find_nearest_labels("whole", SHOP)) == {"whole milk", "milk, whole"}
+    assert find_nearest_labels("nails", SHOP) == []
 
 
 class TestBeforeAnythingIsPaid:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import DiscreetError
-from discreet.baskets._redaction import failed
+from discreet.baskets._redaction import build_read_error
 from discreet.cli import app
 
 SECRET = "HIVtest"
@@ -177,6 +177,6 @@ def test_numbers_are_not_shown_either(value, tmp_path):
     ],
 )
 def test_what_databases_say_of_values_is_not_passed_on(message):
-    told = failed("sales", message).message
+    told = build_read_error("sales", message).message
     assert SECRET not in told.python + told.typed
     assert told.python.startswith("sales: a value cannot be read as the query or its column asks.")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import Baskets
-from discreet.baskets import item_list, onto
+from discreet.baskets import recode_baskets, resolve_items
 from discreet.cli import app
 from discreet.planning import trial
 
@@ -116,11 +116,11 @@ def test_given_items_are_listed_over_a_threshold_only_where_they_are_over_it(mec
 
 def test_names_that_were_numbers_are_sorted_anew():
     baskets = discreet.read([{2, 10, 9}, {100, 3}])
-    names = onto(baskets, discreet.Vocabulary(["10", "2", "3", "9", "milk"]))
+    names = recode_baskets(baskets, discreet.Vocabulary(["10", "2", "3", "9", "milk"]))
     assert isinstance(names, Baskets)
     assert list(names) == [{"2", "10", "9"}, {"3"}]
     assert all((names.codes[a:b][1:] > names.codes[a:b][:-1]).all() for a, b in ((0, 3), (3, 4)))
-    back = onto(names, discreet.Vocabulary([2, 3, 9, 10]))
+    back = recode_baskets(names, discreet.Vocabulary([2, 3, 9, 10]))
     assert list(back) == [{2, 9, 10}, {3}]
     assert back.codes.tolist() == [0, 2, 3, 1]
 
@@ -190,7 +190,7 @@ def test_segments_on_the_command_line(run, data, typed, named, tmp_path):
 
 
 def test_an_item_that_is_listed_twice_is_one():
-    vocabulary, told = item_list(["tea", "milk", "tea"], discreet.read([{"tea"}]))
+    vocabulary, told = resolve_items(["tea", "milk", "tea"], discreet.read([{"tea"}]))
     assert list(vocabulary) == ["milk", "tea"]
     assert told == "which 2 items there are, as declared"
 
@@ -198,4 +198,4 @@ def test_an_item_that_is_listed_twice_is_one():
 @pytest.mark.parametrize("many", [0, -1, 10_000_001])
 def test_how_many_items_there_can_be(many):
     with pytest.raises(discreet.MisuseError, match="items is how many items there are, from 1 to 10,000,000"):
-        item_list(many, discreet.read([{"tea"}]))
+        resolve_items(many, discreet.read([{"tea"}]))

@@ -19,7 +19,7 @@ from scipy import sparse
 
 import discreet
 from discreet import InputError, MisuseError, NobodyError
-from discreet.baskets import Vocabulary, hidden, public_name, public_path
+from discreet.baskets import Vocabulary, hide_secrets, public_name, public_path
 from running import plain
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}
@@ -393,7 +393,7 @@ def test_no_suggestions_of_strangers() -> None:
 )
 def test_passwords_are_not_shown(address: str, shown: str) -> None:
     assert public_name(address) == shown
-    told = hidden(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
+    told = hide_secrets(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
     for part in ("secret", "sec@ret", "sec/ret", "sec?ret"):
         assert part not in address or part not in told
 
@@ -423,7 +423,7 @@ def test_passwords_are_not_logged() -> None:
 )
 def test_what_may_be_secret_in_an_address_is_in_no_message(address: str) -> None:
     said = f"Could not read {address}: 'https://user:pw@host/s.csv?sig=SECRET' gave 404, SECRET, SEC RET, (pw), "
-    told = hidden(said, address)
+    told = hide_secrets(said, address)
     assert "pw@" not in told
     assert "?" not in told
     assert "404" in told

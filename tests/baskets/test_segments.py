@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.baskets import Segments, onto, resample
+from discreet.baskets import Segments, recode_baskets, resample
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
 ROWS = [(7, "tea", "north"), (7, "milk", "north"), (3, "tea", "south"), (5, None, "north"), (3, "rice", None)]
@@ -59,7 +59,7 @@ def test_segments_go_with_their_people() -> None:
     some = read.rows(np.array([2, 0]))
     assert some.segments is not None
     assert some.segments.of_people() == ["north", "south"]
-    for kept in (discreet.read(read, max_items=1), onto(read, discreet.Vocabulary(["tea", "wine"]))):
+    for kept in (discreet.read(read, max_items=1), recode_baskets(read, discreet.Vocabulary(["tea", "wine"]))):
         assert kept.segments == read.segments
 
 

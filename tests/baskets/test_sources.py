@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.baskets import is_spark_frame
-from discreet.baskets._frames import arrow_stream, has
+from discreet.baskets._frames import has_attribute, open_frame
 from discreet.errors import MisuseError
 
 
@@ -24,8 +24,8 @@ class Agreeable:
 def test_an_answer_to_every_name_says_nothing() -> None:
     source = Agreeable()
     assert hasattr(source, "tocsr")
-    assert not has(source, "tocsr")
-    assert arrow_stream(source, []) is None
+    assert not has_attribute(source, "tocsr")
+    assert open_frame(source, []) is None
     with pytest.raises(MisuseError, match="Cannot read baskets from Agreeable: give a path"):
         discreet.read(source)
 

@@ -18,7 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.baskets import Allowance, Call, _list_files as list_files, _recoding as recoding, _streams as streams
+from discreet.baskets import (
+    MemoryLimit,
+    ReadOptions,
+    _list_files as list_files,
+    _recoding as recoding,
+    _streams as streams,
+)
 from discreet.errors import InputError, LimitError, MisuseError
 
 
@@ -53,7 +59,7 @@ def test_bombs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, name: str, line: bytes, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(streams, "_PART", 2_000)
-    monkeypatch.setattr(streams, "FOLDED", 100)
+    monkeypatch.setattr(streams, "MAX_EXPANSION", 100)
     # Members one after another count together: each alone is within what is allowed.
     bomb = _packed(tmp_path / f"{name}{suffix}", line * ((1 << 19) // len(line)), 16)
     with pytest.raises(LimitError, match="unpacks to over"):
@@ -135,7 +141,7 @@ def test_everything_read_keeps_to_its_memory() -> None:
         with pytest.raises(LimitError, match="what is read takes more memory than 1MB"):
             discreet.read(source, memory="1MB")
     # DuckDB needs more than that by itself, so here it gets more.
-    allowed = Allowance("1GB", 1_000_000)
+    allowed = MemoryLimit("1GB", 1_000_000)
     number = np.arange(200_000)
     listed = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, len(number) + 1, 2), number % 7)})
     for source, options in (
@@ -143,7 +149,7 @@ def test_everything_read_keeps_to_its_memory() -> None:
         (listed, {}),
     ):
         with pytest.raises(LimitError, match="what is read takes more memory than"):
-            Call(allowed=allowed, **options).rows(source)
+            ReadOptions(memory_limit=allowed, **options).read_rows(source)
 
 
 def test_parquet_that_unpacks_to_much_more(tmp_path: Path) -> None:
@@ -211,4 +217,4 @@ def test_a_list_of_items_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(list_files, "MAX_LIST_BYTES", 1 << 20)
     (tmp_path / "items.txt").write_bytes(b"tea\n" * (1 << 20))
     with pytest.raises(InputError, match="over 1,048,576 bytes"):
-        recoding.from_file(tmp_path / "items.txt", "items")
+        recoding.read_listed_items(tmp_path / "items.txt", "items")

@@ -16,7 +16,7 @@ from typer.main import get_command
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets import CHOICES
+from discreet.baskets import ITEM_CHOICES
 from discreet.cli import app
 from discreet.cli._delivery import name_segments
 from discreet.curator import settings_of
@@ -156,7 +156,7 @@ def test_what_a_question_may_not_be(question, message, tmp_path):
 def test_a_list_of_lists_is_no_list_of_items():
     with pytest.raises(MisuseError) as caught:
         discreet.release(SHOP, **(ASKED | {"items": [["tea"]]}))
-    assert str(caught.value) == f"items is a list of names or of numbers; ['tea'] is in it. {CHOICES}"
+    assert str(caught.value) == f"items is a list of names or of numbers; ['tea'] is in it. {ITEM_CHOICES}"
 
 
 def test_patterns_of_any_length_are_no_trouble_where_none_is_drawn():

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets import only, onto
+from discreet.baskets import recode_baskets, restrict_items
 from discreet.exact import lengths_for
 from discreet.planning import trial
 from discreet.privacy import Budget, Neighbours, rho_for
@@ -339,9 +339,9 @@ def test_the_longest_pattern_a_top_can_hold(top, least, longest):
 
 def test_baskets_over_another_list():
     baskets = discreet.read([{"b", "d"}, {"a", "c"}, set()])
-    other = onto(baskets, discreet.Vocabulary(["a", "b", "z"]))
+    other = recode_baskets(baskets, discreet.Vocabulary(["a", "b", "z"]))
     assert list(other) == [{"b"}, {"a"}, set()]
-    assert list(only(baskets, np.array([1, 3]))) == [{"b", "d"}, set(), set()]
+    assert list(restrict_items(baskets, np.array([1, 3]))) == [{"b", "d"}, set(), set()]
 
 
 def test_rules_come_with_intervals():

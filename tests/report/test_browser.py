@@ -214,7 +214,7 @@ def shop(tmp_path_factory) -> str:
     rows = [(item, category, above[category]) for category, items in kinds.items() for item in items]
     items = [row[0] for row in rows]
     baskets = [{items[place % 12], items[(5 * place + 3) % 12], items[(7 * place) % 11]} for place in range(400)]
-    hierarchy = Hierarchy.of(["product", "category", "department"], rows)
+    hierarchy = Hierarchy.from_rows(["product", "category", "department"], rows)
     file = tmp_path_factory.mktemp("levels") / "report.html"
     file.write_text(discreet.mine(baskets, min_count=40, hierarchy=hierarchy).report())
     return file.as_uri()
@@ -339,7 +339,7 @@ ASTRAY = """() => {
 @pytest.mark.parametrize("private", [False, True])
 def test_heads_stand_over_their_numbers_and_rules_have_room(chromium, tmp_path, width, private):
     above = {"tea": "drinks", "gin": "drinks", "ham": "food"}
-    hierarchy = Hierarchy.of(["product", "department"], [*above.items()])
+    hierarchy = Hierarchy.from_rows(["product", "department"], [*above.items()])
     baskets = [{"tea"} | ({"gin"} if number % 2 else {"ham"}) for number in range(4_000)]
     if private:
         found = discreet.release(discreet.read(baskets), top=12, epsilon=20, items="public", hierarchy=hierarchy).rules(

@@ -451,7 +451,7 @@ def test_what_is_on_one_level_is_not_folded():
     """Names of levels are text from outside: they are escaped, and a page without levels is as it was."""
     baskets = [{"milk", "bread"}, {"milk"}, {"bread", "tea"}]
     rows = [("milk", "<b>dairy"), ("bread", "bakery"), ("tea", "drinks")]
-    hierarchy = Hierarchy.of(["product", "<i>category"], rows)
+    hierarchy = Hierarchy.from_rows(["product", "<i>category"], rows)
     across = discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()
     assert across.count("<details") > 3
     assert "<i>" not in across
@@ -463,7 +463,7 @@ def test_what_is_on_one_level_is_not_folded():
 
 def test_bars_and_tables_have_the_same_patterns_on_a_level():
     # A product without a category stands for itself among categories too.
-    hierarchy = Hierarchy.of(["product", "category"], [("milk", "dairy"), ("bread", "")])
+    hierarchy = Hierarchy.from_rows(["product", "category"], [("milk", "dairy"), ("bread", "")])
     baskets = [{"milk", "bread", "tea"}] * 30 + [{"tea"}] * 5
     text = sound(discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()).text
     bars, _, listed = text.rpartition("What goes together")

@@ -20,7 +20,7 @@ PRODUCTS = [
     ("rolls", "bakery", "food"),
     ("tea", "hot drinks", "drinks"),
 ]
-HIERARCHY = Hierarchy.of(["product", "category", "department"], PRODUCTS)
+HIERARCHY = Hierarchy.from_rows(["product", "category", "department"], PRODUCTS)
 BASKETS = [
     {"milk", "bread"},
     {"milk", "rolls", "tea"},

@@ -18,7 +18,7 @@ from comparing import COLUMNS, WHOLE, alike, both, drawn, released, said, shown,
 from receipt_checks import RECEIPTS, receipts_of
 
 import discreet
-from discreet.baskets import Hierarchy, generalised, groceries, only
+from discreet.baskets import Hierarchy, generalised, groceries, restrict_items
 from discreet.exact import Truncation, engine_of
 from discreet.registry import mechanisms
 from discreet.spark import _mining as mining
@@ -27,7 +27,7 @@ from discreet.spark import _mining as mining
 ROWS = [[f"item {one:03d}", f"kind {one // 3}", f"aisle {one // 6}"] for one in range(15)] + [
     ["item 016", "", "aisle 0"]
 ]
-HIERARCHY = Hierarchy.of(("item", "kind", "aisle"), ROWS)
+HIERARCHY = Hierarchy.from_rows(("item", "kind", "aisle"), ROWS)
 LEVELS = (None, 0, "kind", 2) if WHOLE else (None, "kind")
 
 
@@ -49,7 +49,7 @@ def test_questions_about_what_stands_above(session: Any) -> None:
     # Fewer items, of which some stood between others.
     left, right = (generalised(held, HIERARCHY) for held in (local, spread))
     kept = np.flatnonzero(np.arange(left.items) % 3 != 1).astype(np.int32)
-    left, right = only(left, kept), only(right, kept)
+    left, right = restrict_items(left, kept), restrict_items(right, kept)
     assert left.lineage == right.lineage is not None
     alike(engine_of(left), engine_of(right), 24, some=True)
 

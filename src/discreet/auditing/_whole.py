@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..baskets import AnyBaskets, Baskets, Item, on_this_machine, read
+from ..baskets import AnyBaskets, Baskets, Item, read, require_local_baskets
 from ..curator import Mechanism
 from ..errors import MisuseError
 from ..exact import LocalEngine
@@ -247,7 +247,7 @@ def write_and_read(reader: str, people: tuple[tuple[Basket, str], ...], by: bool
 
 
 def _has_same_data(data: AnyBaskets, other_data: AnyBaskets) -> bool:
-    data, other_data = on_this_machine(data, "An audit"), on_this_machine(other_data, "An audit")
+    data, other_data = require_local_baskets(data, "An audit"), require_local_baskets(other_data, "An audit")
     is_equal = data.vocabulary == other_data.vocabulary and np.array_equal(data.offsets, other_data.offsets)
     return is_equal and np.array_equal(data.codes, other_data.codes)
 

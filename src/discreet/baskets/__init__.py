@@ -1,13 +1,13 @@
-"""Data comes in here: readers make `Baskets`, generators make them up, resampling makes more of them.
+"""Input of data: readers, generators of synthetic data, and resampling, all with `Baskets` as the result.
 
-`read` looks at what it was given (`call`) and chooses one reader: text in blocks (`text`), tables through DuckDB
-(`tables`, `databases`), data frames (`frames`), spreadsheets (`excel`) or Python objects (`memory`). Every reader hands
-its rows to `build`, where labels become codes and the rows of one person become one basket. So all readers give the
-same `Baskets` for the same data, and a test holds them to it.
+`read` checks its options and the source (`_call`) and calls one reader: text in blocks (`_text`), tables by DuckDB
+(`_tables`, `_databases`), data frames (`_frames`), spreadsheets (`_excel`) or Python objects (`_memory`). Every reader
+passes rows of labels to `_build`, where labels become codes and the rows of a person become one basket. So all readers
+return equal `Baskets` for equal data, and a test checks it.
 
-A `Baskets` (`core`) is one row of item codes per person, and a `Vocabulary` that says which label a code stands for.
-Everything else in the package starts from it. `recoding` fits baskets to a list of items that is public: what is not on
-the list is dropped, and what nobody holds is still there. Nothing in this room is private.
+`Baskets` (`_core`) are one row of item codes per person, with a `Vocabulary` of the label of each code. All other rooms
+start from them. `_recoding` fits baskets to a public list of items: unlisted items are dropped, and listed items
+without holders are kept. Nothing in this room is private.
 """
 
 from __future__ import annotations

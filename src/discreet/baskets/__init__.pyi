@@ -1,19 +1,19 @@
-from ._allowance import Allowance as Allowance
+from ._allowance import MemoryLimit as MemoryLimit
 from ._arrow import as_arrow as as_arrow, as_numpy as as_numpy
 from ._build import (
     Labels as Labels,
     Rows as Rows,
-    finish as finish,
+    build_baskets as build_baskets,
     parse_labels as parse_labels,
     sort_labels as sort_labels,
 )
-from ._call import Call as Call
+from ._call import ReadOptions as ReadOptions
 from ._capping import (
     MOST_BASKETS as MOST_BASKETS,
     PeopleOverCap as PeopleOverCap,
     SegmentOfPeople as SegmentOfPeople,
-    checked_cap as checked_cap,
-    kept_baskets as kept_baskets,
+    resolve_basket_cap as resolve_basket_cap,
+    select_baskets as select_baskets,
 )
 from ._columns import Column as Column, Table as Table
 from ._core import (
@@ -28,71 +28,71 @@ from ._core import (
     Sequences as Sequences,
     Unit as Unit,
     Vocabulary as Vocabulary,
-    nobody as nobody,
-    on_this_machine as on_this_machine,
+    build_empty_baskets as build_empty_baskets,
+    require_local_baskets as require_local_baskets,
     starts as starts,
     take_rows as take_rows,
 )
 from ._events import (
-    BLURRED as BLURRED,
-    check_baskets as check_baskets,
-    check_blurred as check_blurred,
-    check_items as check_items,
-    check_mixture as check_mixture,
-    check_people as check_people,
+    EXACT_FLOAT_LIMIT as EXACT_FLOAT_LIMIT,
+    check_basket_types as check_basket_types,
+    check_exact_floats as check_exact_floats,
+    check_item_types as check_item_types,
+    check_one_item_type as check_one_item_type,
+    check_person_types as check_person_types,
 )
 from ._excel import check_extent as check_extent
 from ._frames import is_spark_frame as is_spark_frame
 from ._generate import (
     QUEST_PRESETS as QUEST_PRESETS,
-    from_events as from_events,
+    build_from_events as build_from_events,
     groceries as groceries,
     groceries_catalogue as groceries_catalogue,
     groceries_rows as groceries_rows,
     latent_groups as latent_groups,
-    numbers as numbers,
+    number_vocabulary as number_vocabulary,
     quest as quest,
+    spawn_seeds as spawn_seeds,
 )
 from ._generate_census import census as census
 from ._generate_crowds import bulk_buyers as bulk_buyers, zipf as zipf
 from ._generate_relations import applets as applets, cascades as cascades, viewings as viewings
 from ._hierarchy import (
-    MIXED as MIXED,
+    MIXED_LEVELS as MIXED_LEVELS,
     Hierarchy as Hierarchy,
-    becoming as becoming,
-    check_apart as check_apart,
+    check_unrelated as check_unrelated,
     generalised as generalised,
-    public_items as public_items,
+    map_items as map_items,
+    resolve_public_items as resolve_public_items,
 )
-from ._lineage import Lineage as Lineage, recoded as recoded
+from ._lineage import Lineage as Lineage, recode_lineage as recode_lineage
 from ._list_files import Lists as Lists, read_itemset_file as read_itemset_file
-from ._parquet import declared as declared
-from ._places import parts_of as parts_of
+from ._parquet import read_declared_size as read_declared_size
+from ._places import list_parts as list_parts
 from ._read import read as read, read_people as read_people
 from ._recoding import (
-    CHOICES as CHOICES,
+    ITEM_CHOICES as ITEM_CHOICES,
     MOST_ITEMS as MOST_ITEMS,
-    as_items as as_items,
-    declared_items as declared_items,
-    from_file as from_file,
-    item_list as item_list,
-    like as like,
-    names as names,
-    nearest_hint as nearest_hint,
-    noted_list as noted_list,
-    numbering as numbering,
-    only as only,
-    onto as onto,
-    public_fact as public_fact,
-    table_onto as table_onto,
+    build_code_table as build_code_table,
+    build_position_table as build_position_table,
+    check_declared_items as check_declared_items,
+    convert_to_names as convert_to_names,
+    describe_public_list as describe_public_list,
+    match_label as match_label,
+    parse_items as parse_items,
+    read_list_with_note as read_list_with_note,
+    read_listed_items as read_listed_items,
+    recode_baskets as recode_baskets,
+    render_nearest_hint as render_nearest_hint,
+    resolve_items as resolve_items,
+    restrict_items as restrict_items,
 )
 from ._redaction import (
-    hidden as hidden,
+    hide_address_options as hide_address_options,
+    hide_secrets as hide_secrets,
     public_name as public_name,
     public_path as public_path,
-    without_options as without_options,
 )
-from ._resample import one_each as one_each, resample as resample
-from ._seeding import seeds as seeds
-from ._streams import COMPRESSIONS as COMPRESSIONS, opened as opened
-from ._view import html_elsewhere as html_elsewhere
+from ._resample import draw_one_basket_each as draw_one_basket_each, resample as resample
+from ._streams import COMPRESSIONS as COMPRESSIONS, open_stream as open_stream
+from ._view import render_cluster_html as render_cluster_html

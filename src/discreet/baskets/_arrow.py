@@ -1,6 +1,6 @@
-"""Whole numbers between numpy and Arrow, without a copy.
+"""Conversion of whole numbers between numpy and Arrow, without a copy.
 
-Arrow's own conversions would do, but they import pandas where it is installed, which takes half a second.
+The conversions of Arrow import pandas if it is installed, which takes half a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def as_arrow(values: NDArray[Any]) -> pa.Array:
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:
     """Return whole numbers without nulls as a numpy array."""
-    kind = np.dtype(str(values.type))
+    type_ = np.dtype(str(values.type))
     if not len(values):
-        return np.empty(0, kind)
-    return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
+        return np.empty(0, type_)
+    # An Arrow array may be a slice of its buffer: `offset` is the number of values before it.
+    return np.frombuffer(values.buffers()[1], type_, len(values), values.offset * type_.itemsize)

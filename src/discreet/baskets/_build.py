@@ -1,50 +1,52 @@
-"""Where all readers meet: rows of labels get codes, and rows of codes become `Baskets`.
+"""The steps that all readers share: labels become codes, and rows of codes become `Baskets`.
 
-A reader hands its labels to a `Collector` block by block and gets back `Rows`; `finish` turns these into sorted
-sets, merges repeats, and caps. Codes are given in the order of the labels, and only to labels that occur, so the
-same baskets come out equal whichever way they came in.
+A reader adds its labels block by block to a `Collector`, which builds `Rows`; `build_baskets` sorts the rows, merges
+repeats and caps. Codes follow the order of the labels, and only labels that occur have a code: so equal data are
+read as equal baskets from any source.
 """
 
 from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import is_whole
 from ..errors import InputError, MisuseError, name_options
 from ..kernels import close_gaps, in_threads, keep_some, mark_held_codes, mark_present, sort_rows, threads, translate
 from ..wording import number_of
-from ._allowance import Allowance
+from ._allowance import MemoryLimit
 from ._arrow import as_arrow, as_numpy
-from ._core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary
+from ._core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary, starts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Labels: TypeAlias = Literal["numbers", "names"] | None
 
-LARGEST = np.iinfo(np.int64).max
-SMALL = np.iinfo(np.int32).max
-# Up to this label (or the number of labels read, if more) a table from label to code costs less than sorting.
-_TABLE = 1 << 24
-# The bytes of a row's size while it is read and of its place in the end; and how many times their bytes names take
-# while they are looked up and put in order.
-_A_ROW, _COPIES = 12, 6
-_NUMBER = r"^(0|[1-9][0-9]*)$"
+MAX_INT64 = np.iinfo(np.int64).max
+MAX_INT32 = np.iinfo(np.int32).max
+# Up to this label, or up to the number of labels if that is larger, labels are coded by a lookup table: 64 MiB at most.
+# Above, they are sorted, which needs less memory for sparse labels but more time.
+_MAX_TABLE_LABEL = 1 << 24
+_ROW_BYTES = 12  # a size of 32 bits while a row is read, and an offset of 64 bits at the end
+_NAME_COPIES = 6  # an upper bound of the copies of all names while they are looked up and sorted
+_PLAIN_NUMBER = r"^(0|[1-9][0-9]*)$"
 
 log = logging.getLogger("discreet")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """What a reader found: codes by row, in the order given and with repeats, and the given pairs.
+    """The rows of a reader: item codes in the order of the source, with repeats, and the parts of `Baskets`.
 
-    `moments` say which of them were at the same time, as in `Sequences`.
+    `moments` is as in `Sequences`; `repeated_pairs` is the number of merged repeats of pairs.
     """
 
     offsets: Offsets
@@ -58,126 +60,127 @@ class Rows:
 
 
 class Collector:
-    """Gathers the labels of rows, block by block, in little more memory than their codes take, which is bounded.
+    """Collects the labels of rows, block by block, within a limit of memory.
 
-    Numbers are kept as they are until the end. Names get a provisional code in the order they turn up.
+    Numbers stay as they are until the end. Names are stored as provisional codes, in the order of their occurrence.
     """
 
-    def __init__(self, name: str, allowed: Allowance) -> None:
+    def __init__(self, name: str, memory_limit: MemoryLimit) -> None:
         self._name = name
-        self._allowed = allowed
-        self._held = 0
+        self._memory_limit = memory_limit
+        self._collected_bytes = 0
         self._sizes: list[Codes] = []
         self._blocks: list[NDArray[Any]] = []
         self._names: pa.Array | None = None
-        self._numbers = False
+        self._has_numbers = False
 
     def add_numbers(self, sizes: NDArray[Any], values: NDArray[Any]) -> None:
-        """Add rows of whole numbers; `sizes` says how many belong to each row."""
+        """Add rows of whole numbers; `sizes` is the number of values of each row."""
         self._add_sizes(sizes)
         if len(values):
-            self._numbers = True
-            small = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= SMALL)
-            self._add_block(values.astype(np.int32 if small else np.int64, copy=False))
+            self._has_numbers = True
+            fits_int32 = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= MAX_INT32)
+            self._add_block(values.astype(np.int32 if fits_int32 else np.int64, copy=False))
 
     def _add_sizes(self, sizes: NDArray[Any]) -> None:
         self._sizes.append(sizes.astype(np.int32, copy=False))
-        self._hold(_A_ROW * len(sizes))
+        self._count_bytes(_ROW_BYTES * len(sizes))
 
     def _add_block(self, block: NDArray[Any]) -> None:
         self._blocks.append(block)
-        self._hold(block.nbytes)
+        self._count_bytes(block.nbytes)
 
-    def _hold(self, more: int) -> None:
-        self._held += more
-        self._allowed.check(self._name, self._held)
+    def _count_bytes(self, new_bytes: int) -> None:
+        self._collected_bytes += new_bytes
+        self._memory_limit.check(self._name, self._collected_bytes)
 
     def add_names(self, sizes: NDArray[Any], names: pa.Array) -> None:
-        """Add rows of names, given end to end as an Arrow array of text without nulls."""
+        """Add rows of names, which lie end to end in an Arrow array of text without nulls."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         self._add_sizes(sizes)
         if not len(names):
             return
+        # The steps below run once per different name of the block, not once per basket.
         if not pa.types.is_dictionary(names.type):
             names = names.dictionary_encode()
         codes = as_numpy(names.indices).astype(np.int32, copy=False)
         names = names.dictionary.cast(pa.large_string())
         if self._names is None:
             self._names = names
-            self._hold(_COPIES * names.nbytes)
+            self._count_bytes(_NAME_COPIES * names.nbytes)
             self._add_block(codes)
             return
-        known = len(self._names)
-        found = pc.index_in(names, value_set=self._names)
-        new = found.is_null()
-        fresh = names.filter(new)
-        table = as_numpy(found.fill_null(0)).astype(np.int32)
-        table[as_numpy(new.cast(pa.uint8())) == 1] = np.arange(known, known + len(fresh), dtype=np.int32)
-        if len(fresh):
-            self._hold(_COPIES * fresh.nbytes)
-            self._names = pa.concat_arrays([self._names, fresh])
-        provisional = np.empty(len(codes), np.int32)
-        translate(codes, table, provisional)
-        self._add_block(provisional)
+        old_count = len(self._names)
+        old_codes = pc.index_in(names, value_set=self._names)
+        # A name that is new gets the next provisional code.
+        is_new = old_codes.is_null()
+        new_names = names.filter(is_new)
+        table = as_numpy(old_codes.fill_null(0)).astype(np.int32)
+        table[as_numpy(is_new.cast(pa.uint8())) == 1] = np.arange(old_count, old_count + len(new_names), dtype=np.int32)
+        if len(new_names):
+            self._count_bytes(_NAME_COPIES * new_names.nbytes)
+            self._names = pa.concat_arrays([self._names, new_names])
+        self._add_block(recode(codes, table))
 
-    def finish(self, labels: Labels) -> Rows:
-        """Give every label its code and return the rows."""
-        if self._numbers and self._names is not None:
-            raise mixture(self._name)
+    def build_rows(self, labels: Labels) -> Rows:
+        """Return the collected rows, with a code for every label."""
+        if self._has_numbers and self._names is not None:
+            raise mixed_items_error(self._name)
         offsets = _offsets(self._sizes)
         if self._names is None:
             codes, vocabulary = self._code_numbers(labels)
         else:
             vocabulary, table = sort_labels(self._names, labels, self._name)
-            codes = self._gather(table)
+            codes = self._translate_blocks(table)
         return Rows(offsets=offsets, codes=codes, vocabulary=vocabulary)
 
-    def _gather(self, table: Codes) -> Codes:
-        """Translate the blocks into one array, letting go of each when it is done."""
+    def _translate_blocks(self, table: Codes) -> Codes:
+        """Return `table[label]` of all blocks as one array; each block is freed once it is translated."""
         codes = np.empty(sum(map(len, self._blocks)), np.int32)
-        place = 0
+        start = 0
         self._blocks.reverse()
         while self._blocks:
             block = self._blocks.pop()
-            translate(block, table, codes[place : place + len(block)])
-            place += len(block)
+            translate(block, table, codes[start : start + len(block)])
+            start += len(block)
         return codes
 
     def _code_numbers(self, labels: Labels) -> tuple[Codes, Vocabulary]:
         highest = max((int(block.max()) for block in self._blocks), default=-1)
         lowest = min((int(block.min()) for block in self._blocks), default=0)
         total = sum(map(len, self._blocks))
-        if lowest < 0 or highest >= max(_TABLE, total):
+        if lowest < 0 or highest >= max(_MAX_TABLE_LABEL, total):
             return self._code_sparse_numbers(labels)
+        # One flag per possible label; its position among the flags is its code.
         present = np.zeros(highest + 1, np.bool_)
         for block in self._blocks:
             mark_present(block, present)
-        found = np.flatnonzero(present)
-        vocabulary, order = sort_labels(as_arrow(found), labels, self._name)
+        numbers = np.flatnonzero(present)
+        vocabulary, codes = sort_labels(as_arrow(numbers), labels, self._name)
         table = np.zeros(highest + 1, np.int32)
-        table[found] = order
-        del present, found
-        return self._gather(table), vocabulary
+        table[numbers] = codes
+        del present, numbers  # they would double the memory of the next step
+        return self._translate_blocks(table), vocabulary
 
     def _code_sparse_numbers(self, labels: Labels) -> tuple[Codes, Vocabulary]:
-        found = np.unique(np.concatenate([np.unique(block).astype(np.int64) for block in self._blocks]))
-        for place, block in enumerate(self._blocks):  # one by one, so that each is let go of
-            self._blocks[place] = np.searchsorted(found, block).astype(np.int32)
-        vocabulary, table = sort_labels(as_arrow(found), labels, self._name)
-        return self._gather(table), vocabulary
+        numbers = np.unique(np.concatenate([np.unique(block).astype(np.int64) for block in self._blocks]))
+        for number, block in enumerate(self._blocks):  # block by block, so that memory is freed on the way
+            self._blocks[number] = np.searchsorted(numbers, block).astype(np.int32)
+        vocabulary, table = sort_labels(as_arrow(numbers), labels, self._name)
+        return self._translate_blocks(table), vocabulary
 
 
-def mixture(name: str) -> InputError:
-    """Return the error for items of both kinds."""
+def mixed_items_error(name: str) -> InputError:
+    """Return the error for items that are numbers and names."""
     return InputError.format(
         '{name}: the items are a mixture of numbers and names; {labels="names"} reads all as names.', name=name
     )
 
 
-def shown(value: object) -> str:
-    """Return a value as a message shows it: a long one is cut."""
+def shorten_value(value: object) -> str:
+    """Return the text of a value for a message, at most 42 letters long."""
     try:
         text = repr(value)
     except ValueError:
@@ -185,16 +188,15 @@ def shown(value: object) -> str:
     return text if len(text) <= 42 else f"{text[:41]}…{text[0] if text[0] == text[-1] else ''}"
 
 
-def check_cap(max_items: Any, seed: Any) -> None:
-    """See that the options of :func:`cap` are whole numbers, before anything is read."""
-    for name, value, least in (("max_items", max_items, 1), ("seed", seed, 0)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
+def check_item_cap(max_items: Any, seed: Any) -> None:
+    """Check that the options of :func:`cap_items` are whole numbers, before data are read."""
+    for name, value, lowest in (("max_items", max_items, 1), ("seed", seed, 0)):
+        if value is not None and not (is_whole(value) and value >= lowest):
             raise MisuseError.format(
                 "{option} is {given}; it must be a whole number, {fewest} or more.",
                 option=name_options(name),
-                given=shown(value),
-                fewest=least,
+                given=shorten_value(value),
+                fewest=lowest,
             )
     if seed is not None and max_items is None:
         raise MisuseError.format(
@@ -202,148 +204,204 @@ def check_cap(max_items: Any, seed: Any) -> None:
         )
 
 
-def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary, Codes]:
-    """Return the vocabulary of the labels found, and the code of each of them."""
+def sort_labels(labels: pa.Array, label_type: Labels, name: str) -> tuple[Vocabulary, Codes]:
+    """Return the vocabulary of different labels, and the code of each label.
+
+    Parameters
+    ----------
+    labels
+        Different labels, in any order: whole numbers or text.
+    label_type
+        The type that the vocabulary shall have; None keeps the type of `labels`.
+    name
+        The name of the source, for messages.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_integer(found.type):
-        found = found.cast(pa.large_string()) if labels == "names" else found.cast(pa.int64())
-    elif labels == "numbers":
-        numbers, _ = parse_labels(found)
-        if numbers is None:
+    # Three cases: numbers that stay numbers or become names, names that become numbers, and names.
+    if pa.types.is_integer(labels.type):
+        labels = labels.cast(pa.large_string() if label_type == "names" else pa.int64())
+    elif label_type == "numbers":
+        labels, _ = parse_labels(labels)
+        if labels is None:
             raise InputError.format(
                 '{name}: an item is not a whole number that fits 64 bits; {labels="names"} reads items as names.',
                 name=name,
             )
-        found = numbers
-    if not len(found):
+    if not len(labels):
         return Vocabulary([]), np.empty(0, np.int32)
-    if pa.types.is_integer(found.type):
-        values, places = np.unique(as_numpy(found), return_inverse=True)
-        return Vocabulary(as_arrow(values)), places.astype(np.int32, copy=False)
-    found = found.cast(pa.large_string())
-    order = as_numpy(pc.sort_indices(found))
+    if pa.types.is_integer(labels.type):
+        # Text may write one number in two ways, as 7 and 07: both have one code.
+        values, positions = np.unique(as_numpy(labels), return_inverse=True)
+        return Vocabulary(as_arrow(values)), positions.astype(np.int32, copy=False)
+    labels = labels.cast(pa.large_string())
+    # `order` lists positions by rank; its inverse is the code of each label.
+    order = as_numpy(pc.sort_indices(labels))
     codes = np.empty(len(order), np.int32)
     codes[order] = np.arange(len(order), dtype=np.int32)
-    return Vocabulary(found.take(as_arrow(order))), codes
+    return Vocabulary(labels.take(as_arrow(order))), codes
+
+
+def recode(codes: Codes, table: Codes) -> Codes:
+    """Return ``table[codes]``, translated by all cores."""
+    new_codes = np.empty(len(codes), np.int32)
+    translate(codes, table, new_codes)
+    return new_codes
+
+
+def join_rows(name: str, parts: Sequence[Rows], memory_limit: MemoryLimit) -> Rows:
+    """Return the rows of several files, one after another, under one vocabulary of numbers or of names."""
+    import pyarrow as pa
+
+    memory_limit.check(name, sum(rows.codes.nbytes + rows.offsets.nbytes for rows in parts))
+    vocabularies = [rows.vocabulary for rows in parts if len(rows.vocabulary)]
+    if len({vocabulary.numeric for vocabulary in vocabularies}) > 1:
+        raise mixed_items_error(name)
+    labels = pa.concat_arrays([vocabulary.labels for vocabulary in vocabularies] or [pa.array([], pa.int64())])
+    different = labels.dictionary_encode()
+    vocabulary, codes = sort_labels(different.dictionary, None, name)
+    table = codes[as_numpy(different.indices)]
+    first_labels = starts([len(rows.vocabulary) for rows in parts])
+    tables = [table[start:end] for start, end in pairwise(first_labels)]
+    pairs = None
+    if any(rows.pairs is not None for rows in parts):
+        # Labels keep their order, so pairs stay sorted within each row.
+        empty = Pairs(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+        all_pairs = [rows.pairs or replace(empty, offsets=np.zeros(len(rows.offsets), np.int64)) for rows in parts]
+        pairs = Pairs(
+            _join_offsets([part.offsets for part in all_pairs]),
+            np.concatenate([recode(part.first, table) for part, table in zip(all_pairs, tables, strict=True)]),
+            np.concatenate([recode(part.second, table) for part, table in zip(all_pairs, tables, strict=True)]),
+        )
+    return Rows(
+        offsets=_join_offsets([rows.offsets for rows in parts]),
+        codes=np.concatenate([recode(rows.codes, table) for rows, table in zip(parts, tables, strict=True)]),
+        vocabulary=vocabulary,
+        pairs=pairs,
+        repeated_pairs=sum(rows.repeated_pairs for rows in parts),
+    )
+
+
+def _join_offsets(parts: Sequence[Offsets]) -> Offsets:
+    return starts(np.concatenate([np.diff(offsets) for offsets in parts]))
 
 
 def parse_labels(names: pa.Array, *, plain: bool = False) -> tuple[pa.Array | None, str | None]:
-    """Return names as 64-bit numbers, or None and the first that is none (`plain`: a leading zero is none)."""
+    """Return names as 64-bit numbers, or None and the first name that is no number.
+
+    With `plain`, a name with a leading zero is no number: the number would lose the zero.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    pattern = _NUMBER if plain else r"^[0-9]+$"
-    bad = pc.invert(pc.match_substring_regex(names, pattern))
-    if not pc.any(bad).as_py():
+    pattern = _PLAIN_NUMBER if plain else r"^[0-9]+$"
+    is_unfit = pc.invert(pc.match_substring_regex(names, pattern))
+    if not pc.any(is_unfit).as_py():
         try:
             return names.cast(pa.int64()), None
         except pa.ArrowInvalid:
+            # Arrow does not say which value overflows: it is longer than 19 digits, or larger with 19 digits.
             digits = pc.utf8_ltrim(names, "0")
             lengths = pc.utf8_length(digits)
-            largest = pc.and_(pc.equal(lengths, 19), pc.greater(digits, str(LARGEST)))
-            bad = pc.or_(pc.greater(lengths, 19), largest)
-    return None, names.filter(bad)[0].as_py()
+            is_above = pc.and_(pc.equal(lengths, 19), pc.greater(digits, str(MAX_INT64)))
+            is_unfit = pc.or_(pc.greater(lengths, 19), is_above)
+    return None, names.filter(is_unfit)[0].as_py()
 
 
 def _offsets(sizes: list[Codes]) -> Offsets:
+    """Return the offsets of rows with blocks of sizes, without a copy of all sizes."""
     offsets = np.zeros(sum(map(len, sizes)) + 1, np.int64)
-    place = 1
+    start = 1
     for block in sizes:
-        end = place + len(block)
-        np.cumsum(block, out=offsets[place:end])
-        offsets[place:end] += offsets[place - 1]
-        place = end
+        end = start + len(block)
+        np.cumsum(block, out=offsets[start:end])
+        offsets[start:end] += offsets[start - 1]
+        start = end
     return offsets
 
 
-def canonical_pairs(people: int, rows: Offsets, first: Codes, second: Codes) -> tuple[Pairs, int]:
-    """Sort pairs by row, merge repeats, and return them with the number of repeats."""
-    order = np.lexsort((second, first, rows))
-    rows, first, second = rows[order], first[order], second[order]
-    new = np.ones(len(rows), np.bool_)
-    new[1:] = (np.diff(rows) != 0) | (np.diff(first) != 0) | (np.diff(second) != 0)
-    offsets = np.zeros(people + 1, np.int64)
-    np.cumsum(np.bincount(rows[new], minlength=people), out=offsets[1:])
-    return Pairs(offsets, first[new], second[new]), len(rows) - int(new.sum())
+def sort_pairs(people: int, rows: Offsets, first_items: Codes, second_items: Codes) -> tuple[Pairs, int]:
+    """Return the pairs of each row, sorted and without repeats, and the number of repeats."""
+    order = np.lexsort((second_items, first_items, rows))
+    rows, first_items, second_items = rows[order], first_items[order], second_items[order]
+    is_new = np.ones(len(rows), np.bool_)
+    is_new[1:] = (np.diff(rows) != 0) | (np.diff(first_items) != 0) | (np.diff(second_items) != 0)
+    offsets = starts(np.bincount(rows[is_new], minlength=people))
+    return Pairs(offsets, first_items[is_new], second_items[is_new]), len(rows) - int(is_new.sum())
 
 
-def finish(
+def build_baskets(
     rows: Rows, *, name: str, ordered: bool = False, max_items: int | None = None, seed: int | None = None
 ) -> Baskets:
-    """Turn rows into baskets. The arrays of `rows` are used up."""
+    """Return the baskets of rows, whose arrays are overwritten."""
     offsets, codes = rows.offsets, rows.codes
-    sequences = None
-    if ordered:
-        sequences = Sequences(offsets.copy(), codes.copy(), rows.moments)
+    sequences = Sequences(offsets.copy(), codes.copy(), rows.moments) if ordered else None
+    # The kernel sorts each row in place and writes its number of different codes.
     total = len(codes)
     sizes = np.empty(len(offsets) - 1, np.int32)
-    pieces = _split(offsets)
-    in_threads(lambda piece: sort_rows(offsets, codes, piece[0], piece[1], sizes), pieces)
+    in_threads(lambda piece: sort_rows(offsets, codes, piece[0], piece[1], sizes), _split_rows(offsets))
+    # Rows without any repeat lie end to end already.
     if int(sizes.sum(dtype=np.int64)) < total:
         close_gaps(offsets, codes, sizes)
         codes = _shorten(codes, int(offsets[-1]))
-    # With given pairs an item is named once per pair, which is no repeat; the pairs themselves may be repeated.
+    # An item occurs once in each of its pairs, which is no repeat. The pairs may be repeated.
     merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
     if merged:
-        what = "an item in a basket" if rows.pairs is None else "a pair of a person"
-        log.info("%s: merged %s of %s.", name, number_of(merged, "repeat"), what)
+        repeated = "an item in a basket" if rows.pairs is None else "a pair of a person"
+        log.info("%s: merged %s of %s.", name, number_of(merged, "repeat"), repeated)
     baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged, rows.segments, rows.owners)
-    return baskets if max_items is None else cap(baskets, max_items, seed)
+    return baskets if max_items is None else cap_items(baskets, max_items, seed)
 
 
-def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
-    """Keep a uniform random choice of at most `max_items` items of each basket, and of what goes with them.
+def cap_items(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
+    """Return baskets of at most `max_items` items each, drawn uniformly, with the order and pairs of the drawn items.
 
-    What a basket keeps is a function of its labels and of the seed or a secret, of nothing else: not of its place, nor
-    of who else there is. So one more person is one more basket also after capping, as a release needs it; and equal
-    baskets are capped alike.
+    Privacy: the draw depends on the labels of the basket, and on the seed or a secret. It depends neither on the
+    position of the basket nor on other people. So data that differ in one person still differ in one person.
     """
+    # No basket is too large, so no draw is needed.
     if not len(baskets) or int(baskets.sizes.max()) <= max_items:
         return baskets
+    # The seed is for tests and examples; a release draws a secret, which no one can guess.
     secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
+    # Identities, not codes: a code depends on the items of all people.
     offsets, codes = keep_some(
         baskets.offsets, baskets.codes, max_items, int.from_bytes(secret), baskets.vocabulary.identities
     )
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
-        kept = _held(sequences.offsets, sequences.codes, offsets, codes)
-        moments = None if sequences.moments is None else sequences.moments[kept]
-        sequences = Sequences(_recount(sequences.offsets, kept), sequences.codes[kept], moments)
+        is_kept = _mark_kept(sequences.offsets, sequences.codes, offsets, codes)
+        moments = None if sequences.moments is None else sequences.moments[is_kept]
+        sequences = Sequences(starts(is_kept)[sequences.offsets], sequences.codes[is_kept], moments)
     if pairs is not None:
-        kept = _held(pairs.offsets, pairs.first, offsets, codes)
-        kept &= _held(pairs.offsets, pairs.second, offsets, codes)
-        pairs = Pairs(_recount(pairs.offsets, kept), pairs.first[kept], pairs.second[kept])
+        is_kept = _mark_kept(pairs.offsets, pairs.first, offsets, codes)
+        is_kept &= _mark_kept(pairs.offsets, pairs.second, offsets, codes)
+        pairs = Pairs(starts(is_kept)[pairs.offsets], pairs.first[is_kept], pairs.second[is_kept])
     return Baskets(
         offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged, baskets.segments, baskets.owners
     )
 
 
-def _split(offsets: Offsets) -> list[tuple[int, int]]:
-    """Cut the rows into pieces of about as many codes each, enough to keep all threads busy."""
+def _split_rows(offsets: Offsets) -> list[tuple[int, int]]:
+    """Return ranges of rows with about equal numbers of codes, four per thread if the work is worth a thread."""
     rows = len(offsets) - 1
     count = min(rows, 4 * threads()) if offsets[-1] > 10_000 else 1
     cuts = np.searchsorted(offsets[:-1], offsets[-1] * np.arange(1, count) // count)
-    edges = [0, *cuts.tolist(), rows]
-    return list(pairwise(edges))
+    return list(pairwise([0, *cuts.tolist(), rows]))
 
 
 def _shorten(codes: Codes, size: int) -> Codes:
-    """Give back the memory behind the first `size` codes, without a copy where the array is our own."""
+    """Return the first `size` codes and free the memory behind them, without a copy if the array owns its memory."""
+    # A realloc gives memory back to the system; a copy would need both arrays at once.
     if codes.base is None and codes.flags.owndata:
         codes.resize(size, refcheck=False)
         return codes
     return codes[:size].copy()
 
 
-def _held(offsets: Offsets, codes: Codes, basket_offsets: Offsets, basket_codes: Codes) -> NDArray[np.bool_]:
-    kept = np.empty(len(codes), np.bool_)
-    mark_held_codes(offsets, codes, basket_offsets, basket_codes, kept)
-    return kept
-
-
-def _recount(offsets: Offsets, kept: NDArray[np.bool_]) -> Offsets:
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
-    return before[offsets]
+def _mark_kept(offsets: Offsets, codes: Codes, basket_offsets: Offsets, basket_codes: Codes) -> NDArray[np.bool_]:
+    """Return whether each code is in the basket of its row."""
+    is_kept = np.empty(len(codes), np.bool_)
+    mark_held_codes(offsets, codes, basket_offsets, basket_codes, is_kept)
+    return is_kept

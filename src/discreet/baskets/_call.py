@@ -1,4 +1,4 @@
-"""One call of `read`: its options, seen to be right, and the choice of the reader by them."""
+"""The options of one call of `read`: checked, and used to choose the reader of the source."""
 
 from __future__ import annotations
 
@@ -13,29 +13,35 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from ..errors import InputError, Message, MisuseError, build_message, name_options, render_option
-from ._allowance import Allowance
-from ._build import Labels, Rows, shown
+from ._allowance import MemoryLimit
+from ._build import Labels, Rows, join_rows, shorten_value
 from ._core import Item
-from ._formats import FORMATS, TABLES, UNTYPED, FileFormat, format_of
-from ._frames import ArrowStream, arrow_stream, has, records_table, table_of
-from ._handed import kept, standard_input
-from ._places import Part, kinds_told, parts_of, parts_of_several, with_told
-from ._redaction import QUERY, clean, public_name
-from ._remote import EXTENSIONS, format_of_address, opened_address
-from ._sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
+from ._databases import kind_of_database, workspace
+from ._events import is_list_column
+from ._formats import FORMATS, TABLE_FORMATS, TEXT_FORMATS, FileFormat, resolve_format
+from ._frames import ArrowStream, build_column_stream, build_record_stream, has_attribute, open_frame
+from ._handed import copy_stream, open_standard_input
+from ._memory import has_zeros_and_ones, read_dense, read_iterable, read_json_lines, read_sparse
+from ._one_hot import is_one_hot, read_one_hot
+from ._places import Part, add_folder_columns, find_folder_types, list_all_parts, list_parts
+from ._redaction import QUERY_NAME, clean_error, public_name
+from ._remote import EXTENSIONS, format_of_address, open_address
+from ._sniffing import DELIMITERS, TextHead, check_delimiter, check_encoding, sniff
 from ._streams import Progress, check_file
+from ._tables import group_rows, read_lists
+from ._text import read_lines
 
-# The options that only text, and those that only a table has a use for.
+# The options of text files alone, and the options of tables alone.
 TEXT = ("delimiter", "encoding")
 _FILES = "The files given"
 TABLE = ("person", "item", "basket", "time", "pair", "by", "nulls")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """The options of one call, and the choice of the reader by them.
+class ReadOptions:
+    """The options of one call of `read`, and the choice of the reader.
 
-    `otherwise` is what to do where rows may repeat a person; None takes every row for a person.
+    `person_advice` ends the message for a source that may have several rows per person; None allows this source.
     """
 
     person: str | None = None
@@ -51,17 +57,20 @@ class Call:
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None
     ordered: bool = False
     nulls: Literal["error", "drop"] = "error"
-    allowed: Allowance
+    memory_limit: MemoryLimit
     progress: Progress = None
-    otherwise: str | Message | None = None
+    person_advice: str | Message | None = None
 
     def __post_init__(self) -> None:
         for option in ("person", "item", "basket", "time", "by", "query"):
             given = getattr(self, option)
             if given is not None and not isinstance(given, str):
-                what = "SQL, as text" if option == "query" else "the name of one column, as text"
+                expected = "SQL, as text" if option == "query" else "the name of one column, as text"
                 raise MisuseError.format(
-                    "{option} is {given}; it is {what}.", option=name_options(option), given=shown(given), what=what
+                    "{option} is {given}; it is {expected}.",
+                    option=name_options(option),
+                    given=shorten_value(given),
+                    expected=expected,
                 )
         if self.query is not None and not self.query.strip().rstrip(";"):
             raise MisuseError.format('The query is empty; write {query="SELECT person, item FROM …"}.')
@@ -102,8 +111,7 @@ class Call:
                 "{basket=} and {person=} are the same column: leave {basket=} out for one basket a person."
             )
         for option in ("basket", "time", "pair", "by"):
-            given = getattr(self, option)
-            if given is not None and self.person is None:
+            if getattr(self, option) is not None and self.person is None:
                 raise MisuseError.format(
                     "{option} needs {person=}, the column that says whose rows they are.",
                     option=name_options(option, equals="="),
@@ -115,184 +123,185 @@ class Call:
                 "{ordered=True} is for one basket per line; rows of a table are put in order by {time=}."
             )
 
-    def refuse(self, what: str, *options: str) -> None:
-        """Raise an error if one of `options` is given, since it means nothing for `what` is read."""
+    def refuse_options(self, reason: str, *options: str) -> None:
+        """Raise an error if one of `options` is set, which has no meaning for this source, with the reason."""
         for option in options:
-            given = getattr(self, option)
-            if given is not None and given is not False and (option, given) != ("nulls", "error"):
-                written = f'"{given}"' if isinstance(given, str) else shown(given)
+            value = getattr(self, option)
+            if value is not None and value is not False and (option, value) != ("nulls", "error"):
+                python = f'"{value}"' if isinstance(value, str) else shorten_value(value)
                 raise MisuseError.format(
-                    "{what}, so {option} means nothing here; leave it out.",
-                    what=what,
-                    option=render_option(option, given, written),
+                    "{reason}, so {option} means nothing here; leave it out.",
+                    reason=reason,
+                    option=render_option(option, value, python),
                 )
 
-    def ask_whose(self, name: str, columns: str | Message = "lines") -> None:
-        """Ask for the person, unless every row was said to be one."""
-        if self.otherwise is not None:
+    def require_person(self, name: str, columns: str | Message = "lines") -> None:
+        """Raise an error that asks for the option `person`, if the caller protects people and rows may repeat them."""
+        if self.person_advice is not None:
             raise MisuseError.format(
                 "{name}: which column is the person? A release protects people, and {columns} may repeat one. "
                 "{otherwise}",
                 name=name,
                 columns=columns,
-                otherwise=self.otherwise,
+                otherwise=self.person_advice,
             )
 
-    def rows(self, source: Any) -> tuple[str, Rows]:
-        """Return what to call the source in messages, and its rows."""
+    def read_rows(self, source: Any) -> tuple[str, Rows]:
+        """Return the name of the source for messages, and its rows."""
         if source is None:
-            query = self._needed_query("a source or a query")
-            self.refuse("A query over files names them itself", "format", *TEXT)
-            return QUERY, self._query(None, query)
+            query = self._require_query("a source or a query")
+            self.refuse_options("A query over files names them itself", "format", *TEXT)
+            return QUERY_NAME, self._read_query(None, query)
+        # An address may hold a password, so it never enters the messages about files.
         if isinstance(source, str) and "://" in source:
-            return self._address(source)
+            return self._read_address(source)
         if isinstance(source, (str, os.PathLike)):
             if not os.fspath(source):
                 raise MisuseError('The path is empty; give the name of a file, as in discreet.read("sales.csv").')
             if source == "-":
-                return self._handed(standard_input())
-            several = parts_of(source, self.format)
-            return str(source), self._file(Path(source)) if several is None else self._several(str(source), several)
+                return self._read_open_file(open_standard_input())
+            parts = list_parts(source, self.format)
+            name = str(source)
+            return name, self._read_file(Path(source)) if parts is None else self._read_parts(name, parts)
         if callable(getattr(type(source), "read", None)):  # the reader of a Spark session is called so too
-            return self._handed(source)
-        source, first = _first(source)
-        if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
-            parts = parts_of_several(source, self.format)
-            return _FILES, self._several(_FILES, parts)
-        return self._in_memory(source, first)
+            return self._read_open_file(source)
+        # An iterator can be read only once: its first element is put back in front.
+        source, first = _peek(source)
+        if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+            parts = list_all_parts(source, self.format)
+            return _FILES, self._read_parts(_FILES, parts)
+        return self._read_memory(source, first)
 
-    def _in_memory(self, source: Any, first: Any) -> tuple[str, Rows]:
-        """Read what this program holds already; `first` is the first of a list or an iterator."""
-        self.refuse("The data are in memory", "query", *TEXT)
-        if has(source, "tocsr"):
-            return "The matrix", self._sparse(source)
-        named = self.person is not None or self.item is not None
+    def _read_memory(self, source: Any, first: Any) -> tuple[str, Rows]:
+        """Read an object in memory; `first` is the first element of a list or an iterator."""
+        self.refuse_options("The data are in memory", "query", *TEXT)
+        # scipy is not imported: its matrices have their method.
+        if has_attribute(source, "tocsr"):
+            return "The matrix", self._read_sparse(source)
+        is_table = self.person is not None or self.item is not None
         if isinstance(source, Mapping):
-            if named or self.format is not None:
-                return self._frame(table_of(source, self._wanted()))
-            _check_baskets(source)
+            if is_table or self.format is not None:
+                return self._read_frame(build_column_stream(source, self._named_columns()))
+            # Rows of a dictionary of baskets are its values; the keys are people and are dropped.
+            _check_no_columns(source)
             source = source.values()
-        if named and isinstance(first, Mapping):
-            return self._frame(records_table(source, self._wanted(), self.allowed))
-        found = arrow_stream(source, self._wanted())
-        if found is not None:
-            return self._frame(found)
+        if is_table and isinstance(first, Mapping):
+            return self._read_frame(build_record_stream(source, self._named_columns(), self.memory_limit))
+        frame = open_frame(source, self._named_columns())
+        if frame is not None:
+            return self._read_frame(frame)
         dimensions = getattr(source, "ndim", None)
-        number = isinstance(dimensions, int) and not dimensions
-        if not isinstance(source, Iterable) or isinstance(source, bytes) or number:
+        is_scalar = isinstance(dimensions, int) and not dimensions
+        if not isinstance(source, Iterable) or isinstance(source, bytes) or is_scalar:
             raise MisuseError(
                 f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
                 "a sparse matrix or a list of sets."
             )
-        from ._memory import holds_zeros_and_ones, read_dense, read_iterable
-
+        # An array of two dimensions is a one-hot matrix or a list of baskets of equal size; only the values can tell.
         if isinstance(source, np.ndarray) and source.ndim == 2:
             if source.dtype == np.bool_ or self.format == "onehot":
-                self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
-                return "The array", read_dense(source, self._columns())
-            if source.shape[1] > 2 and source.size and holds_zeros_and_ones(source):
+                self.refuse_options(
+                    "An array of true and false has one row per basket, without order", *TABLE, "ordered"
+                )
+                return "The array", read_dense(source, self._column_labels())
+            if source.shape[1] > 2 and source.size and has_zeros_and_ones(source):
                 raise MisuseError.format(
                     'The array has 0 and 1 alone: say {format="onehot"}, if each column is an item, or give '
                     "lists of items."
                 )
-        self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
-        return "The baskets given", read_iterable(source, self.allowed, labels=self.kind(), ordered=self.ordered)
+        self.refuse_options("A list of baskets is neither a table nor a file", *TABLE, "format")
+        return "The baskets given", read_iterable(
+            source, self.memory_limit, labels=self.label_type(), ordered=self.ordered
+        )
 
-    def kind(self) -> Labels:
-        """Return `labels` where it cannot be a list."""
+    def label_type(self) -> Labels:
+        """Return the option `labels`, which is no list here."""
         if self.labels is None or isinstance(self.labels, str):
             return cast(Labels, self.labels)
         raise MisuseError.format(
             '{labels=} lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".'
         )
 
-    def _needed_query(self, what: str) -> str:
+    def _require_query(self, needed: str) -> str:
         if self.query is None:
-            raise MisuseError.format('There must be {what}: give {query="SELECT person, item FROM …"}.', what=what)
+            raise MisuseError.format(
+                'There must be {needed}: give {query="SELECT person, item FROM …"}.', needed=needed
+            )
         return self.query.strip().rstrip(";")
 
-    def _wanted(self) -> list[str]:
-        """Return the columns that are named."""
-        return [name for name in self._columns_named() if name is not None]
+    def _named_columns(self) -> list[str]:
+        """Return the columns that the options name."""
+        columns = (self.person, self.item, self.basket, self.time, self.by, *(self.pair or ()))
+        return [column for column in columns if column is not None]
 
-    def _columns_named(self) -> tuple[str | None, ...]:
-        return (self.person, self.item, self.basket, self.time, self.by, *(self.pair or ()))
-
-    def _handed(self, stream: Any) -> tuple[str, Rows]:
-        """Read a file that was handed over open."""
-        with kept(stream, self.format) as (name, path, text):
+    def _read_open_file(self, stream: Any) -> tuple[str, Rows]:
+        """Read an open file."""
+        with copy_stream(stream, self.format) as (name, path, text):
             if text:
-                self.refuse(f"{name} is text that was decoded already", "encoding")
-            return name, self._file(path)
+                self.refuse_options(f"{name} is text that was decoded already", "encoding")
+            return name, self._read_file(path)
 
-    def _address(self, address: str) -> tuple[str, Rows]:
-        """Read what lies at an address; no message has a secret of it."""
+    def _read_address(self, address: str) -> tuple[str, Rows]:
+        """Read the source at an address; no message has a secret of the address."""
+        # Messages of drivers quote the address with its password.
         try:
-            return self._at(address)
+            return self._read_remote(address)
         except InputError as error:
-            raise clean(error, address) from None
+            raise clean_error(error, address) from None
 
-    def _at(self, address: str) -> tuple[str, Rows]:
+    def _read_remote(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
         if scheme in EXTENSIONS:
-            from ._databases import workspace
-
-            self.refuse("A file elsewhere is a table in UTF-8", "encoding", "query")
+            self.refuse_options("A file elsewhere is a table in UTF-8", "encoding", "query")
             form = format_of_address(address, self.format)
-            with workspace(self.allowed) as work:
-                table = opened_address(work, address, form, self._wanted(), self.delimiter)
-                return table.name, self._table(work, table)
+            with workspace(self.memory_limit) as work:
+                table = open_address(work, address, form, self._named_columns(), self.delimiter)
+                return table.name, self._read_table(work, table)
+        # A file: address is a path with escapes such as %20.
         if scheme == "file":
-            return self.rows(unquote(urlsplit(address).path))
-        self.refuse("The address tells what it is", "format", *TEXT)
+            return self.read_rows(unquote(urlsplit(address).path))
+        self.refuse_options("The address tells what it is", "format", *TEXT)
         if scheme in ("sqlite", "duckdb") and rest.startswith("/") and rest != "/":
             path = Path(rest[1:])
             check_file(path)
-            return str(path), self._database(path, scheme)
+            return str(path), self._read_database(path, scheme)
         name = public_name(address)
         if scheme in ("postgresql", "postgres"):
-            from ._databases import workspace
-
-            query = self._needed_query("a query to ask a database")
-            with workspace(self.allowed) as work:
-                return name, self._table(work, work.postgresql(address, query, self._wanted()))
+            query = self._require_query("a query to ask a database")
+            with workspace(self.memory_limit) as work:
+                return name, self._read_table(work, work.postgresql(address, query, self._named_columns()))
         raise MisuseError(
             f"{name} is not an address discreet reads; those are sqlite:///file.db, duckdb:///file.duckdb, "
             "postgresql://user@host/name, and files at https://, s3://, gs://, az:// and the like."
         )
 
-    def _database(self, path: Path, kind: str | None) -> Rows:
-        from ._databases import kind_of_database, workspace
+    def _read_database(self, path: Path, kind: str | None) -> Rows:
+        actual = kind_of_database(path)
+        if kind not in (None, actual):
+            raise InputError(f"{path} is not a database of the kind {kind}, but {actual}.")
+        query = self._require_query("a query to ask a database")
+        if actual == "duckdb":
+            return self._read_query(path, query)
+        with workspace(self.memory_limit) as work:
+            return self._read_table(work, work.sqlite(path, query, self._named_columns(), self.time))
 
-        found = kind_of_database(path)
-        if kind not in (None, found):
-            raise InputError(f"{path} is not a database of the kind {kind}, but {found}.")
-        query = self._needed_query("a query to ask a database")
-        if found == "duckdb":
-            return self._query(path, query)
-        with workspace(self.allowed) as work:
-            return self._table(work, work.sqlite(path, query, self._wanted(), self.time))
+    def _read_query(self, database: Path | None, query: str) -> Rows:
+        with workspace(self.memory_limit) as work:
+            return self._read_table(work, work.query(query, database))
 
-    def _query(self, database: Path | None, query: str) -> Rows:
-        from ._databases import workspace
-
-        with workspace(self.allowed) as work:
-            return self._table(work, work.query(query, database))
-
-    def _file(self, path: Path) -> Rows:
-        from ._databases import workspace
-
+    def _read_file(self, path: Path) -> Rows:
         check_file(path)
-        form = format_of(path, self.format)
+        form = resolve_format(path, self.format)
         format_, compression = form.format, form.compression
         if format_ in ("database", "sqlite", "duckdb") and not compression:
-            self.refuse(f"{path} is a database", *TEXT)
-            return self._database(path, None if format_ == "database" else format_)
+            self.refuse_options(f"{path} is a database", *TEXT)
+            return self._read_database(path, None if format_ == "database" else format_)
         self._check_format(path, format_)
+        # Without people, text has one basket per line; the binary formats are tables in any case.
         if format_ in ("fimi", "baskets") or (self.person is None and format_ not in ("parquet", "feather", "excel")):
-            return self._lines(sniff(path, compression, self.encoding), form)
-        with workspace(self.allowed) as work:
-            return self._table(work, self._opened(work, path, form, self._wanted()))
+            return self._read_text(sniff(path, compression, self.encoding), form)
+        with workspace(self.memory_limit) as work:
+            return self._read_table(work, self._open_table(work, path, form, self._named_columns()))
 
     def _check_format(self, path: Path, format_: str) -> None:
         if format_ == "onehot":
@@ -306,67 +315,69 @@ class Call:
                 select=f"SELECT … FROM '{path}'",  # noqa: S608
             )
 
-    def _opened(self, work: Any, path: Path, form: FileFormat, wanted: list[str]) -> Any:
-        """Open a file as a table."""
+    def _open_table(self, work: Any, path: Path, form: FileFormat, column_names: list[str]) -> Any:
+        """Return a file as a table in the workspace."""
         if form.format in ("parquet", "feather", "excel"):
-            self.refuse(f"{path} is not text", *TEXT)
+            self.refuse_options(f"{path} is not text", *TEXT)
             if form.format == "parquet":
                 return work.parquet(path, form.compression)
-            return getattr(work, form.format)(path, form.compression, wanted)
+            return getattr(work, form.format)(path, form.compression, column_names)
+        # JSON and CSV need the encoding before DuckDB opens them.
         text = sniff(path, form.compression, self.encoding)
         if form.format == "json":
-            self.refuse(f"{path} is JSON", "delimiter")
+            self.refuse_options(f"{path} is JSON", "delimiter")
             return work.json(path, form.compression, text.encoding)
-        delimiter = text.between(self._given_delimiter(form), wanted)
+        delimiter = text.find_delimiter(self._explicit_delimiter(form), column_names)
         return work.csv(path, form.compression, delimiter, text.encoding)
 
-    def _several(self, name: str, parts: list[Part]) -> Rows:
-        """Read several files: as one table, or with one basket per line or row and no people, one after another."""
-        from ._databases import workspace
-
-        forms = {part.path: format_of(part.path, self.format) for part in parts}
+    def _read_parts(self, name: str, parts: list[Part]) -> Rows:
+        """Read several files: as one table with people, or one after another with a basket per line or row."""
+        forms = {part.path: resolve_format(part.path, self.format) for part in parts}
         formats = {form.format for form in forms.values()}
-        if len(formats) > 1 or (self.person is not None and not formats <= set(TABLES)):
+        # A union of tables needs typed columns, or text columns, in all files.
+        if len(formats) > 1 or (self.person is not None and not formats <= set(TABLE_FORMATS)):
             raise MisuseError(
-                f"{name} {_stands_for(name)} of the kinds {', '.join(sorted(formats))}; several files are "
+                f"{name} {_describe_source(name)} of the kinds {', '.join(sorted(formats))}; several files are "
                 "read as one table if all of them are CSV, or all TSV, JSON, Parquet, Feather or Excel."
             )
+        # All files are checked before the first is read.
         for part in parts:
             check_file(part.path)
             self._check_format(part.path, *formats)
         if self.person is None:
-            return self._joined(name, [part.path for part in parts], *formats)
+            return self._read_and_join(name, [part.path for part in parts], *formats)
         options = {option: getattr(self, option) for option in ("person", "item", "basket", "time", "by")}
-        wanted = {column: option for option, column in options.items() if column is not None}
-        wanted |= dict.fromkeys(self.pair or (), "pair")
-        kinds = kinds_told(parts)
-        with workspace(self.allowed) as work:
+        column_names = {column: option for option, column in options.items() if column is not None}
+        column_names |= dict.fromkeys(self.pair or (), "pair")
+        types = find_folder_types(parts)
+        with workspace(self.memory_limit) as work:
             tables = []
             for part in parts:
+                # A column of a folder is not searched in the file.
                 folders = {column for column, _ in part.folders}
-                inside = [column for column in self._wanted() if column not in folders]
-                tables.append(with_told(self._opened(work, part.path, forms[part.path], inside), part, kinds))
-            return self._table(work, work.union(name, tables, wanted))
+                inside = [column for column in self._named_columns() if column not in folders]
+                tables.append(
+                    add_folder_columns(self._open_table(work, part.path, forms[part.path], inside), part, types)
+                )
+            return self._read_table(work, work.union(name, tables, column_names))
 
-    def _joined(self, name: str, paths: list[Path], format_: str) -> Rows:
-        """Read files with one basket per line or row; in text, the first that has items decides what items are."""
-        from ._joining import joined
-
-        several: list[Rows] = []
-        reading = self
+    def _read_and_join(self, name: str, paths: list[Path], format_: str) -> Rows:
+        """Read files with one basket per line or row. The first text file with items decides the type of all items."""
+        parts: list[Rows] = []
+        options = self
         for path in paths:
-            several.append(reading._file(path))
-            names = len(several[-1].vocabulary) > 0 and not several[-1].vocabulary.numeric
-            if reading.labels is None and format_ in UNTYPED and names:
-                reading = replace(self, labels="names")
-        return joined(name, several, self.allowed)
+            parts.append(options._read_file(path))
+            has_names = len(parts[-1].vocabulary) > 0 and not parts[-1].vocabulary.numeric
+            if options.labels is None and format_ in TEXT_FORMATS and has_names:
+                options = replace(self, labels="names")
+        return join_rows(name, parts, self.memory_limit)
 
-    def _given_delimiter(self, form: FileFormat) -> str | None:
-        """Return the delimiter that was given, or that the format says."""
+    def _explicit_delimiter(self, form: FileFormat) -> str | None:
+        """Return the delimiter of the option or of the format, if any."""
         tabs = form.format == "tsv" or (form.format == "baskets" and form.suffix == ".tsv")
         return self.delimiter or ("\t" if tabs else None)
 
-    def _lines(self, text: Sniffed, form: FileFormat) -> Rows:
+    def _read_text(self, text: TextHead, form: FileFormat) -> Rows:
         path, format_, compression = text.path, form.format, form.compression
         if format_ in ("csv", "tsv") and self.item is not None:
             raise MisuseError.format(
@@ -374,132 +385,126 @@ class Call:
                 "table, or neither.",
                 path=path,
             )
-        self.refuse(f"{path} is read with one basket per line and has no columns", *TABLE)
-        reading: dict[str, Any] = {"labels": self.kind(), "encoding": text.encoding, "progress": self.progress}
+        self.refuse_options(f"{path} is read with one basket per line and has no columns", *TABLE)
+        options: dict[str, Any] = {"labels": self.label_type(), "encoding": text.encoding, "progress": self.progress}
         if format_ == "json":
-            from ._memory import read_json_lines
-
-            self.refuse(f"{path} is JSON", "delimiter")
-            rows, others = read_json_lines(path, compression, self.allowed, **reading)
-            if others:
-                self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
+            self.refuse_options(f"{path} is JSON", "delimiter")
+            rows, other_fields = read_json_lines(path, compression, self.memory_limit, **options)
+            if other_fields:
+                self.require_person(str(path), f"records with fields beside the items ({_join_names(other_fields)})")
             return rows
-        from ._text import read_lines
-
         if format_ == "fimi":
-            self.refuse(f"{path} has blanks between items", "delimiter")
-            looks = next((DELIMITERS[one] for one in DELIMITERS if text.fields(one)), None)
-            if looks is not None:
-                self.ask_whose(
+            self.refuse_options(f"{path} has blanks between items", "delimiter")
+            delimiters = next((name for delimiter, name in DELIMITERS.items() if text.fields(delimiter)), None)
+            if delimiters is not None:
+                self.require_person(
                     str(path),
                     build_message(
-                        'lines that have as many {looks} each, as in a table ({format="csv"} reads one),', looks=looks
+                        'lines that have as many {delimiters} each, as in a table ({format="csv"} reads one),',
+                        delimiters=delimiters,
                     ),
                 )
                 if self.format is None:
-                    raise _like_a_table(
-                        path, f"as many {looks}", build_message('{format="csv"} and '), build_message('{format="fimi"}')
+                    raise _build_table_error(
+                        path,
+                        f"as many {delimiters}",
+                        build_message('{format="csv"} and '),
+                        build_message('{format="fimi"}'),
                     )
-            return read_lines(path, compression, self.allowed, delimiter=" ", **reading)
-        self.ask_whose(str(path))
-        delimiter = text.between(self._given_delimiter(form), [])
+            return read_lines(path, compression, self.memory_limit, delimiter=" ", **options)
+        self.require_person(str(path))
+        delimiter = text.find_delimiter(self._explicit_delimiter(form), [])
+        # The option format="baskets" confirms that lines are baskets, so they are not examined.
         if format_ != "baskets":
             fields = text.fields(delimiter)
             if fields is not None:
-                raise _like_a_table(path, f"{fields} fields", "", build_message('{format="baskets"}'))
-            if (alone := text.alone(delimiter)) is not None:
-                raise _less_than_a_table(path, alone)
+                raise _build_table_error(path, f"{fields} fields", "", build_message('{format="baskets"}'))
+            if (single := text.alone(delimiter)) is not None:
+                raise _build_short_table_error(path, single)
             if text.numbered(delimiter):
-                why = "a number and then names, but for the first,"
-                raise _like_a_table(path, why, "", build_message('{format="baskets"}'))
-        return read_lines(path, compression, self.allowed, delimiter=delimiter, **reading)
+                pattern = "a number and then names, but for the first,"
+                raise _build_table_error(path, pattern, "", build_message('{format="baskets"}'))
+        return read_lines(path, compression, self.memory_limit, delimiter=delimiter, **options)
 
-    def _sparse(self, matrix: Any) -> Rows:
-        from ._memory import read_sparse
+    def _read_sparse(self, matrix: Any) -> Rows:
+        self.refuse_options("A sparse matrix has one row per basket, without order", *TABLE, "ordered", "format")
+        return read_sparse(matrix, self._column_labels())
 
-        self.refuse("A sparse matrix has one row per basket, without order", *TABLE, "ordered", "format")
-        return read_sparse(matrix, self._columns())
-
-    def _columns(self) -> Sequence[Item] | None:
-        """Return `labels` where it names the columns of a matrix."""
+    def _column_labels(self) -> Sequence[Item] | None:
+        """Return the option `labels`, which names the columns of a matrix here."""
         if isinstance(self.labels, str):
             raise MisuseError.format("{labels=} of a sparse matrix is the list of its columns' names.")
         return self.labels
 
-    def _frame(self, found: ArrowStream) -> tuple[str, Rows]:
-        from ._databases import workspace
-        from ._one_hot import is_one_hot, one_hot
-
-        named = self.person is not None or self.item is not None
-        if found.single:
-            self.refuse("A single column has one basket per row", *TABLE, "format")
+    def _read_frame(self, frame: ArrowStream) -> tuple[str, Rows]:
+        is_table = self.person is not None or self.item is not None
+        if frame.single:
+            self.refuse_options("A single column has one basket per row", *TABLE, "format")
         if self.format not in (None, "onehot"):
             raise MisuseError.format(
                 "{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format
             )
-        if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
-            self.refuse("A one-hot table has one row per basket, without order", *TABLE, "ordered")
-            return found.name, one_hot(found.name, found.reader, self.allowed, self.labels)
-        with workspace(self.allowed) as work:
-            return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
+        # A table of booleans is one-hot unless the caller names its columns.
+        if self.format == "onehot" or (is_one_hot(frame.reader.schema) and not is_table):
+            self.refuse_options("A one-hot table has one row per basket, without order", *TABLE, "ordered")
+            return frame.name, read_one_hot(frame.name, frame.reader, self.memory_limit, self.labels)
+        with workspace(self.memory_limit) as work:
+            return frame.name, self._read_table(work, work.arrow(frame.name, frame.reader, self._named_columns()))
 
-    def _table(self, work: Any, table: Any) -> Rows:
-        from ._events import holds_lists
-        from ._tables import group, lists
-
+    def _read_table(self, work: Any, table: Any) -> Rows:
         if self.person is not None:
             person = table.find(self.person, "person")
             items = [table.find(column, "pair") for column in self.pair or ()]
             if self.item is not None:
                 items.append(table.find(self.item, "item"))
-                if self.pair is not None and holds_lists(items[-1]):
+                if self.pair is not None and is_list_column(items[-1]):
                     raise MisuseError.format(
                         "{item=given} holds lists; beside {pair=} it is a column of single items.", given=self.item
                     )
-            return group(
+            columns = {option: getattr(self, option) for option in ("basket", "time", "by")}
+            return group_rows(
                 work,
                 table,
                 person=person,
                 items=tuple(items),
-                basket=None if self.basket is None else table.find(self.basket, "basket"),
-                time=None if self.time is None else table.find(self.time, "time"),
-                by=None if self.by is None else table.find(self.by, "by"),
-                labels=self.kind(),
+                labels=self.label_type(),
                 nulls=self.nulls,
                 progress=self.progress,
+                **{option: None if name is None else table.find(name, option) for option, name in columns.items()},
             )
         if self.item is not None:
-            found = [table.find(self.item, "item")]
+            list_columns = [table.find(self.item, "item")]
         else:
-            found = [column for column in table.columns if holds_lists(column)]
-        if len(found) != 1 or not holds_lists(found[0]):
+            list_columns = [column for column in table.columns if is_list_column(column)]
+        if len(list_columns) != 1 or not is_list_column(list_columns[0]):
             raise MisuseError.format(
                 "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
                 table=table.name,
                 listing=table.listing,
             )
-        others = [column.name for column in table.columns if column is not found[0]]
-        if others:
-            self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
-        self.refuse(f"{table.name} is read with one basket per row, without people", "nulls")
-        return lists(work, table, found[0], self.kind())
+        other_columns = [column.name for column in table.columns if column is not list_columns[0]]
+        if other_columns:
+            self.require_person(table.name, f"rows with columns beside the items ({_join_names(other_columns)})")
+        self.refuse_options(f"{table.name} is read with one basket per row, without people", "nulls")
+        return read_lists(work, table, list_columns[0], self.label_type())
 
 
-def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> MisuseError:
-    """Return the question about lines that may be the rows of a table; it shows nothing that stands in them."""
+def _build_table_error(path: Path, pattern: str, format_hint: str | Message, baskets_hint: Message) -> MisuseError:
+    """Return the error for lines that may be rows of a table; it shows no content, which is private."""
     return MisuseError.format(
-        "{path} looks like a table: its first lines have {why} each. Say which column holds the person and which "
-        'the item, as in {also}{person="customer"} and {item="product"}; or {word}, if every line is a basket.',
+        "{path} looks like a table: its first lines have {pattern} each. Say which column holds the person and which "
+        'the item, as in {format_hint}{person="customer"} and {item="product"}; or {baskets_hint}, if every line is a '
+        "basket.",
         path=path,
-        why=why,
-        also=also,
-        word=word,
+        pattern=pattern,
+        format_hint=format_hint,
+        baskets_hint=baskets_hint,
     )
 
 
-def _less_than_a_table(path: Path, alone: Literal["line", "field"]) -> MisuseError:
-    """Return the question about text that may be baskets, or a table that lacks its rows or a column."""
-    if alone == "line":
+def _build_short_table_error(path: Path, unit: Literal["line", "field"]) -> MisuseError:
+    """Return the error for text that may be baskets, or a table without rows or with a single column."""
+    if unit == "line":
         return MisuseError.format(
             "{path} has a single line, which may be the heading of a table without rows. For a table say "
             '{person="customer"} and {item="product"}, the names of its columns; or {format="baskets"}, if this is '
@@ -514,28 +519,29 @@ def _less_than_a_table(path: Path, alone: Literal["line", "field"]) -> MisuseErr
     )
 
 
-def _first(source: Any) -> tuple[Any, Any]:
-    """Look at the first of a list or an iterator: paths are files, and dictionaries are records.
+def _peek(source: Any) -> tuple[Any, Any]:
+    """Return the source and the first element of a list or an iterator; None without an element.
 
-    An iterator comes back with it, and one of paths as a list.
+    The returned iterator has all elements. An iterator of paths is returned as a list.
     """
     if isinstance(source, list | tuple):
         return source, source[0] if source else None
-    if not isinstance(source, Iterator) or has(source, "__arrow_c_stream__"):
+    if not isinstance(source, Iterator) or has_attribute(source, "__arrow_c_stream__"):
         return source, None
-    began = list(islice(source, 1))
-    whole = chain(began, source)
-    first = began[0] if began else None
-    return list(whole) if isinstance(first, os.PathLike) else whole, first
+    head = list(islice(source, 1))
+    all_elements = chain(head, source)
+    first = head[0] if head else None
+    return list(all_elements) if isinstance(first, os.PathLike) else all_elements, first
 
 
-def _stands_for(name: str) -> str:
+def _describe_source(name: str) -> str:
     return "are" if name == _FILES else "is a folder with files" if Path(name).is_dir() else "names files"
 
 
-def _check_baskets(source: Mapping[Any, Any]) -> None:
-    """Refuse a dictionary that looks like the columns of a table, and not like people and what they hold."""
+def _check_no_columns(source: Mapping[Any, Any]) -> None:
+    """Check that a dictionary of baskets does not look like the columns of a table."""
     sizes = [len(values) if isinstance(values, list | tuple | np.ndarray) else -1 for values in source.values()]
+    # Baskets of one size are possible, but a table passed without its options is more likely.
     if len(set(sizes)) == 1 and len(sizes) > 1 and sizes[0] > 1:
         raise MisuseError.format(
             "The dictionary looks like a table: all its lists are of one length. Say which of them is the person "
@@ -543,5 +549,5 @@ def _check_baskets(source: Mapping[Any, Any]) -> None:
         )
 
 
-def _few(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

@@ -1,20 +1,19 @@
-"""Which baskets of a person take part where a cap says how many may: one more person is one more person after it.
+"""The draw of at most `max_baskets` baskets of each person, as a function of the person alone.
 
-As with cutting rows (`truncate`), what a person keeps is a function of that person's baskets and segment, of
-public arguments, of a key, which is a secret drawn once per release, and of the *copy*: how many equal people come
-before the person. Equal people have the same baskets in any order, and the same segment. Neither the baskets of others,
-nor the order in which baskets or people come, nor how items are numbered has a part in it.
+The draw of a person depends on the person's baskets and segment, on public arguments, on a secret key that is drawn
+once per release, and on the *copy*: the number of equal people before the person. Equal people have equal baskets, in
+any order, and equal segments. The draw depends neither on the baskets of different people, nor on the order of
+baskets or people, nor on the codes of items.
 
-So m equal people keep f(0), ..., f(m - 1), in some order. One more of them adds f(m), one fewer takes f(m - 1) away,
-and everybody else keeps the same: whatever the key, data that differ in one person still differ in one person, who then
-has at most so many baskets (`publish/basket_cap.md`). Which of the equal people keeps f(0) depends on their order: so
-this is for questions about people as a whole, not for people with something else beside their baskets and segment.
+So m equal people keep f(0), ..., f(m - 1) in some order. One more equal person adds f(m), one fewer removes f(m - 1),
+and all remaining people keep their draws: for every key, data that differ in one person still differ in one person,
+with at most `max_baskets` baskets (`publish/basket_cap.md`). The order of equal people decides the assignment of
+f(0), ..., f(m - 1), so this draw is only for queries that sum over people.
 
-Each basket of a person has a *mark*, mixed from the key, from its own items and from how many equal ones the person has
-before it; the *fate* of a person is mixed from all the marks, the segment and the copy. The baskets with the smallest
-mixtures of mark and fate are kept. Any choice is about as likely as any other, and people choose independently of each
-other, equal ones too: what is drawn averages out over people. Intervals rest on how well words are mixed; no promise of
-privacy does.
+Each basket of a person has a *mark*, mixed from the key, its items and the number of equal baskets of the person before
+it. The *fate* of a person is mixed from all marks, the segment and the copy. The person keeps the baskets with the
+smallest mixtures of mark and fate. All choices are about equally likely, and people, also equal people, choose
+independently. Intervals rest on the quality of this mixing; the privacy guarantee does not.
 """
 
 from __future__ import annotations
@@ -36,17 +35,18 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
-MOST_BASKETS = 1_000_000
+MOST_BASKETS = 1_000_000  # above any real number of baskets per person: a larger cap is a typing error
 
 
-def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
-    """Return how many baskets of each person take part, where that was said and there may be several."""
-    if max_baskets is not None and not held.several:
+def resolve_basket_cap(max_baskets: Any, baskets: AnyBaskets) -> int | None:
+    """Return `max_baskets` as an int, checked; None if no cap is set or each person has one basket."""
+    if max_baskets is not None and not baskets.several:
         raise MisuseError.format(
             "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
             "the baskets of a person apart."
         )
-    if max_baskets is None or not held.several:
+    # Without several baskets per person there is nothing to cap.
+    if max_baskets is None or not baskets.several:
         return None
     if parse_positive("max_baskets", max_baskets) > MOST_BASKETS:
         raise MisuseError.format(
@@ -57,7 +57,7 @@ def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class SegmentOfPeople:
-    """The code of each person's segment, and what each code is marked by: its numbering may depend on other people."""
+    """The segment code of each person, and a 64-bit identity of each segment, as codes may depend on other people."""
 
     codes: I32
     names: U64
@@ -65,18 +65,18 @@ class SegmentOfPeople:
 
 @dataclass(frozen=True, eq=False)
 class PeopleOverCap:
-    """The people with more baskets than may take part, and their baskets in an order that no input order decides.
+    """The people with more than the allowed number of baskets, and their baskets in an order independent of the input.
 
     Parameters
     ----------
     people
-        Their numbers, ascending.
+        The numbers of the people, ascending.
     starts
-        Person ``people[i]`` has the entries from ``starts[i]`` to before ``starts[i + 1]`` of the other two arrays.
+        Person ``people[i]`` has the entries from ``starts[i]`` to before ``starts[i + 1]`` of `baskets` and `marks`.
     baskets
-        The numbers of their baskets, in the order of the marks.
+        The numbers of the baskets of the people, in the order of the marks.
     marks
-        The mark of each of these baskets; equal baskets of one person have different marks.
+        The mark of each basket; equal baskets of one person have different marks.
     """
 
     people: I64
@@ -85,31 +85,32 @@ class PeopleOverCap:
     marks: U64
 
     @classmethod
-    def of(cls, owners: I64, offsets: I64, codes: I32, names: U64, most: int, key: int) -> PeopleOverCap:
-        """Return the people with more than `most` baskets; the parameters are those of :func:`kept_baskets`."""
+    def find(cls, owners: I64, offsets: I64, codes: I32, names: U64, most: int, key: int) -> PeopleOverCap:
+        """Return the people with more than `most` baskets; parameters are as in :func:`select_baskets`."""
         counts = np.diff(owners)
         people = np.flatnonzero(counts > most)
         sizes = counts[people]
         starts = np.append(_starts(sizes), sizes.sum())
         person_of = np.repeat(np.arange(len(people)), sizes)
-        places = np.arange(len(person_of))
-        baskets = np.repeat(owners[people] - starts[:-1], sizes) + places
+        positions = np.arange(len(person_of))
+        baskets = np.repeat(owners[people] - starts[:-1], sizes) + positions
         marks = _basket_marks(offsets, codes, names, baskets, np.uint64(key))
+        # Marks, not positions, order the baskets: the input order has no influence.
         order = np.lexsort((marks, person_of))
         baskets, marks = baskets[order], marks[order]
-        # Equal baskets have equal marks: each mark is mixed with the number of equal ones before it.
+        # Equal baskets have equal marks, so each mark is mixed with the number of equal baskets before it.
         is_new = np.diff(marks, prepend=~marks[:1]) != 0
         is_new |= np.diff(person_of, prepend=-1) != 0
-        equal_before = places - np.maximum.accumulate(np.where(is_new, places, 0))
-        return cls(people, starts, baskets, _mixed(marks ^ _mixed(equal_before.astype(np.uint64))))
+        equal_before = positions - np.maximum.accumulate(np.where(is_new, positions, 0))
+        return cls(people, starts, baskets, _mix(marks ^ _mix(equal_before.astype(np.uint64))))
 
     def rows(self, offsets: I64, codes: I32, segments: I32 | None) -> tuple[I64, I32]:
-        """Return all that each of these people has as a row of numbers, as offsets and numbers.
+        """Return the baskets and segment of each person as a row of numbers: offsets, and the rows end to end.
 
-        A row is the code of the segment, the number of baskets, the size of each basket, and their items end to end.
-        Rows of equal people are equal, and rows of others differ. (Were two different baskets of one person marked
-        alike, which 64 bits make unlikely, their order would be that of the data: then people who are equal might pass
-        for different ones. What a person keeps would still be a function of the row and the copy.)
+        A row is the code of the segment, the number of baskets, the size of each basket, and the items of all baskets.
+        Rows of equal people are equal, rows of different people differ. (If two different baskets of a person had
+        equal marks, with a probability of about 2**-64, their order would be the input order, and equal people might
+        have different rows. The draw would still be a function of the row and the copy.)
         """
         counts = np.diff(self.starts)
         basket_sizes = (offsets[1:] - offsets[:-1])[self.baskets]
@@ -118,25 +119,27 @@ class PeopleOverCap:
         numbers = np.empty(int(row_offsets[-1]), np.int32)
         numbers[row_offsets[:-1]] = 0 if segments is None else segments[self.people]
         numbers[row_offsets[:-1] + 1] = counts
-        numbers[_places(row_offsets[:-1] + 2, counts)] = basket_sizes
-        items = codes[_places(offsets[self.baskets], basket_sizes)]
-        numbers[_places(row_offsets[:-1] + 2 + counts, np.diff(items_before))] = items
+        numbers[_list_positions(row_offsets[:-1] + 2, counts)] = basket_sizes
+        items = codes[_list_positions(offsets[self.baskets], basket_sizes)]
+        numbers[_list_positions(row_offsets[:-1] + 2 + counts, np.diff(items_before))] = items
         return row_offsets, numbers
 
-    def left_out(self, most: int, copies: I32, segments: SegmentOfPeople | None) -> I64:
-        """Return the numbers of the baskets that do not take part, where so many equal people precede each person."""
-        fates = _mixed(np.bitwise_xor.reduceat(self.marks, self.starts[:-1]))
-        fates = _mixed(fates ^ _mixed(copies.astype(np.uint64)))
+    def select_excluded(self, most: int, copies: I32, segments: SegmentOfPeople | None) -> I64:
+        """Return the numbers of the baskets that a person does not keep; `copies` is the copy of each person."""
+        # An XOR is independent of the order of the marks.
+        fates = _mix(np.bitwise_xor.reduceat(self.marks, self.starts[:-1]))
+        fates = _mix(fates ^ _mix(copies.astype(np.uint64)))
         if segments is not None:
-            fates = _mixed(fates ^ _mixed(segments.names[segments.codes[self.people]]))
+            fates = _mix(fates ^ _mix(segments.names[segments.codes[self.people]]))
         counts = np.diff(self.starts)
         person_of = np.repeat(np.arange(len(counts)), counts)
-        order = np.lexsort((_mixed(self.marks ^ fates[person_of]), person_of))
+        # The person keeps the baskets with the smallest mixtures.
+        order = np.lexsort((_mix(self.marks ^ fates[person_of]), person_of))
         ranks = np.arange(len(order)) - np.repeat(self.starts[:-1], counts)
         return self.baskets[order[ranks >= most]]
 
 
-def kept_baskets(
+def select_baskets(
     owners: I64,
     offsets: I64,
     codes: I32,
@@ -146,7 +149,7 @@ def kept_baskets(
     segments: SegmentOfPeople | None = None,
     copies: I32 | None = None,
 ) -> I64:
-    """Return the numbers of the baskets that take part, ascending: at most `most` of each person.
+    """Return the numbers of the baskets that people keep, ascending: at most `most` of each person.
 
     Parameters
     ----------
@@ -155,57 +158,59 @@ def kept_baskets(
     offsets, codes
         The baskets.
     names
-        What each code is marked by: its numbering may depend on other people.
+        A 64-bit identity of each item, by code; the codes themselves may depend on other people.
     most
-        How many baskets a person may keep, 1 or more.
+        The largest number of baskets that a person keeps, 1 or more.
     key
         64 secret bits, drawn once per release.
     segments
-        The segment of each person, where people have one.
+        The segment of each person, if baskets have segments.
     copies
-        How many equal people come before each person, where not all of these are here; otherwise they are counted.
+        The number of equal people before each person, if the arrays have only a part of the people; None to count.
 
     Examples
     --------
     >>> baskets = np.array([0, 1, 2, 3, 4]), np.array([4, 5, 4, 5], np.int32)
-    >>> kept = kept_baskets(np.array([0, 3, 4]), *baskets, np.arange(6, dtype=np.uint64), most=2, key=7)
+    >>> kept = select_baskets(np.array([0, 3, 4]), *baskets, np.arange(6, dtype=np.uint64), most=2, key=7)
     >>> len(kept), int(kept[-1])
     (3, 3)
     """
-    over = PeopleOverCap.of(owners, offsets, codes, names, most, key)
-    takes_part = np.ones(len(offsets) - 1, np.bool_)
-    if len(over.people):
+    over_cap = PeopleOverCap.find(owners, offsets, codes, names, most, key)
+    is_kept = np.ones(len(offsets) - 1, np.bool_)
+    if len(over_cap.people):
         if copies is None:
-            rows = over.rows(offsets, codes, None if segments is None else segments.codes)
-            copies_over = number_equal(*rows, key)
+            rows = over_cap.rows(offsets, codes, None if segments is None else segments.codes)
+            copies_over_cap = number_equal(*rows, key)
         else:
-            copies_over = copies[over.people]
-        takes_part[over.left_out(most, copies_over, segments)] = False
-    return np.flatnonzero(takes_part)
+            copies_over_cap = copies[over_cap.people]
+        is_kept[over_cap.select_excluded(most, copies_over_cap, segments)] = False
+    return np.flatnonzero(is_kept)
 
 
 def _basket_marks(offsets: I64, codes: I32, names: U64, baskets: I64, key: np.uint64) -> U64:
-    """Return a mark of each of these baskets that its items decide, whatever their order."""
+    """Return a mark of each basket, which depends on the set of its items and on the key."""
     sizes = offsets[baskets + 1] - offsets[baskets]
-    items = codes[_places(offsets[baskets], sizes)]
+    items = codes[_list_positions(offsets[baskets], sizes)]
     marks = sizes.astype(np.uint64)
-    filled = np.flatnonzero(sizes)
-    if len(filled):
-        marks[filled] ^= np.bitwise_xor.reduceat(_mixed(names[items] ^ key), _starts(sizes)[filled])
-    return _mixed(marks ^ key)
+    nonempty = np.flatnonzero(sizes)
+    if len(nonempty):
+        marks[nonempty] ^= np.bitwise_xor.reduceat(_mix(names[items] ^ key), _starts(sizes)[nonempty])
+    return _mix(marks ^ key)
 
 
-def _mixed(words: U64) -> U64:
-    """Return words of which every bit depends on every bit of the given ones, one to one."""
+def _mix(words: U64) -> U64:
+    """Return a bijective mixture of 64-bit words, in which every bit depends on every bit of the input."""
+    # The finaliser of SplitMix64: Steele, Lea, Flood 2014, with the constants of Stafford's variant 13.
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
 
 
-def _places(firsts: I64, sizes: I64) -> I64:
-    """Return the places ``firsts[i], firsts[i] + 1, ...`` of runs of these sizes, end to end."""
+def _list_positions(firsts: I64, sizes: I64) -> I64:
+    """Return the positions ``firsts[i], firsts[i] + 1, ...`` of runs of `sizes`, end to end."""
     return np.repeat(firsts - _starts(sizes), sizes) + np.arange(int(sizes.sum()))
 
 
 def _starts(sizes: I64) -> I64:
+    """Return the start of each of several runs that lie end to end."""
     return np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""Tables to select from and their columns, as SQL calls them and as messages name them."""
+"""Tables and columns, with their names in SQL and in messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Literal
 
 from ..errors import InputError, name_options
 
-INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")  # DuckDB's types of whole numbers
-_LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
+INTEGER_TYPE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")  # the types of whole numbers in DuckDB
+# A message has at most 40 column names of at most 60 letters: about one screen.
+_LONGEST_NAME, _MOST_NAMES = 60, 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: its name in the source, what SQL calls it, and DuckDB's type of it."""
+    """A column: its name in the source, its SQL expression, and its type in DuckDB."""
 
     name: str
     sql: str
@@ -23,9 +24,9 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Something to select from: `sql` stands after FROM.
+    """A table of a query: `sql` is the text after FROM.
 
-    `untyped` says that the columns are text, or JSON values, whose kind only the contents tell.
+    `untyped` is set if all columns are text, or JSON values; their types are then derived from the values.
     """
 
     name: str
@@ -34,22 +35,22 @@ class Table:
     untyped: Literal["text", "json"] | None = None
 
     def find(self, name: str, option: str) -> Column:
-        """Return the one column of that name; an error says which `option` asked for it."""
-        found = [column for column in self.columns if column.name == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        """Return the column with a name, which must be unique; errors name the option of `read` that names it."""
+        columns = [column for column in self.columns if column.name == name]
+        if len(columns) == 1:
+            return columns[0]
+        if columns:
             raise InputError.format(
-                "{table} has {many} columns {name!r} ({option}); rename all but one.",
+                "{table} has {count} columns {name!r} ({option}); rename all but one.",
                 table=self.name,
-                many=len(found),
+                count=len(columns),
                 name=name,
                 option=name_options(option, equals="="),
             )
-        alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
-        if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
-            # DuckDB has numbered it, as it does not tell such names apart.
-            raise InputError(f"{self.name} has columns that differ only in case, {alike[0]} and {name}; rename one.")
+        similar = [column.name for column in self.columns if column.name.lower() == name.lower()]
+        if similar and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
+            # DuckDB ignores case and has numbered the second name.
+            raise InputError(f"{self.name} has columns that differ only in case, {similar[0]} and {name}; rename one.")
         raise InputError.format(
             "{table} has no column {name!r} ({option}); {listing}.",
             table=self.name,
@@ -60,22 +61,22 @@ class Table:
 
     @property
     def listing(self) -> str:
-        """What to say of the columns that are there."""
+        """The part of a message that lists the columns."""
         names = [
             column.name if len(column.name) <= _LONGEST_NAME else f"{column.name[:_LONGEST_NAME]}…"
             for column in self.columns
         ]
         if not names:
             return "it has no columns"
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"its columns are {', '.join(name or repr('') for name in names[:_MOST_NAMES])}{more}"
+        remainder = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"its columns are {', '.join(name or repr('') for name in names[:_MOST_NAMES])}{remainder}"
 
 
-def quoted(name: str) -> str:
-    """Return an SQL name."""
+def quote_name(name: str) -> str:
+    """Return a name as a quoted SQL name."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: object) -> str:
-    """Return an SQL text."""
+def quote_text(text: object) -> str:
+    """Return a value as an SQL string."""
     return "'" + str(text).replace("'", "''") + "'"

@@ -1,13 +1,13 @@
-"""What every reader makes and everything else starts from: one row of item codes a basket, mostly one a person.
+"""`Baskets`, the data type that readers build and all other rooms use: one row of item codes per basket.
 
-Nothing here knows about files. A `Baskets` is immutable by convention: its arrays are marked read-only.
+This module reads no files. The arrays of `Baskets` are marked read-only.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, MisuseError
 from ._arrow import as_arrow, as_numpy
-from ._lineage import Lineage, recoded as recoded_lineage
+from ._lineage import Lineage, recode_lineage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,23 +32,28 @@ Unit: TypeAlias = Literal["people", "baskets"]
 
 T = TypeVar("T")
 
-_BLOCK = 65_536  # rows that are copied at once, so that the index needed on the way stays small
+# Rows that are copied at once: more rows need a larger temporary index, fewer rows need more steps.
+_BLOCK = 65_536
 
 
 class Vocabulary:
-    """The items by code: code 0, 1, 2 … in the order of the labels (numbers by size, names by their text).
+    """The labels of the items, by code: 0, 1, 2 … in the order of the labels (numbers by size, names by their text).
 
-    Labels are all whole numbers or all names. The table from label to code is made on first use. `names` say what the
-    codes of the data are called, where labels are such names.
+    Parameters
+    ----------
+    labels
+        Different labels, all whole numbers or all names.
+    names
+        The table of names that turned the codes of the data into labels, if any.
     """
 
     def __init__(self, labels: pa.Array | Sequence[Item], names: Names | None = None) -> None:
         import pyarrow as pa
 
         self.names = names
-
+        # Readers pass Arrow arrays, which need no conversion of each label.
         if not isinstance(labels, pa.Array):
-            labels = label_array(labels)
+            labels = build_label_array(labels)
         _check_different(labels)
         self.labels: pa.Array = labels
         self.numeric: bool = pa.types.is_integer(labels.type)
@@ -69,14 +74,16 @@ class Vocabulary:
 
     @cached_property
     def _codes(self) -> dict[Item, int]:
+        # Built on first use: most releases never look up a label.
         return {label: code for code, label in enumerate(self.labels.to_pylist())}
 
     @cached_property
     def identities(self) -> NDArray[np.uint64]:
-        """A number for each item that its label alone decides, where its code depends on all labels there are.
+        """A 64-bit number per item that depends on its label alone, while its code depends on all labels.
 
-        A name that reads as a number has the number of it, as the same labels may come in as either.
+        The name "7" has the same identity as the number 7, because one file may be read as either type.
         """
+        # A number is its own identity.
         if self.numeric:
             return as_numpy(self.labels).astype(np.int64, copy=False).view(np.uint64)
         return np.fromiter(map(_identity, self.labels.to_pylist()), np.uint64, len(self))
@@ -90,20 +97,20 @@ class Vocabulary:
         return label
 
     def code(self, label: Item) -> int:
-        """Return the code of a label; a `MisuseError` says which label is unknown."""
+        """Return the code of a label, or raise a `MisuseError` that names the unknown label."""
         try:
             return self._codes[label]
         except KeyError:
-            if self.names is not None and (shown := self.names.resolve(label)) in self._codes:
-                return self._codes[shown]
+            if self.names is not None and (name := self.names.resolve(label)) in self._codes:
+                return self._codes[name]
             raise MisuseError(f"{label!r} is not an item of this data{self._hint(label)}.") from None
 
     def codes(self, labels: Iterable[Item]) -> Codes:
-        """Return the codes of several labels."""
+        """Return the codes of labels, in the order of `labels`."""
         return np.array([self.code(label) for label in labels], dtype=np.int32)
 
     def take(self, codes: NDArray[Any]) -> pa.Array:
-        """Return the labels of many codes as one Arrow array."""
+        """Return the labels of codes as an Arrow array."""
         return self.labels.take(as_arrow(codes))
 
     def _hint(self, label: object) -> str:
@@ -115,20 +122,21 @@ class Vocabulary:
 
 
 def _identity(name: str) -> int:
+    # Only canonical numerals: "07" is a name, and "7" is the number 7.
     if name.isascii() and name.isdigit() and len(name) < 20 and str(int(name)) == name and int(name) < 2**63:
         return int(name)
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
 
 
-def label_array(labels: Sequence[Item]) -> pa.Array:
-    """Return labels as an array of one type: all whole numbers or all names."""
+def build_label_array(labels: Sequence[Item]) -> pa.Array:
+    """Return labels as an Arrow array of one type: all 64-bit whole numbers, or all names."""
     import pyarrow as pa
 
     labels = [label.item() if isinstance(label, np.integer) else label for label in labels]
-    strange = [label for label in labels if isinstance(label, bool) or not isinstance(label, int | str)]
-    if strange:
-        kind = type(strange[0]).__name__
-        raise InputError(f"Items are whole numbers or names, not {kind}: convert them to text first.")
+    for label in labels:
+        if isinstance(label, bool) or not isinstance(label, int | str):
+            type_name = type(label).__name__
+            raise InputError(f"Items are whole numbers or names, not {type_name}: convert them to text first.")
     try:
         if all(isinstance(label, int) for label in labels):
             return pa.array(labels, pa.int64())
@@ -142,10 +150,10 @@ def label_array(labels: Sequence[Item]) -> pa.Array:
 
 
 def _check_different(labels: pa.Array) -> None:
-    """Check that no label is there twice: its people would be counted under two codes."""
+    """Check that labels differ: the people of a repeated label would be counted under two codes."""
     import pyarrow.compute as pc
 
-    # Labels that ascend, as those of all readers do, need no table of them.
+    # All readers build ascending labels; comparing neighbours is faster than counting distinct labels.
     if len(labels) < 2 or pc.all(pc.less(labels[:-1], labels[1:])).as_py():
         return
     if pc.count_distinct(labels, mode="all").as_py() != len(labels):
@@ -154,15 +162,15 @@ def _check_different(labels: pa.Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """What each person did, in order and with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i.
+    """The events of each person in order, with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i.
 
     Parameters
     ----------
     offsets, codes
         The rows, end to end.
     moments
-        When each was done, as numbers that ascend within a row: equal ones are at the same time, and neither comes
-        after the other. None where no two are at the same time.
+        The time of each event, as a number that never descends within a row: events with equal numbers are
+        simultaneous. None if no two events of a person are simultaneous.
     """
 
     offsets: Offsets
@@ -173,11 +181,13 @@ class Sequences:
         _freeze(self.offsets, self.codes, *([] if self.moments is None else [self.moments]))
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Sequences) and _same(self, other, ("offsets", "codes"))
-        return same and np.array_equal(self._tied(), other._tied())  # type: ignore[attr-defined]
+        if not isinstance(other, Sequences) or not _equal_arrays(self, other, ("offsets", "codes")):
+            return False
+        return np.array_equal(self._tied(), other._tied())
 
     def _tied(self) -> NDArray[np.bool_]:
-        """Whether each was done at the same time as the one before it: what the moments say, whatever their numbers."""
+        """Return whether each event is simultaneous with the previous event of the person."""
+        # Equal numbers within a row mean equal times; across rows they mean nothing.
         tied = np.zeros(len(self.codes), np.bool_)
         if self.moments is not None:
             tied[1:] = self.moments[1:] == self.moments[:-1]
@@ -187,7 +197,7 @@ class Sequences:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The ordered pairs of items given for each person, sorted and unique: first[j] → second[j]."""
+    """The ordered pairs of items of each person, sorted and unique: first[j] → second[j]."""
 
     offsets: Offsets
     first: Codes
@@ -197,14 +207,14 @@ class Pairs:
         _freeze(self.offsets, self.first, self.second)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pairs) and _same(self, other, ("offsets", "first", "second"))
+        return isinstance(other, Pairs) and _equal_arrays(self, other, ("offsets", "first", "second"))
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The one segment each person is in, such as a region: `vocabulary.label(codes[i])` for person i.
+    """The segment of each basket's person, for example a region: `vocabulary.label(codes[i])` for row i.
 
-    `column` is what it was called in the data.
+    `column` is the name of the segment column in the data.
     """
 
     column: str
@@ -215,38 +225,41 @@ class Segments:
         _freeze(self.codes)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Segments) and _same(self, other, ("column", "codes"))
-        return same and self.vocabulary == other.vocabulary  # type: ignore[attr-defined]
+        return (
+            isinstance(other, Segments)
+            and _equal_arrays(self, other, ("column", "codes"))
+            and self.vocabulary == other.vocabulary
+        )
 
-    def take(self, people: NDArray[Any]) -> Segments:
-        """Return the segments of some people, in the order given."""
-        return Segments(self.column, self.codes[people], self.vocabulary)
+    def take(self, positions: NDArray[Any]) -> Segments:
+        """Return the segments of the rows at `positions`, in that order."""
+        return Segments(self.column, self.codes[positions], self.vocabulary)
 
     def of_people(self) -> list[Item]:
-        """Return the segment of each person."""
+        """Return the label of the segment of each row."""
         segments: list[Item] = self.vocabulary.take(self.codes).to_pylist()
         return segments
 
 
 @dataclass(frozen=True, eq=False)
 class ItemTable:
-    """What each item becomes: item i ``codes[offsets[i]:offsets[i + 1]]``."""
+    """The new codes of each old item: ``codes[offsets[i]:offsets[i + 1]]`` for item i."""
 
     offsets: Offsets
     codes: Codes
 
 
 class AnyBaskets(ABC):
-    """Everyone's baskets, wherever they lie: on this machine (`Baskets`), or spread over a cluster.
+    """The baskets of a data set, on this machine (`Baskets`) or in a cluster (`discreet.spark`).
 
-    What is asked of them is the same, and so are the answers; a mechanism sees neither, only an engine.
+    Both kinds answer the same queries with equal results. Mechanisms see neither, only an engine.
     """
 
     vocabulary: Vocabulary
 
-    # Which items stand above which, where the baskets hold those above too: `hierarchy.generalised` makes them so.
+    # The forest of the items, if baskets also contain the items above their own (`hierarchy.generalised`).
     lineage: Lineage | None = None
-    # The hierarchy that they were made by, across levels or on one of them.
+    # The hierarchy by which `hierarchy.generalised` built the baskets.
     hierarchy: Hierarchy | None = None
 
     @abstractmethod
@@ -254,54 +267,54 @@ class AnyBaskets(ABC):
 
     @property
     def people(self) -> int:
-        """How many people there are, those with empty baskets included."""
+        """The number of people, including people with empty baskets."""
         return len(self)
 
     @property
     def several(self) -> bool:
-        """Whether a person may have several baskets: counts are of these, and the unit of privacy is the person."""
+        """Whether a person may have several baskets. Counts are then of baskets, privacy is of people."""
         return False
 
     @property
     def unit(self) -> Unit:
-        """What counts are of."""
+        """The unit of all counts."""
         return "baskets" if self.several else "people"
 
     @abstractmethod
     def capped(self, most: int, key: int) -> AnyBaskets:
-        """Return at most so many baskets of each person, any as likely as the others.
+        """Return at most `most` baskets of each person, drawn uniformly and independently per person.
 
-        The key is a secret. One more person is one more person in the result, and everybody else keeps the same when
-        equal people are taken together; people draw independently of each other (`capping.py`).
+        `key` is 64 secret bits. Data that differ in one person still differ in one person after the draw, if equal
+        people are taken together (`_capping.py`).
         """
 
     @property
     def items(self) -> int:
-        """How many items the vocabulary has."""
+        """The number of items of the vocabulary."""
         return len(self.vocabulary)
 
     @property
     @abstractmethod
     def item_counts(self) -> NDArray[np.int64]:
-        """How many baskets hold each item, by code."""
+        """The number of baskets that hold each item, by code."""
 
     @property
     @abstractmethod
     def segment_column(self) -> str | None:
-        """The column of the segments that were read with the baskets, if any."""
+        """The name of the segment column, or None if baskets were read without segments."""
 
     @property
     @abstractmethod
     def segment_labels(self) -> list[Item]:
-        """The segments that people are in, by code."""
+        """The labels of the segments, by code."""
 
     @abstractmethod
     def check(self) -> None:
-        """See that questions can be answered, before anything is paid for."""
+        """Check that the baskets are small enough to be queried, before any budget is spent."""
 
     @abstractmethod
     def recoded(self, table: Codes, vocabulary: Vocabulary) -> AnyBaskets:
-        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
+        """Return the baskets with the item codes `table[old_code]`; items with the new code -1 are dropped."""
 
     @abstractmethod
     def widened(
@@ -311,43 +324,43 @@ class AnyBaskets(ABC):
         lineage: Lineage | None,
         hierarchy: Hierarchy | None = None,
     ) -> AnyBaskets:
-        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
+        """Return the baskets with each item replaced by its new codes; repeats within a basket are merged."""
 
     @abstractmethod
     def holding(self, codes: Codes) -> AnyBaskets:
-        """Return the baskets that hold all of these items."""
+        """Return the baskets that hold all items of `codes`."""
 
     @abstractmethod
     def within(self, segments: Codes) -> AnyBaskets:
-        """Return the baskets of the people in these segments, by code."""
+        """Return the baskets of the people in the segments with codes in `segments`."""
 
     @abstractmethod
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
-        """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
+        """Return the results of `part` on disjoint groups of people, combined by `merge` in any order and grouping."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets(AnyBaskets):
-    """Everyone's baskets: row i is the sorted set of item codes in basket i, that of person i where each has one.
+    """Baskets on this machine: row i is the sorted set of the item codes of basket i.
 
     Parameters
     ----------
     offsets, codes
-        The rows, end to end: basket i is ``codes[offsets[i]:offsets[i + 1]]``. Rows are sorted and unique; an empty
-        row is a person who holds nothing, and counts.
+        The rows, end to end: basket i is ``codes[offsets[i]:offsets[i + 1]]``. Rows are sorted and unique. A person
+        with an empty row counts as a person.
     vocabulary
-        The label of each code. Labels that nobody holds are allowed.
+        The label of each code. Labels that are in no basket are allowed.
     sequences, pairs
-        The order of events and the given relations, where the data have them.
+        The order of events, and the ordered pairs of items, if the data have them.
     merged
-        How many repeats of an item within a basket were merged when the data were read.
+        The number of repeats of an item within a basket that were merged when the data were read.
     segments
-        The segment of each basket's person, where the data were read with ``by=``.
+        The segment of each basket's person, if the data were read with ``by=``.
     owners
-        Whose baskets they are, where the data were read with ``basket=``: person i has the baskets from ``owners[i]``
-        to before ``owners[i + 1]``. None where every basket is a person's only one.
+        The baskets of each person, if the data were read with ``basket=``: person i has the baskets ``owners[i]`` to
+        ``owners[i + 1] - 1``. None if each person has one basket.
     lineage, hierarchy
-        Which items stand above which, where baskets hold those above too; and the hierarchy that says so.
+        The forest of the items, if baskets also contain the items above their own; and its hierarchy.
     """
 
     offsets: Offsets
@@ -362,22 +375,29 @@ class Baskets(AnyBaskets):
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
-        # Kernels look at nothing: a code or an offset out of range would be memory of somebody else.
-        _check_rows("Baskets", self.offsets, self.codes, len(self.vocabulary))
+        # Kernels do not check bounds: a code or an offset out of range would read foreign memory.
+        _check_rows("Baskets", self.offsets, self.codes, self.items)
         _check_sets(self.offsets, self.codes)
-        for what, held in (("The order", self.sequences), ("The pairs", self.pairs), ("The segments", self.segments)):
-            if isinstance(held, Sequences):
-                moments = [] if held.moments is None else [held.moments]
-                _check_rows(what, held.offsets, held.codes, self.items, *moments, people=len(self))
-                _check_moments(held.offsets, held.moments)
-            elif isinstance(held, Pairs):
-                _check_rows(what, held.offsets, held.first, self.items, held.second, people=len(self))
-                _check_codes(what, held.second, self.items)
-                _check_pairs(held)
-            elif isinstance(held, Segments):
-                _check_codes(what, held.codes, len(held.vocabulary))
-                if len(held.codes) != len(self):
-                    raise InputError(f"{what} are of {len(held.codes):,} people, and the baskets of {len(self):,}.")
+        if (order := self.sequences) is not None:
+            moments = [] if order.moments is None else [order.moments]
+            _check_rows("The order", order.offsets, order.codes, self.items, *moments, people=len(self))
+            if moments and not _rises_within_rows(order.offsets, *moments, strictly=False):
+                raise InputError("The order: the moments of each person never descend; those given do.")
+        if self.pairs is not None:
+            offsets, first, second = self.pairs.offsets, self.pairs.first, self.pairs.second
+            _check_rows("The pairs", offsets, first, self.items, second, people=len(self))
+            _check_codes("The pairs", second, self.items)
+            # A repeated pair would count its person twice.
+            if not _rises_within_rows(offsets, first.astype(np.int64) << 32 | second, strictly=True):
+                raise InputError(
+                    "The pairs: those of each person ascend, and none is there twice; discreet.read() sorts them."
+                )
+        if self.segments is not None:
+            codes = self.segments.codes
+            _check_codes("The segments", codes, len(self.segments.vocabulary))
+            if len(codes) != len(self):
+                raise InputError(f"The segments are of {len(codes):,} people, and the baskets of {len(self):,}.")
+        # Arrays are shared between baskets, so a write would change several data sets.
         _freeze(self.offsets, self.codes)
         if self.owners is not None:
             if self.sequences is not None or self.pairs is not None:
@@ -399,22 +419,19 @@ class Baskets(AnyBaskets):
         owners: Offsets | None = None,
         lineage: Lineage | None = None,
     ) -> Baskets:
-        """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
-        made = object.__new__(cls)
-        vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
-        vars(made).update(sequences=None, pairs=None, merged=0, lineage=lineage, hierarchy=None)
-        return made
+        """Return baskets without checking their arrays, which must come unchanged from checked baskets."""
+        # `__init__` would run the checks, which take longer than small queries on many groups.
+        baskets = object.__new__(cls)
+        vars(baskets).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
+        vars(baskets).update(sequences=None, pairs=None, merged=0, lineage=lineage, hierarchy=None)
+        return baskets
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Baskets)
-            and _same(self, other, ("offsets", "codes"))
-            and self.vocabulary == other.vocabulary
-            and self.sequences == other.sequences
-            and self.pairs == other.pairs
-            and self.segments == other.segments
-            and _same_owners(self.owners, other.owners)
-            and self.lineage == other.lineage
+            and _equal_arrays(self, other, ("offsets", "codes", "owners"))
+            and (self.vocabulary, self.lineage) == (other.vocabulary, other.lineage)
+            and (self.sequences, self.pairs, self.segments) == (other.sequences, other.pairs, other.segments)
         )
 
     def __len__(self) -> int:
@@ -431,83 +448,84 @@ class Baskets(AnyBaskets):
         return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
+        # The mean size reveals the data: a repr is for the owner of the data, never for a release.
         mean = len(self.codes) / len(self) if len(self) else 0.0
-        kinds = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
-        beside = [name for name, held in kinds if held is not None]
-        kept = f", with {' and '.join(beside)}" if beside else ""
-        whose = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
-        return f"Baskets({whose}, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
+        parts = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
+        part_names = [name for name, part in parts if part is not None]
+        extras = f", with {' and '.join(part_names)}" if part_names else ""
+        owners = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        return f"Baskets({owners}, {len(self.vocabulary):,} items, {mean:.2f} per basket{extras})"
 
     @property
     def people(self) -> int:
-        """How many people there are, those with empty baskets included."""
+        """The number of people, including people with empty baskets."""
         return len(self) if self.owners is None else len(self.owners) - 1
 
     @property
     def several(self) -> bool:
-        """Whether a person may have several baskets: counts are of these, and the unit of privacy is the person."""
+        """Whether a person may have several baskets. Counts are then of baskets, privacy is of people."""
         return self.owners is not None
 
     def _repr_html_(self) -> str:
-        from ._view import html
+        from ._view import render_html
 
-        return html(self)
+        return render_html(self)
 
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
-        """How many baskets hold each item, by code."""
+        """The number of baskets that hold each item, by code."""
         from ..kernels import count_codes
 
-        tally = np.zeros(self.items, np.int64)
-        count_codes(self.codes, tally)
-        return tally
+        counts = np.zeros(self.items, np.int64)
+        count_codes(self.codes, counts)
+        return counts
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many items each basket has."""
+        """The number of items of each basket."""
         return np.diff(self.offsets)
 
     def size_histogram(self) -> NDArray[np.int64]:
-        """Return how many baskets have 0, 1, 2 … items."""
+        """Return the numbers of baskets with 0, 1, 2 … items."""
         return np.bincount(self.sizes).astype(np.int64, copy=False)
 
     @property
     def segment_column(self) -> str | None:
-        """The column of the segments that were read with the baskets, if any."""
+        """The name of the segment column, or None if baskets were read without segments."""
         return None if self.segments is None else self.segments.column
 
     @property
     def segment_labels(self) -> list[Item]:
-        """The segments that people are in, by code."""
+        """The labels of the segments, by code."""
         return [] if self.segments is None else list(self.segments.vocabulary)
 
     def check(self) -> None:
-        """See that questions can be answered, before anything is paid for."""
+        """Check that the baskets are small enough to be queried, before any budget is spent."""
+        # Miners address items and rows by 32-bit numbers.
         if len(self.codes) + len(self) >= np.iinfo(np.int32).max:
             raise LimitError.format(
                 "These baskets hold more items in all than can be mined at once: cap them with {max_items=}."
             )
 
+    def _derive(self, offsets: Offsets, codes: Codes, **changes: Any) -> Baskets:
+        """Return baskets with other rows and without order and pairs, which describe the old rows."""
+        return replace(self, offsets=offsets, codes=codes, sequences=None, pairs=None, merged=0, **changes)
+
     def recoded(self, table: Codes, vocabulary: Vocabulary) -> Baskets:
-        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
+        """Return the baskets with the item codes `table[old_code]`; items with the new code -1 are dropped."""
+        # One lookup per item of a basket.
         codes, offsets = table[self.codes], self.offsets
-        kept = codes >= 0
-        if not kept.all():
-            before = np.concatenate(([0], np.cumsum(kept)))
-            codes, offsets = codes[kept], before[offsets]
-        if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
+        is_kept = codes >= 0
+        if not is_kept.all():
+            codes, offsets = codes[is_kept], starts(is_kept)[offsets]
+        # The order of the codes changes if items were numbers and become names: "10" is before "9".
+        if (np.diff(table[table >= 0]) < 0).any():
             from ..kernels import sort_rows
 
             sort_rows(offsets.copy(), codes, 0, len(self), np.empty(len(self), np.int32))
-        return Baskets(
-            offsets,
-            codes,
-            vocabulary,
-            segments=self.segments,
-            owners=self.owners,
-            lineage=recoded_lineage(self.lineage, table, len(vocabulary)),
-            hierarchy=self.hierarchy,
-        )
+        # Dropped items are replaced by their ancestors in the forest.
+        lineage = recode_lineage(self.lineage, table, len(vocabulary))
+        return self._derive(offsets, codes, vocabulary=vocabulary, lineage=lineage)
 
     def widened(
         self,
@@ -516,98 +534,71 @@ class Baskets(AnyBaskets):
         lineage: Lineage | None,
         hierarchy: Hierarchy | None = None,
     ) -> Baskets:
-        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
-        from ..kernels import close_gaps, sort_rows
-
-        before = starts(np.diff(table.offsets)[self.codes])
-        offsets = before[self.offsets]
+        """Return the baskets with each item replaced by its new codes; repeats within a basket are merged."""
+        # The size of a new row is the sum of the numbers of new codes of its items.
+        offsets = starts(np.diff(table.offsets)[self.codes])[self.offsets]
         (_, codes) = take_rows(table.offsets, self.codes.astype(np.int64), table.codes)
-        sizes = np.empty(len(self), np.int32)
-        sort_rows(offsets, codes, 0, len(self), sizes)
-        close_gaps(offsets, codes, sizes)
-        codes = codes[: offsets[-1]].copy()
-        return Baskets(
-            offsets,
-            codes,
-            vocabulary,
-            segments=self.segments,
-            owners=self.owners,
-            lineage=lineage,
-            hierarchy=hierarchy,
-        )
+        codes = _merge_repeats(offsets, codes)
+        return self._derive(offsets, codes, vocabulary=vocabulary, lineage=lineage, hierarchy=hierarchy)
 
     def holding(self, codes: Codes) -> Baskets:
-        """Return the baskets that hold all of these items."""
+        """Return the baskets that hold all items of `codes`."""
         from ..kernels import rows_holding
 
         return self.rows(np.flatnonzero(rows_holding(self.offsets, self.codes, codes)))
 
     def within(self, segments: Codes) -> Baskets:
-        """Return the baskets of the people in these segments, by code."""
+        """Return the baskets of the people in the segments with codes in `segments`."""
         if self.segments is None:
             raise MisuseError("These baskets were read without segments.")
         return self.rows(np.flatnonzero(np.isin(self.segments.codes, segments)))
 
-    def rows(self, kept: NDArray[np.int64]) -> Baskets:
-        """Return some of the baskets; where a person has several, in the order they have. Nobody else stays."""
-        offsets, codes = take_rows(self.offsets, kept, self.codes)
-        segments = None if self.segments is None else self.segments.take(kept)
+    def rows(self, positions: NDArray[np.int64]) -> Baskets:
+        """Return the baskets at ascending `positions`; a person without baskets there is dropped."""
+        offsets, codes = take_rows(self.offsets, positions, self.codes)
+        segments = None if self.segments is None else self.segments.take(positions)
         owners = None
         if self.owners is not None:
-            whose = np.searchsorted(self.owners, kept, side="right") - 1
-            owners = np.append(np.flatnonzero(np.diff(whose, prepend=-1)), len(whose))
-        return Baskets(
-            offsets,
-            codes,
-            self.vocabulary,
-            segments=segments,
-            owners=owners,
-            lineage=self.lineage,
-            hierarchy=self.hierarchy,
-        )
+            # The person of each kept basket; a new person begins where the number changes.
+            people = np.searchsorted(self.owners, positions, side="right") - 1
+            owners = np.append(np.flatnonzero(np.diff(people, prepend=-1)), len(people))
+        return self._derive(offsets, codes, segments=segments, owners=owners)
 
     def capped(self, most: int, key: int) -> Baskets:
-        """Return at most so many baskets of each person, any as likely as the others."""
+        """Return at most `most` baskets of each person, drawn uniformly and independently per person."""
         if self.owners is None:
             return self
-        from ._capping import SegmentOfPeople, kept_baskets
+        from ._capping import SegmentOfPeople, select_baskets
 
         segments = None
         if self.segments is not None:
             segments = SegmentOfPeople(self.segments.codes[self.owners[:-1]], self.segments.vocabulary.identities)
         names = self.vocabulary.identities
-        kept = kept_baskets(self.owners, self.offsets, self.codes, names, most, key, segments)
-        return self if len(kept) == len(self) else self.rows(kept)
+        positions = select_baskets(self.owners, self.offsets, self.codes, names, most, key, segments)
+        return self if len(positions) == len(self) else self.rows(positions)
 
     def merged_people(self) -> Baskets:
-        """Return one basket a person, with all that is in any of them: as reading without ``basket=`` does."""
+        """Return one basket per person with the items of all of the person's baskets, as read without ``basket=``."""
         if self.owners is None:
             return self
-        from ..kernels import close_gaps, sort_rows
-
-        offsets, codes = self.offsets[self.owners], self.codes.copy()
-        sizes = np.empty(self.people, np.int32)
-        sort_rows(offsets, codes, 0, self.people, sizes)
-        close_gaps(offsets, codes, sizes)
+        offsets = self.offsets[self.owners]
+        codes = _merge_repeats(offsets, self.codes.copy())
         segments = None if self.segments is None else self.segments.take(self.owners[:-1])
-        codes = codes[: offsets[-1]].copy()
-        return Baskets(
-            offsets, codes, self.vocabulary, segments=segments, lineage=self.lineage, hierarchy=self.hierarchy
-        )
+        return self._derive(offsets, codes, segments=segments, owners=None)
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
-        """Return what `part` makes of everyone: here they are all together."""
+        """Return the result of `part` on all people, as one group."""
         return part(self)
 
 
-def on_this_machine(baskets: AnyBaskets, what: str) -> Baskets:
-    """Return baskets that lie on this machine; others are refused for `what` looks at them one by one."""
+def require_local_baskets(baskets: AnyBaskets, caller: str) -> Baskets:
+    """Return baskets that are on this machine; refuse baskets in a cluster, with the name of the caller."""
     if not isinstance(baskets, Baskets):
-        raise MisuseError(f"{what} looks at baskets one by one, and these lie in a cluster: give a sample as a file.")
+        raise MisuseError(f"{caller} looks at baskets one by one, and these lie in a cluster: give a sample as a file.")
     return baskets
 
 
-def nobody(
+def build_empty_baskets(
     *,
     basket: object = None,
     time: object = None,
@@ -617,61 +608,75 @@ def nobody(
     same_names: str | None = None,
     **_: object,
 ) -> Baskets:
-    """Return the baskets of nobody, over no items, as these options of reading would have read them.
+    """Return baskets without people and items, with the parts that the options of `read` ask for.
 
-    That there is nobody is private: so what is asked of them, counted and told is what it would be of somebody.
+    That the data are empty is private: a release queries, counts and reports empty baskets as it does any baskets.
     """
     from ._naming import Names
 
-    ends, codes = np.zeros(1, np.int64), np.empty(0, np.int32)
-    known = None if names is None else Names.read(names, same_names or "apart")
+    offsets, codes = np.zeros(1, np.int64), np.empty(0, np.int32)
+    item_names = None if names is None else Names.read(names, same_names or "apart")
     return Baskets(
-        ends,
+        offsets,
         codes,
-        Vocabulary([], known),
-        sequences=Sequences(ends, codes) if time is not None or ordered else None,
-        pairs=None if pair is None else Pairs(ends, codes, codes),
-        owners=None if basket is None else ends,
+        Vocabulary([], item_names),
+        sequences=Sequences(offsets, codes) if time is not None or ordered else None,
+        pairs=None if pair is None else Pairs(offsets, codes, codes),
+        owners=None if basket is None else offsets,
     )
 
 
+def _merge_repeats(offsets: Offsets, codes: Codes) -> Codes:
+    """Return the codes with each row sorted and without repeats; `offsets` is updated in place."""
+    from ..kernels import close_gaps, sort_rows
+
+    sizes = np.empty(len(offsets) - 1, np.int32)
+    sort_rows(offsets, codes, 0, len(sizes), sizes)
+    close_gaps(offsets, codes, sizes)
+    return codes[: offsets[-1]].copy()
+
+
 def _check_rows(
-    what: str, offsets: Offsets, codes: Codes, items: int, *beside: NDArray[Any], people: int | None = None
+    part: str, offsets: Offsets, codes: Codes, items: int, *columns: NDArray[Any], people: int | None = None
 ) -> None:
-    """See that rows lie end to end, over codes that are there; `beside` has a value for each code."""
-    for array in (offsets, *beside):
-        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(f"{what}: offsets and codes are numpy arrays of whole numbers, in one dimension.")
-    _check_codes(what, codes, items)
+    """Check that rows lie end to end, that codes are below `items`, and that `columns` have a value per code."""
+    for array in (offsets, *columns):
+        if not _is_integer_array(array):
+            raise InputError(f"{part}: offsets and codes are numpy arrays of whole numbers, in one dimension.")
+    _check_codes(part, codes, items)
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(codes) or bool(np.any(offsets[1:] < offsets[:-1])):
         raise InputError(
-            f"{what}: the offsets begin with 0, never descend and end with the number of codes, {len(codes):,}; "
+            f"{part}: the offsets begin with 0, never descend and end with the number of codes, {len(codes):,}; "
             "those given do not."
         )
-    if any(len(array) != len(codes) for array in beside):
-        raise InputError(f"{what}: there is one value for each of the {len(codes):,} codes; another number was given.")
+    if any(len(array) != len(codes) for array in columns):
+        raise InputError(f"{part}: there is one value for each of the {len(codes):,} codes; another number was given.")
     if people is not None and len(offsets) != people + 1:
-        raise InputError(f"{what} have rows of {len(offsets) - 1:,} people, and the baskets of {people:,}.")
+        raise InputError(f"{part} have rows of {len(offsets) - 1:,} people, and the baskets of {people:,}.")
 
 
-def _check_codes(what: str, codes: Codes, items: int) -> None:
-    """See that each code is that of a label."""
-    if not isinstance(codes, np.ndarray) or codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise InputError(f"{what}: codes are a numpy array of whole numbers, in one dimension.")
-    if len(codes) and not (codes.min() >= 0 and codes.max() < items):
-        raise InputError(f"{what}: codes are numbers from 0 on, below the {items:,} labels; some are out of range.")
+def _is_integer_array(array: object) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"
+
+
+def _check_codes(part: str, codes: Codes, labels: int) -> None:
+    """Check that each code is between 0 and the number of labels less 1."""
+    if not _is_integer_array(codes):
+        raise InputError(f"{part}: codes are a numpy array of whole numbers, in one dimension.")
+    if len(codes) and not (codes.min() >= 0 and codes.max() < labels):
+        raise InputError(f"{part}: codes are numbers from 0 on, below the {labels:,} labels; some are out of range.")
 
 
 def _check_sets(offsets: Offsets, codes: Codes) -> None:
-    """See that each row ascends: an item held twice would count its person twice."""
+    """Check that each row ascends: a repeated item would count its person twice."""
     if not _rises_within_rows(offsets, codes, strictly=True):
         raise InputError("Baskets: the codes of each row ascend, and none is there twice; discreet.read() sorts them.")
 
 
 def _check_owners(owners: Offsets, baskets: int) -> None:
-    """See that people's baskets lie end to end, and that everybody has one."""
-    good = isinstance(owners, np.ndarray) and owners.ndim == 1 and owners.dtype == np.int64 and len(owners) > 0
-    if not good or owners[0] != 0 or owners[-1] != baskets or bool(np.any(owners[1:] <= owners[:-1])):
+    """Check that the baskets of the people lie end to end, with at least one basket per person."""
+    is_offsets = isinstance(owners, np.ndarray) and owners.ndim == 1 and owners.dtype == np.int64 and len(owners) > 0
+    if not is_offsets or owners[0] != 0 or owners[-1] != baskets or bool(np.any(owners[1:] <= owners[:-1])):
         raise InputError(f"Baskets: owners rise from 0 to the number of baskets, {baskets:,}; those given do not.")
 
 
@@ -684,61 +689,44 @@ def _check_one_segment(segments: Codes, owners: Offsets) -> None:
         )
 
 
-def _check_pairs(pairs: Pairs) -> None:
-    """Check that the pairs of each person ascend: a relation that is given twice would count its person twice."""
-    if not _rises_within_rows(pairs.offsets, pairs.first.astype(np.int64) << 32 | pairs.second, strictly=True):
-        raise InputError("The pairs: those of each person ascend, and none is there twice; discreet.read() sorts them.")
-
-
-def _check_moments(offsets: Offsets, moments: Codes | None) -> None:
-    """Check that the moments of each person never descend: the order of events is read off them."""
-    if moments is not None and not _rises_within_rows(offsets, moments, strictly=False):
-        raise InputError("The order: the moments of each person never descend; those given do.")
-
-
 def _rises_within_rows(offsets: Offsets, values: NDArray[Any], *, strictly: bool) -> bool:
-    """Return whether the values of each row ascend; from one row to the next they may do anything."""
+    """Return whether values ascend within each row; the first value of a row may be smaller than the previous one."""
     rises = values[1:] > values[:-1] if strictly else values[1:] >= values[:-1]
     edges = offsets[1:-1]
     rises[edges[(edges > 0) & (edges < len(values))] - 1] = True
     return bool(rises.all())
 
 
-def _same_owners(one: Offsets | None, other: Offsets | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other)
-
-
 def _freeze(*arrays: NDArray[Any]) -> None:
-    """Make arrays read-only, and the arrays that they are views of: writing there would change them after all."""
+    """Make arrays read-only, and the arrays that they are views of: a write to the base would change the view."""
     for array in arrays:
-        owner: Any = array
-        while isinstance(owner, np.ndarray):
-            owner.flags.writeable = False
-            owner = owner.base
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base.flags.writeable = False
+            base = base.base
 
 
 def starts(sizes: NDArray[Any] | Sequence[int]) -> Offsets:
-    """Return where rows of these sizes begin when they lie end to end, and where the last one ends."""
+    """Return the start of each row when rows of `sizes` lie end to end, and the end of the last row."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
 def take_rows(offsets: Offsets, positions: NDArray[np.int64], *columns: NDArray[Any]) -> tuple[Any, ...]:
-    """Return some rows in the order of their positions: the offsets they have then, and each of the columns."""
-    taken = starts(np.diff(offsets)[positions])
-    results = [np.empty(taken[-1], column.dtype) for column in columns]
+    """Return the rows at `positions` of columns that share `offsets`: the new offsets, then each new column."""
+    new_offsets = starts(np.diff(offsets)[positions])
+    new_columns = [np.empty(new_offsets[-1], column.dtype) for column in columns]
     for start in range(0, len(positions), _BLOCK):
         block = positions[start : start + _BLOCK]
-        here = taken[start : start + len(block) + 1]
-        places = np.repeat(offsets[block] - here[:-1], np.diff(here))
-        places += np.arange(here[0], here[-1])
-        for result, column in zip(results, columns, strict=True):
-            result[here[0] : here[-1]] = column[places]
-    return taken, *results
+        block_offsets = new_offsets[start : start + len(block) + 1]
+        sources = np.repeat(offsets[block] - block_offsets[:-1], np.diff(block_offsets))
+        sources += np.arange(block_offsets[0], block_offsets[-1])
+        for new_column, column in zip(new_columns, columns, strict=True):
+            new_column[block_offsets[0] : block_offsets[-1]] = column[sources]
+    return new_offsets, *new_columns
 
 
-def _same(one: object, other: object, names: tuple[str, ...]) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+def _equal_arrays(first: object, second: object, names: tuple[str, ...]) -> bool:
+    """Return whether the attributes in `names` are equal arrays, or equal values, of both objects."""
+    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)

@@ -1,7 +1,7 @@
-"""How the person, the items and the time of a row are selected from a table, as SQL: text, numbers and JSON alike.
+"""SQL expressions for the person, the items and the time of a row, from columns of text, numbers or JSON.
 
-What a column holds is asked of the whole table before it is selected, so that a value that does not fit is refused with
-how many rows have such, and nobody is taken for somebody else. Nothing is grouped or read here.
+The types of a column are checked on the whole table before rows are read: so the error for unfit values has the number
+of their rows, and no conversion merges two people.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 from ..errors import InputError
 from ..wording import number_of
-from ._build import Labels, mixture
-from ._columns import INTEGERS, Column, Table, quoted
+from ._build import Labels, mixed_items_error
+from ._columns import INTEGER_TYPE, Column, Table, quote_name
 from ._databases import Workspace
 
 _LIST = re.compile(r"\[\d*\]$")
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
-_UNLISTED = "item of a list"  # what SQL calls the items of lists
+_UNNESTED = "item of a list"  # the SQL name of the column of unnested items
 _JSON_NAMES = {
     "ARRAY": "a list",
     "BIGINT": "a number",
@@ -31,19 +31,19 @@ _JSON_NAMES = {
     "OBJECT": "an object",
     "VARCHAR": "text",
 }
-# Whole numbers, and those over 64 bits: DuckDB calls the latter fractions, but keeps their digits.
+# Types of whole numbers; LARGE is a number over 64 bits, which DuckDB calls DOUBLE but keeps as text.
 _JSON_INTEGERS = {"BIGINT", "LARGE"}
-# From here on, floating point has the same number for several whole ones.
-BLURRED = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
+# From here on, floating point represents several whole numbers by one value.
+EXACT_FLOAT_LIMIT = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
 
 
-def holds_lists(column: Column) -> bool:
-    """Whether a column holds lists."""
+def is_list_column(column: Column) -> bool:
+    """Return whether a column has values of a list type."""
     return _LIST.search(column.type) is not None
 
 
 def _kind(type_: str) -> Literal["numbers", "reals", "names"] | None:
-    if INTEGERS.fullmatch(type_) or type_ == '"NULL"':
+    if INTEGER_TYPE.fullmatch(type_) or type_ == '"NULL"':
         return "numbers"
     if _REALS.fullmatch(type_):
         return "reals"
@@ -52,7 +52,7 @@ def _kind(type_: str) -> Literal["numbers", "reals", "names"] | None:
 
 @dataclass(frozen=True)
 class Events:
-    """The table of events: how to select the person, the items and the time from it."""
+    """The table of events, and the columns of the person, the items, the time and the basket."""
 
     work: Workspace
     table: Table
@@ -62,7 +62,7 @@ class Events:
     basket: Column | None = None
 
     def value(self, column: Column) -> str:
-        """Return the SQL of a column's value: null where there is none."""
+        """Return the SQL of the value of a column: null for a missing value."""
         if self.table.untyped == "text":
             return f"nullif(trim({column.sql}, E' \\t'), '')"
         if self.table.untyped == "json":
@@ -71,81 +71,85 @@ class Events:
             return f"CASE WHEN isnan({column.sql}) THEN NULL ELSE {column.sql} END"
         return column.sql
 
-    def ask(self, *questions: str) -> tuple[Any, ...]:
-        """Return the answers to questions about the whole table, in one pass over it."""
-        return self.work.row(self.table.name, f"SELECT {', '.join(questions)} FROM {self.table.sql}")  # noqa: S608
+    def query(self, *expressions: str) -> tuple[Any, ...]:
+        """Return the values of aggregate expressions over the whole table, in one scan."""
+        return self.work.row(self.table.name, f"SELECT {', '.join(expressions)} FROM {self.table.sql}")  # noqa: S608
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The columns that are selected."""
+        """The columns of the person, the items and the time."""
         return [column for column in (self.person, *self.items, self.time) if column is not None]
 
     @cached_property
     def json_kinds(self) -> dict[Column, set[str]]:
-        """Say of each column of JSON which types its values have, in one pass over the file."""
+        """The types of the values of each JSON column, in one scan of the file."""
         columns = [*self.columns, *([] if self.basket is None else [self.basket])]
-        answers = self.ask(*(f"list(DISTINCT {_json_kind(column.sql)})" for column in columns))
+        results = self.query(*(f"list(DISTINCT {_json_kind(column.sql)})" for column in columns))
         return {
-            column: {kind for kind in answer or () if kind not in (None, "NULL")}
-            for column, answer in zip(columns, answers, strict=True)
+            column: {kind for kind in result or () if kind not in (None, "NULL")}
+            for column, result in zip(columns, results, strict=True)
         }
 
     @cached_property
-    def whole(self) -> dict[Column, bool]:
-        """Say of each column of an untyped table whether it has whole numbers alone, in one pass over the file."""
+    def is_whole(self) -> dict[Column, bool]:
+        """Whether each column of an untyped table has only whole numbers, in one scan of the file."""
         if self.table.untyped is None:
             return dict.fromkeys(self.columns, False)
         if self.table.untyped == "json":
             return {column: kinds <= _JSON_INTEGERS for column, kinds in self.json_kinds.items()}
-        answers = self.ask(*map(self._whole, self.columns))
-        return {column: bool(answer) for column, answer in zip(self.columns, answers, strict=True)}
+        results = self.query(*map(self._check_whole, self.columns))
+        return {column: bool(result) for column, result in zip(self.columns, results, strict=True)}
 
-    def _whole(self, column: Column) -> str:
-        """Return the question whether a column of text has whole numbers alone."""
+    def _check_whole(self, column: Column) -> str:
+        """Return the SQL of whether a text column has only whole numbers in canonical notation."""
         value = self.value(column)
-        same = f"coalesce(TRY_CAST({value} AS BIGINT)::VARCHAR = {value}, false)"
+        is_canonical = f"coalesce(TRY_CAST({value} AS BIGINT)::VARCHAR = {value}, false)"
         if column in self.items:
-            same += f" AND NOT starts_with({value}, '-')"
-        return f"bool_and({value} IS NULL OR ({same}))"
+            is_canonical += f" AND NOT starts_with({value}, '-')"
+        return f"bool_and({value} IS NULL OR ({is_canonical}))"
 
     def _number(self, column: Column) -> str:
-        """Return the SQL of a value known to be a whole number or none; casting text takes blanks off by itself."""
+        """Return the SQL of a checked whole number, or null; casts of text strip blanks."""
         if self.table.untyped == "text":
-            # A bare column would have its type changed in the CSV reader, which does not try but fails.
+            # A cast of a bare column changes its type in the CSV reader, which fails where TRY_CAST returns null.
             return f"TRY_CAST(nullif({column.sql}, '') AS BIGINT)"
         return f"CAST({self.value(column)} AS BIGINT)"
 
     def person_value(self, person: Column) -> str:
-        """Return the SQL of the person: JSON must be all numbers or all text, so that 1 and "1" do not meet."""
+        """Return the SQL of the person. JSON must be all numbers or all text: 1 and "1" are two people."""
         value = self.value(person)
         kind = person.type
         if self.table.untyped == "json":
             kinds = self.json_kinds[person]
-            check_people(self.table.name, person.name, kinds)
+            check_person_types(self.table.name, person.name, kinds)
             kind = "DOUBLE" if "DOUBLE" in kinds else ""
             if "LARGE" in kinds and kind != "DOUBLE":
                 return value
-        if kind in BLURRED:
+        # A person id in floating point is exact only if it is whole and below the limit.
+        if kind in EXACT_FLOAT_LIMIT:
             number = f"CAST({value} AS {kind})"
-            blurred = f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {BLURRED[kind]})"
-            check_blurred(self.table.name, person.name, kind, self.ask(blurred)[0])
+            blurred = (
+                f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {EXACT_FLOAT_LIMIT[kind]})"
+            )
+            check_exact_floats(self.table.name, person.name, kind, self.query(blurred)[0])
             return f"CAST({number} AS BIGINT)"
-        return self._number(person) if self.whole[person] else value
+        return self._number(person) if self.is_whole[person] else value
 
     def basket_value(self, basket: Column) -> str:
-        """Return the SQL of what tells the baskets of a person apart: in JSON, text or anything else, but not both."""
+        """Return the SQL of the basket. JSON must be all text or all of other types: 1 and "1" are two baskets."""
         if self.table.untyped == "json":
-            check_baskets(self.table.name, basket.name, self.json_kinds[basket])
+            check_basket_types(self.table.name, basket.name, self.json_kinds[basket])
         return self.value(basket)
 
     def time_value(self, time: Column) -> str:
-        """Return the SQL of the time: text is a number or an ISO date and time."""
+        """Return the SQL of the time; text must be numbers, or dates and times by ISO 8601."""
         value = self.value(time)
         if self.table.untyped is None and _kind(time.type) != "names":
             return value
-        if self.whole[time]:
+        if self.is_whole[time]:
             return self._number(time)
-        total, reals, times = self.ask(
+        # All values must be of one kind: numbers have no order with times.
+        total, reals, times = self.query(
             f"count({value})", f"count(TRY_CAST({value} AS DOUBLE))", f"count(TRY_CAST({value} AS TIMESTAMPTZ))"
         )
         if reals == total:
@@ -161,19 +165,21 @@ class Events:
         )
 
     def item_values(self, labels: Labels) -> list[str]:
-        """Return the SQL of the items: all 64-bit numbers or all text."""
+        """Return the SQL of each item column: all 64-bit numbers or all text, as `labels` demands."""
         values = [self.value(column) for column in self.items]
         kinds = {self._item_kind(column) for column in self.items}
+        # With the option `labels` all values are converted to one type.
         if self.table.untyped == "json" and labels is None:
-            check_mixture(self.table.name, set().union(*(self.json_kinds[column] for column in self.items)))
+            check_one_item_type(self.table.name, set().union(*(self.json_kinds[column] for column in self.items)))
         if "names" not in kinds:
+            # Numbers are checked before they become names: 7.0 and 7 are one item.
             if labels != "names" or "reals" in kinds:
                 values = [self._whole_item(column, value) for column, value in zip(self.items, values, strict=True)]
             return [f"CAST({value} AS VARCHAR)" for value in values] if labels == "names" else values
         if labels == "numbers":
             for column, value in zip(self.items, values, strict=True):
-                wrong = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
-                unfit_rows = self.ask(f"count({value}) FILTER (WHERE {wrong})")[0]
+                is_unfit = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
+                unfit_rows = self.query(f"count({value}) FILTER (WHERE {is_unfit})")[0]
                 if unfit_rows:
                     raise InputError.format(
                         "{table}: column {column!r} has items that are not whole numbers that fit 64 bits (in "
@@ -187,14 +193,14 @@ class Events:
 
     def _item_kind(self, column: Column) -> Literal["numbers", "reals", "names"]:
         if self.table.untyped == "json":
-            check_items(self.table.name, column.name, self.json_kinds[column], alone=len(self.items) == 1)
+            check_item_types(self.table.name, column.name, self.json_kinds[column], alone=len(self.items) == 1)
         if self.table.untyped is not None:
-            return "numbers" if self.whole[column] else "names"
+            return "numbers" if self.is_whole[column] else "names"
         kind = _kind(column.type)
         if kind is None:
-            what = "lists of lists" if holds_lists(column) else f"of type {column.type}"
+            content = "lists of lists" if is_list_column(column) else f"of type {column.type}"
             raise InputError(
-                f"{self.table.name}: column {column.name!r} is {what}; items are whole numbers or names: "
+                f"{self.table.name}: column {column.name!r} is {content}; items are whole numbers or names: "
                 "cast the column to text."
             )
         return kind
@@ -203,64 +209,65 @@ class Events:
         if self.table.untyped == "text":
             return self._number(column)
         fits = f"TRY_CAST({value} AS BIGINT)"
-        if column.type in BLURRED:
-            fits = f"CASE WHEN abs({value}) < {BLURRED[column.type]} THEN {fits} END"
-        broken, large = self.ask(
+        if column.type in EXACT_FLOAT_LIMIT:
+            fits = f"CASE WHEN abs({value}) < {EXACT_FLOAT_LIMIT[column.type]} THEN {fits} END"
+        fraction_count, large_count = self.query(
             f"count(*) FILTER (WHERE {value} <> floor({value}))" if _kind(column.type) == "reals" else "0",
             f"count(*) FILTER (WHERE {value} IS NOT NULL AND {fits} IS NULL)",
         )
-        if broken:
+        if fraction_count:
             raise InputError(
                 f"{self.table.name}: column {column.name!r} has numbers that are not whole (in "
-                f"{number_of(broken, 'row')}); items are whole numbers or names: cast the column to text."
+                f"{number_of(fraction_count, 'row')}); items are whole numbers or names: cast the column to text."
             )
-        if large:
+        if large_count:
             raise InputError.format(
                 "{table}: column {column!r} has numbers that do not fit 64 bits (in {rows}); "
                 '{labels="names"} reads items as names.',
                 table=self.table.name,
                 column=column.name,
-                rows=number_of(large, "row"),
+                rows=number_of(large_count, "row"),
             )
         return self._number(column)
 
 
-def check_people(table: str, column: str, kinds: set[str]) -> None:
-    """Refuse people of JSON records who are numbers here and text there, or neither."""
+def check_person_types(table: str, column: str, kinds: set[str]) -> None:
+    """Check that the people of JSON records are all numbers or all text."""
+    # 1 and "1" are two people, so a column with both has no safe reading.
     numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
     if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
         raise InputError(
-            f"{table}: {column!r} is {_listed(kinds)}, by record; people are all numbers or all names (text)."
+            f"{table}: {column!r} is {_render_kinds(kinds)}, by record; people are all numbers or all names (text)."
         )
 
 
-def check_baskets(table: str, column: str, kinds: set[str]) -> None:
-    """Refuse baskets of JSON records that are text here and something else there: 1 and "1" would be one basket."""
+def check_basket_types(table: str, column: str, kinds: set[str]) -> None:
+    """Check that the baskets of JSON records are all text or all of other types: 1 and "1" would be merged."""
     if "VARCHAR" in kinds and len(kinds) > 1:
         raise InputError(
-            f"{table}: {column!r} is {_listed(kinds)}, by record; baskets are all numbers or all names (text)."
+            f"{table}: {column!r} is {_render_kinds(kinds)}, by record; baskets are all numbers or all names (text)."
         )
 
 
-def check_items(table: str, column: str, kinds: set[str], alone: bool) -> None:
-    """Refuse items of JSON records that are neither whole numbers nor names."""
-    strange = kinds - {*_JSON_INTEGERS, "VARCHAR"}
-    if strange:
+def check_item_types(table: str, column: str, kinds: set[str], alone: bool) -> None:
+    """Check that the items of JSON records are whole numbers or names; `alone` if `column` is the only item column."""
+    unfit = kinds - {*_JSON_INTEGERS, "VARCHAR"}
+    if unfit:
         lists = ", or lists of these in all records" if alone else ""
         raise InputError(
-            f"{table}: {column!r} is {_listed(strange)} in some records; items are whole numbers or names (text)"
+            f"{table}: {column!r} is {_render_kinds(unfit)} in some records; items are whole numbers or names (text)"
             f"{lists}."
         )
 
 
-def check_mixture(table: str, kinds: set[str]) -> None:
-    """Refuse items of JSON records that are numbers here and names there."""
+def check_one_item_type(table: str, kinds: set[str]) -> None:
+    """Check that the items of JSON records are not a mixture of numbers and names."""
     if "VARCHAR" in kinds and kinds & _JSON_INTEGERS:
-        raise mixture(table)
+        raise mixed_items_error(table)
 
 
-def check_blurred(table: str, column: str, kind: str, rows: int) -> None:
-    """Refuse people in floating point, where so many rows have numbers that it cannot tell apart."""
+def check_exact_floats(table: str, column: str, kind: str, rows: int) -> None:
+    """Check that no row has a person in floating point that is not an exact whole number."""
     if rows:
         raise InputError.format(
             "{table}: column {column!r} ({person=}) is floating point, and not a whole number below {largest:,} in "
@@ -268,14 +275,15 @@ def check_blurred(table: str, column: str, kind: str, rows: int) -> None:
             "from.",
             table=table,
             column=column,
-            largest=BLURRED[kind],
+            largest=EXACT_FLOAT_LIMIT[kind],
             rows=number_of(rows, "row"),
         )
 
 
 def _json_kind(value: str) -> str:
-    """Return the SQL of the type of a JSON value, where whole numbers are told apart by whether they fit 64 bits."""
+    """Return the SQL of the type of a JSON value: BIGINT for whole numbers of 64 bits, LARGE for larger ones."""
     text = f"CAST({value} AS VARCHAR)"
+    # DuckDB parses large whole numbers as DOUBLE; their text shows that they are whole.
     whole = f"CASE WHEN TRY_CAST({text} AS BIGINT) IS NULL THEN 'LARGE' ELSE 'BIGINT' END"
     return (
         f"CASE json_type({value}) WHEN 'BIGINT' THEN {whole} WHEN 'UBIGINT' THEN {whole} "
@@ -284,29 +292,30 @@ def _json_kind(value: str) -> str:
     )
 
 
-def _listed(kinds: set[str]) -> str:
-    """Return the names people know JSON's types by."""
+def _render_kinds(kinds: set[str]) -> str:
+    """Return the types of JSON in plain words, for a message."""
     return " or ".join(sorted({_JSON_NAMES.get(kind, kind.lower()) for kind in kinds}))
 
 
-def unlisted(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:
-    """Give a column of lists one row per item; an empty list leaves a row without one."""
+def unnest_lists(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:
+    """Return the table and the column with one row per item of a list; an empty list becomes a row without an item."""
     if table.untyped == "json":
         kinds = Events(work, table, (item,)).json_kinds[item]
         if kinds != {"ARRAY"}:
             return table, item
-        filled, lists, inner = f"json_array_length({item.sql})", f"CAST({item.sql} AS JSON[])", item.type
-    elif holds_lists(item):
-        filled, lists, inner = f"len({item.sql})", as_list(item), _LIST.sub("", item.type)
+        length, lists, inner = f"json_array_length({item.sql})", f"CAST({item.sql} AS JSON[])", item.type
+    elif is_list_column(item):
+        length, lists, inner = f"len({item.sql})", cast_to_list(item), _LIST.sub("", item.type)
     else:
         return table, item
-    taken = {column.sql.lower() for column in table.columns}
-    name = next(name for i in count() if (name := quoted(f"{_UNLISTED}{i or ''}")) not in taken)
-    value = f"unnest(CASE WHEN {filled} > 0 THEN {lists} ELSE [NULL] END) AS {name}"
+    column_names = {column.sql.lower() for column in table.columns}
+    name = next(name for i in count() if (name := quote_name(f"{_UNNESTED}{i or ''}")) not in column_names)
+    # [NULL] keeps the row of an empty list: its person exists.
+    value = f"unnest(CASE WHEN {length} > 0 THEN {lists} ELSE [NULL] END) AS {name}"
     sql = f"(SELECT *, {value} FROM {table.sql})"  # noqa: S608
     return replace(table, sql=sql), replace(item, sql=name, type=inner)
 
 
-def as_list(column: Column) -> str:
-    """Return the SQL of a column of lists; those of a fixed size are a type of their own."""
+def cast_to_list(column: Column) -> str:
+    """Return the SQL of a column of lists, with lists of a fixed size cast to lists of any size."""
     return column.sql if column.type.endswith("[]") else f"CAST({column.sql} AS {_LIST.sub('[]', column.type)})"

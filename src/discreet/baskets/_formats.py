@@ -1,4 +1,4 @@
-"""What the name of a file tells: its format and how it is packed. Nothing is read here but the list of an archive."""
+"""The format and the compression of a file, by its name, or by the name of the file in an archive."""
 
 from __future__ import annotations
 
@@ -7,67 +7,56 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ..errors import MisuseError
-from ._streams import COMPRESSIONS, packed_member
+from ._streams import COMPRESSIONS, find_archive_member
 
 Format = Literal["fimi", "csv", "tsv", "baskets", "json", "parquet", "feather", "excel", "onehot", "sqlite", "duckdb"]
 
 FORMATS: tuple[str, ...] = get_args(Format)
-# Those that several files, read as one table, may have; and those that are text without types.
-TABLES = ("csv", "tsv", "json", "parquet", "feather", "excel")
-UNTYPED = ("fimi", "csv", "tsv", "baskets")
-_SUFFIXES: dict[str, str] = {
-    ".dat": "fimi",
-    ".txt": "fimi",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".xlsb": "excel",
-    ".xls": "excel",
-    ".ods": "excel",
-    ".db": "database",
-    ".sqlite": "database",
-    ".sqlite3": "database",
-    ".duckdb": "database",
+# The formats of several files that are read as one table, and the text formats without types.
+TABLE_FORMATS = ("csv", "tsv", "json", "parquet", "feather", "excel")
+TEXT_FORMATS = ("fimi", "csv", "tsv", "baskets")
+_SUFFIXES = {
+    "fimi": (".dat", ".txt"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "json": (".json", ".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".pq"),
+    "feather": (".feather", ".arrow"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    "database": (".db", ".sqlite", ".sqlite3", ".duckdb"),
 }
+_FORMAT_BY_SUFFIX = {suffix: format_ for format_, suffixes in _SUFFIXES.items() for suffix in suffixes}
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """The format of a file, how it is packed, and its suffix without that."""
+    """The format of a file, its compression, and its suffix before the suffix of the compression."""
 
     format: str
     compression: str | None
     suffix: str
 
 
-def known_format(path: Path) -> str | None:
-    """Return the format that the name of a file tells; None where it tells none."""
-    return _SUFFIXES.get(_suffix(path)[0])
+def find_format(path: Path) -> str | None:
+    """Return the format of a file by its suffix; None for an unknown suffix."""
+    return _FORMAT_BY_SUFFIX.get(_split_suffix(path)[0])
 
 
-def format_of(path: Path, given: str | None) -> FileFormat:
-    """Return the format of a file: as given, or as its suffix tells, or that of the one file in an archive."""
-    suffix, compression = _suffix(path)
-    if compression == "zip" and (given or _SUFFIXES.get(suffix)) is None:
-        suffix = Path(packed_member(path)).suffix.lower()
-    found = given or _SUFFIXES.get(suffix)
-    if found is None:
+def resolve_format(path: Path, format_: str | None) -> FileFormat:
+    """Return the format of a file: the option, or by its suffix, or by the suffix of the file in a zip archive."""
+    suffix, compression = _split_suffix(path)
+    if compression == "zip" and (format_ or _FORMAT_BY_SUFFIX.get(suffix)) is None:
+        suffix = Path(find_archive_member(path)).suffix.lower()
+    actual = format_ or _FORMAT_BY_SUFFIX.get(suffix)
+    if actual is None:
         raise MisuseError.format(
             "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
             path=path,
             known=", ".join(FORMATS[:8]),
         )
-    return FileFormat(found, compression, suffix)
+    return FileFormat(actual, compression, suffix)
 
 
-def _suffix(path: Path) -> tuple[str, str | None]:
+def _split_suffix(path: Path) -> tuple[str, str | None]:
     compression = COMPRESSIONS.get(path.suffix.lower())
     return (Path(path.stem).suffix if compression else path.suffix).lower(), compression

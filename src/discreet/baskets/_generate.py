@@ -1,32 +1,33 @@
-"""Made-up baskets: the Quest process, hidden groups and a grocery shop.
+"""Generators of synthetic baskets: the Quest process, hidden groups and a grocery shop.
 
-Everything here is drawn from a seed: the same arguments give the same baskets, whatever the number of
-threads, and nothing of it may be mistaken for private noise.
+A seed decides every draw: equal arguments give equal baskets for any number of threads. No draw is private
+noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import is_whole
 from ..errors import MisuseError
 from ._arrow import as_arrow
-from ._core import Baskets, Codes, Offsets, Vocabulary
-from ._seeding import seeds
+from ._core import Baskets, Codes, Offsets, Vocabulary, starts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# People are drawn in blocks, each with its own stream: threads share the work and no block needs much memory.
+# People are drawn in blocks, each with its own stream. Larger: more memory per thread. Another size: other baskets.
 _BLOCK = 65_536
-_CORRUPTION_VARIANCE = 0.1
+_CORRUPTION_VARIANCE = 0.1  # Agrawal and Srikant 1994, section 3
 
 
 class QuestSettings(TypedDict):
-    """The arguments of :func:`quest` that make up a preset."""
+    """The arguments of :func:`quest` in a preset."""
 
     people: int
     items: int
@@ -41,44 +42,28 @@ class QuestSettings(TypedDict):
 # at 0.1 % support then follow that file closely (five seeds: 8,226 to 8,946 pairs where it has 8,831, 6,613 to 6,996
 # triples where it has 7,130). At 0.5 % there are more: a few patterns of the largest weight decide there, and they
 # differ by seed.
+def _build_preset(*, people: int, items: int, mean_size: float, mean_pattern: float, patterns: int) -> QuestSettings:
+    """Return a preset with the correlation of IBM's generator."""
+    return QuestSettings(
+        people=people,
+        items=items,
+        mean_size=mean_size,
+        mean_pattern=mean_pattern,
+        patterns=patterns,
+        correlation=0.25,
+    )
+
+
 QUEST_PRESETS: Mapping[str, QuestSettings] = {
-    "T10I4D100K": {
-        "people": 100_000,
-        "items": 1_000,
-        "mean_size": 10,
-        "mean_pattern": 4,
-        "patterns": 2_000,
-        "correlation": 0.25,
-    },
-    "T40I10D100K": {
-        "people": 100_000,
-        "items": 1_000,
-        "mean_size": 40,
-        "mean_pattern": 10,
-        "patterns": 2_000,
-        "correlation": 0.25,
-    },
+    "T10I4D100K": _build_preset(people=100_000, items=1_000, mean_size=10, mean_pattern=4, patterns=2_000),
+    "T40I10D100K": _build_preset(people=100_000, items=1_000, mean_size=40, mean_pattern=10, patterns=2_000),
     # Wang, Li, Jha 2018, section VI; appendix: the items are independent, hence patterns of one item.
-    "svsm": {
-        "people": 1_800_000,
-        "items": 1_000,
-        "mean_size": 5,
-        "mean_pattern": 1,
-        "patterns": 10_000,
-        "correlation": 0.25,
-    },
-    # Chen, Wang, section 6.1 and table 2: a million baskets were asked for, and 969,223 written, with 4,411 of 5,000
-    # items in them. The rest is the default of IBM's generator, but for patterns of 5 items where that has 4: four
-    # seeds gave 4,396 to 4,421 items in use, and the generator, which does not write empty baskets, would leave out
-    # 3 %. With patterns of 4 it is 4,270 to 4,300 items and 1.5 %.
-    "fp-tree": {
-        "people": 969_223,
-        "items": 5_000,
-        "mean_size": 10,
-        "mean_pattern": 5,
-        "patterns": 10_000,
-        "correlation": 0.25,
-    },
+    "svsm": _build_preset(people=1_800_000, items=1_000, mean_size=5, mean_pattern=1, patterns=10_000),
+    # Chen, Wang, section 6.1 and table 2: a million baskets were requested, and 969,223 written, with 4,411 of 5,000
+    # items in them. All other settings are the defaults of IBM's generator, but for patterns of 5 items instead of 4:
+    # four seeds gave 4,396 to 4,421 items in use, and the generator, which does not write empty baskets, would leave
+    # out 3 %. With patterns of 4 it is 4,270 to 4,300 items and 1.5 %.
+    "fp-tree": _build_preset(people=969_223, items=5_000, mean_size=10, mean_pattern=5, patterns=10_000),
 }
 """Arguments of well-known sets: ``quest(**QUEST_PRESETS["T10I4D100K"])``."""
 
@@ -94,29 +79,29 @@ def quest(
     corruption: float = 0.5,
     seed: int = 0,
 ) -> Baskets:
-    """Make up baskets after the Quest process of Agrawal and Srikant (VLDB 1994, section 3).
+    """Return baskets drawn by the Quest process of Agrawal and Srikant (VLDB 1994, section 3).
 
-    A table of patterns is drawn first: sizes are Poisson, part of each pattern is taken from the one before
-    (an exponential share with mean `correlation`), the rest at random. Baskets, of Poisson size, are then
-    filled with patterns picked by exponential weights. A picked pattern loses items one by one while a coin
-    with its own corruption level, normal with mean `corruption` and variance 0.1, says so. A pattern that
-    does not fit goes in anyway half of the time, and otherwise waits for the next person.
+    1. Draw a table of patterns. Sizes are Poisson. Each pattern takes a share of its items from the previous pattern
+       (exponential, with mean `correlation`) and draws the remaining items at random.
+    2. Fill baskets of Poisson size with patterns drawn by exponential weights. A drawn pattern loses items one by one
+       with its own probability, its corruption level, which is normal with mean `corruption` and variance 0.1. A
+       pattern that does not fit is added with probability 1/2, and otherwise kept for the next basket.
 
-    Three details are not in the article and follow the file T10I4D100K that everyone uses: items have
-    exponential weights when patterns are drawn (870 of 1,000 items are in use there), sizes are one plus
-    Poisson, and nobody's basket is empty unless a thousand patterns in a row lose all their items.
+    Three details are not in the article and follow the file T10I4D100K: items have exponential weights when patterns
+    are drawn (870 of 1,000 items occur in the file), sizes are one plus Poisson, and a basket is empty only if a
+    thousand patterns in a row lose all their items.
 
     Parameters
     ----------
     people, items
-        How many baskets to make, and from how many items. Items are the numbers from 0; some may be in no
+        The number of baskets and the number of items, 1 or more. Items are the numbers from 0; some may be in no
         basket.
     mean_size, mean_pattern
-        The mean sizes of baskets and of patterns, at least 1 and at most a fifth of `items`.
+        The mean sizes of baskets and of patterns in items, at least 1 and at most a fifth of `items`.
     patterns
-        How many patterns there are.
+        The number of patterns, 1 or more.
     correlation, corruption
-        How alike neighbouring patterns are and how incomplete they appear, from 0 to 1.
+        The mean share of items from the previous pattern, and the mean corruption level; from 0 to 1.
     seed
         A whole number, 0 or more.
 
@@ -133,15 +118,17 @@ def quest(
                 f" give more items or a smaller {name}."
             )
     _check_shares(correlation=correlation, corruption=corruption)
-    table_seed, baskets_seed = seeds(seed, 2)
+    table_seed, baskets_seed = spawn_seeds(seed, 2)
     source = np.random.default_rng(table_seed)
-    offsets, members = _quest_patterns(source, items, mean_pattern, patterns, correlation)
+    offsets, members = _draw_quest_patterns(source, items, mean_pattern, patterns, correlation)
+    # Patterns are drawn by binary search in the cumulative weights.
     weights = np.cumsum(source.exponential(size=patterns))
     levels = np.clip(source.normal(corruption, np.sqrt(_CORRUPTION_VARIANCE), patterns), 0, 1)
-    return _quest_baskets(baskets_seed, people, items, mean_size, (offsets, members, weights / weights[-1], levels))
+    table = (offsets, members, weights / weights[-1], levels)
+    return _draw_quest_baskets(baskets_seed, people, items, mean_size, table)
 
 
-def _quest_patterns(
+def _draw_quest_patterns(
     source: np.random.Generator, items: int, mean_pattern: float, patterns: int, correlation: float
 ) -> tuple[Offsets, Codes]:
     cumulative = np.cumsum(source.exponential(size=items))
@@ -151,17 +138,17 @@ def _quest_patterns(
     previous: list[int] = []
     members: list[int] = []
     for size, share in zip(sizes.tolist(), shares.tolist(), strict=True):
-        kept = min(len(previous), int(share * size + 0.5))
-        pattern = dict.fromkeys(source.permutation(previous)[:kept].tolist() if kept else ())
+        shared_count = min(len(previous), int(share * size + 0.5))
+        pattern = dict.fromkeys(source.permutation(previous)[:shared_count].tolist() if shared_count else ())
         while len(pattern) < size:
-            drawn = np.searchsorted(cumulative, source.random(size - len(pattern)), side="right")
-            pattern.update(dict.fromkeys(drawn.tolist()))
+            items_drawn = np.searchsorted(cumulative, source.random(size - len(pattern)), side="right")
+            pattern.update(dict.fromkeys(items_drawn.tolist()))
         previous = list(pattern)
         members.extend(previous)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), np.array(members, dtype=np.int32)
+    return starts(sizes), np.array(members, dtype=np.int32)
 
 
-def _quest_baskets(
+def _draw_quest_baskets(
     seed: np.random.SeedSequence,
     people: int,
     items: int,
@@ -180,11 +167,11 @@ def _quest_baskets(
         ends = fill_baskets(source, targets, *table, np.full(items, -1, dtype=np.int64), codes)
         return np.diff(ends), codes[: ends[-1]].copy()
 
+    # One seed per block, so the baskets do not depend on the number of threads.
     sizes = [min(_BLOCK, people - start) for start in range(0, people, _BLOCK)]
     blocks = in_threads(fill, zip(sizes, seed.spawn(len(sizes)), strict=True))
-    offsets = np.zeros(people + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([block[0] for block in blocks]), out=offsets[1:])
-    return Baskets(offsets, np.concatenate([block[1] for block in blocks]), numbers(items))
+    offsets = starts(np.concatenate([block[0] for block in blocks]))
+    return Baskets(offsets, np.concatenate([block[1] for block in blocks]), number_vocabulary(items))
 
 
 def latent_groups(
@@ -198,23 +185,22 @@ def latent_groups(
     mean_background: float = 3.0,
     seed: int = 0,
 ) -> Baskets:
-    """Make up baskets of people who belong to hidden groups, each with its own favourite items.
+    """Return baskets of members of hidden groups, each group with its own favourite items.
 
-    Items of one favourite list are bought together far more often than chance allows, which is what a
-    search for relations has to find.
+    The favourites of a group are bought together far more often than by chance: relations for a search to find.
 
     Parameters
     ----------
     people, items, groups
-        How many of each. Items are the numbers from 0.
+        The numbers of people, items and groups, 1 or more. Items are the numbers from 0.
     memberships
-        How many times each person joins a group drawn at random; joining one twice changes nothing.
+        The number of draws of a group per person; a repeated draw changes nothing.
     liked
-        How many items are a group's favourites, drawn at random for each group.
+        The number of favourites of each group, drawn at random.
     liking
         The probability, from 0 to 1, that a member holds a favourite.
     mean_background
-        The mean number of further draws by popularity alone: item i is drawn in proportion to 1 / (i + 1).
+        The mean number of further draws per person by popularity alone: item i has the weight 1 / (i + 1).
     seed
         A whole number, 0 or more.
 
@@ -229,23 +215,28 @@ def latent_groups(
     _check_shares(liking=liking)
     if not 0 <= mean_background < np.inf:
         raise MisuseError(f"mean_background is {mean_background:g}; it must be 0 or a positive number.")
-    source = np.random.default_rng(*seeds(seed, 1))
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
+    # Drawn group by group: without replacement within a group, independent between groups.
     favourites = np.array([source.choice(items, liked, replace=False) for _ in range(groups)])
-    joined = source.integers(groups, size=(people, memberships))
-    member = np.unique(np.arange(people, dtype=np.int64)[:, np.newaxis] * groups + joined)
+    group_draws = source.integers(groups, size=(people, memberships))
+    # A member is the number person * groups + group.
+    members = np.unique(np.arange(people, dtype=np.int64)[:, np.newaxis] * groups + group_draws)
     holders, items_held = [], []
-    for place in range(liked):
-        holding = member[source.random(len(member)) < liking]
-        holders.append(holding // groups)
-        items_held.append(favourites[holding % groups, place])
+    for rank in range(liked):
+        buyers = members[source.random(len(members)) < liking]
+        holders.append(buyers // groups)
+        items_held.append(favourites[buyers % groups, rank])
     popularity = 1 / np.arange(1, items + 1)
-    drawn = background(source, people, mean_background, popularity)
-    return from_events(
-        people, np.concatenate([*holders, drawn[0]]), np.concatenate([*items_held, drawn[1]]), numbers(items)
+    background = draw_background(source, people, mean_background, popularity)
+    return build_from_events(
+        people,
+        np.concatenate([*holders, background[0]]),
+        np.concatenate([*items_held, background[1]]),
+        number_vocabulary(items),
     )
 
 
-# Each department from its best seller down; popularity goes round the departments (see `_popularity`).
+# The products of each department, the best seller first; `_rank_popularity` ranks them across departments.
 _DEPARTMENTS = {
     "dairy": "whole milk, eggs, butter, plain yoghurt, cheddar, cream, cream cheese, mozzarella, "
     "oat milk, parmesan, fruit yoghurt, feta, cottage cheese, sour cream, goat cheese, "
@@ -280,8 +271,8 @@ _DEPARTMENTS = {
     "pets": "cat food, dog food, cat litter, dog treats",
 }
 
-# How many of the people have each habit, and what belongs to it: the first product nearly always, the last
-# at times.
+# The share of people with each habit, and the products of the habit, the most likely first. All numbers are invented;
+# no result of a paper rests on them.
 _HABITS = {
     "breakfast": (0.22, "whole milk, cornflakes, bananas, orange juice, plain yoghurt, muesli"),
     "toast": (0.13, "white bread, butter, strawberry jam, honey, peanut butter"),
@@ -306,13 +297,13 @@ _HABITS = {
     "laundry": (0.07, "washing powder, fabric softener, toilet paper, kitchen roll"),
     "brunch": (0.05, "bagels, cream cheese, smoked salmon, eggs, capers, sparkling wine"),
 }
-_FIRST_LIKING, _LIKING_DECAY = 0.82, 0.8
-_MEAN_BACKGROUND = 1.7
-_SHARE_OF_NOTHING = 0.01
+_FIRST_LIKING, _LIKING_DECAY = 0.82, 0.8  # probability of the first product of a habit, and its factor per product
+_MEAN_BACKGROUND = 1.7  # mean number of products beside habits
+_EMPTY_SHARE = 0.01  # of the people, with an empty basket
 
 
 def groceries_catalogue() -> tuple[str, ...]:
-    """Return the names of all products of the made-up grocery shop: public, and in the order of their text.
+    """Return the names of all products of the synthetic grocery shop, in the order of their text. They are public.
 
     Examples
     --------
@@ -325,12 +316,11 @@ def groceries_catalogue() -> tuple[str, ...]:
 
 
 def groceries(people: int = 10_000, *, seed: int = 0) -> Baskets:
-    """Make up the baskets of a grocery shop, with habits such as pasta night behind them.
+    """Return baskets of a synthetic grocery shop, drawn by habits, for example pasta night.
 
-    Each person has each habit with its own probability and then holds most of its products; a few more are
-    drawn by popularity, which falls like one over the rank. A few people in a hundred hold nothing. The
-    vocabulary is the entire :func:`groceries_catalogue`, so a product that nobody holds is there with count
-    0.
+    Each person has each habit with its own probability and then holds most of its products. A few more products are
+    drawn by popularity, which falls as one over the rank. About two people in a hundred have an empty basket. The
+    vocabulary is the entire :func:`groceries_catalogue`, so a product without holders has the count 0.
 
     Examples
     --------
@@ -339,40 +329,42 @@ def groceries(people: int = 10_000, *, seed: int = 0) -> Baskets:
     (1000, 188)
     """
     check_counts(people=people)
-    source = np.random.default_rng(*seeds(seed, 1))
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
     vocabulary = Vocabulary(groceries_catalogue())
-    buying = source.random(people) >= _SHARE_OF_NOTHING
+    is_buying = source.random(people) >= _EMPTY_SHARE
     holders, products = [], []
     for share, names in _HABITS.values():
-        having = np.flatnonzero(buying & (source.random(people) < share))
-        for place, product in enumerate(vocabulary.codes(names.split(", ")).tolist()):
-            holding = having[source.random(len(having)) < _FIRST_LIKING * _LIKING_DECAY**place]
-            holders.append(holding)
-            products.append(np.full(len(holding), product, dtype=np.int64))
-    who, what = background(source, people, _MEAN_BACKGROUND, _popularity(vocabulary))
-    holders.append(who[buying[who]])
-    products.append(what[buying[who]])
-    return from_events(people, np.concatenate(holders), np.concatenate(products), vocabulary)
+        habit_people = np.flatnonzero(is_buying & (source.random(people) < share))
+        for rank, product in enumerate(vocabulary.codes(names.split(", ")).tolist()):
+            buyers = habit_people[source.random(len(habit_people)) < _FIRST_LIKING * _LIKING_DECAY**rank]
+            holders.append(buyers)
+            products.append(np.full(len(buyers), product, dtype=np.int64))
+    background_people, background_products = draw_background(
+        source, people, _MEAN_BACKGROUND, _rank_popularity(vocabulary)
+    )
+    is_bought = is_buying[background_people]
+    holders.append(background_people[is_bought])
+    products.append(background_products[is_bought])
+    return build_from_events(people, np.concatenate(holders), np.concatenate(products), vocabulary)
 
 
-def _popularity(vocabulary: Vocabulary) -> NDArray[np.float64]:
-    """Rank products department by department, best sellers first, and weigh them by one over the rank.
+def _rank_popularity(vocabulary: Vocabulary) -> NDArray[np.float64]:
+    """Return the weight of each product, 1 / (4 + rank): the best sellers of all departments first, then the next.
 
-    The first ranks are levelled a little, so that no product is in nearly every basket.
+    The 4 keeps the first product from being in nearly every basket.
     """
     departments = [products.split(", ") for products in _DEPARTMENTS.values()]
-    deepest = max(len(products) for products in departments)
-    ranked = [products[place] for place in range(deepest) for products in departments if place < len(products)]
+    ranking = [product for rank in zip_longest(*departments) for product in rank if product is not None]
     weights = np.empty(len(vocabulary))
-    weights[vocabulary.codes(ranked)] = 1 / np.arange(5, 5 + len(ranked))
+    weights[vocabulary.codes(ranking)] = 1 / np.arange(5, 5 + len(ranking))
     return weights
 
 
 def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
-    """Make up the same baskets as :func:`groceries` as a till would write them: one row a purchase, by time.
+    """Return the baskets of :func:`groceries` as a table with one row per purchase, in the order of time.
 
     The columns are `customer` (numbers from 1), `product` and `time`. Each person shops up to three times in
-    four weeks. People who hold nothing have no row.
+    four weeks. People with an empty basket have no row.
 
     Examples
     --------
@@ -382,8 +374,9 @@ def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     import pyarrow as pa
 
     baskets = groceries(people, seed=seed)
-    source = np.random.default_rng(seeds(seed, 2)[1])
+    source = np.random.default_rng(spawn_seeds(seed, 2)[1])
     person = np.repeat(np.arange(people, dtype=np.int64), baskets.sizes)
+    # Three visits per person, at a random minute of twelve hours of a random day.
     visits = np.datetime64("2026-03-02T08:00", "m") + (
         source.integers(28, size=(people, 3)) * (24 * 60) + source.integers(12 * 60, size=(people, 3))
     )
@@ -398,38 +391,46 @@ def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     )
 
 
-def background(
+def draw_background(
     source: np.random.Generator, people: int, mean: float, popularity: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw Poisson many items a person by popularity: who, and what."""
+    """Return the people and the items of random events: a Poisson number per person, with items drawn by popularity."""
     sizes = source.poisson(mean, people)
     cumulative = np.cumsum(popularity)
-    drawn = np.searchsorted(cumulative / cumulative[-1], source.random(int(sizes.sum())), side="right")
-    return np.repeat(np.arange(people, dtype=np.int64), sizes), drawn
+    items = np.searchsorted(cumulative / cumulative[-1], source.random(int(sizes.sum())), side="right")
+    return np.repeat(np.arange(people, dtype=np.int64), sizes), items
 
 
-def from_events(people: int, holders: NDArray[np.int64], items: NDArray[np.int64], vocabulary: Vocabulary) -> Baskets:
-    """Make baskets of pairs (who, what) in any order, repeats included."""
-    held = holders * len(vocabulary) + items
-    held.sort()
-    held = held[np.concatenate([[True], held[1:] != held[:-1]])] if len(held) else held
-    offsets = np.searchsorted(held, np.arange(people + 1, dtype=np.int64) * len(vocabulary))
-    return Baskets(offsets.astype(np.int64, copy=False), (held % len(vocabulary)).astype(np.int32), vocabulary)
+def build_from_events(
+    people: int, holders: NDArray[np.int64], items: NDArray[np.int64], vocabulary: Vocabulary
+) -> Baskets:
+    """Return the baskets of events (holder, item code), in any order and with repeats."""
+    # One number per event, so that a single sort orders people and items.
+    events = np.unique(holders * len(vocabulary) + items)
+    offsets = np.searchsorted(events, np.arange(people + 1, dtype=np.int64) * len(vocabulary))
+    return Baskets(offsets.astype(np.int64, copy=False), (events % len(vocabulary)).astype(np.int32), vocabulary)
 
 
-def numbers(items: int) -> Vocabulary:
-    """Return the vocabulary of the numbers from 0."""
+def number_vocabulary(items: int) -> Vocabulary:
+    """Return the vocabulary of the numbers 0 to `items` - 1."""
     return Vocabulary(as_arrow(np.arange(items, dtype=np.int64)))
 
 
-def check_counts(**given: int) -> None:
-    """Refuse numbers of things that are none."""
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+def spawn_seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
+    """Return the seeds of independent streams, derived from a seed of the user."""
+    if not is_whole(seed) or seed < 0:
+        raise MisuseError.format("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed)
+    return np.random.SeedSequence(int(seed)).spawn(streams)
+
+
+def check_counts(**counts: int) -> None:
+    """Check that each argument is a whole number, 1 or more; messages name the argument."""
+    for name, value in counts.items():
+        if not is_whole(value) or value < 1:
             raise MisuseError(f"{name} is {value!r}; it must be a whole number, 1 or more.")
 
 
-def _check_shares(**given: float) -> None:
-    for name, value in given.items():
+def _check_shares(**shares: float) -> None:
+    for name, value in shares.items():
         if not 0 <= value <= 1:
             raise MisuseError(f"{name} is {value:g}; it must be between 0 and 1.")

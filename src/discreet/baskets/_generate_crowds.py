@@ -1,7 +1,4 @@
-"""Made-up crowds of one marked shape each: popularity that falls by a power of the rank, and a few who buy in bulk.
-
-Where `discreet.baskets._generate` imitates real baskets, these isolate one thing that makes counting hard.
-"""
+"""Generators of synthetic baskets with one property that makes counting hard: power-law popularity, or bulk buyers."""
 
 from __future__ import annotations
 
@@ -9,24 +6,23 @@ import numpy as np
 
 from ..errors import MisuseError
 from ._core import Baskets
-from ._generate import background, check_counts, from_events, numbers
-from ._seeding import seeds
+from ._generate import build_from_events, check_counts, draw_background, number_vocabulary, spawn_seeds
 
 
 def zipf(people: int, items: int, *, exponent: float = 1.0, mean_size: float = 5.0, seed: int = 0) -> Baskets:
-    """Make up baskets of independent items whose popularity falls by a power of their rank.
+    """Return baskets of independent items with a popularity that falls by a power of the rank.
 
-    Each person makes Poisson many draws. Item i is drawn in proportion to (i + 1) to the power of minus `exponent`, and
-    one that is drawn twice is held once.
+    Each person draws a Poisson number of items. Item i has the weight (i + 1) ** -exponent; repeated draws of an item
+    are merged.
 
     Parameters
     ----------
     people, items
-        How many of each. Items are the numbers from 0, the most popular first.
+        The numbers of people and of items, 1 or more. Items are the numbers from 0, the most popular first.
     exponent
-        How fast popularity falls: 0 or more, where 0 makes all items equally popular.
+        The power of the rank, 0 or more; with 0 all items are equally popular.
     mean_size
-        The mean number of draws: above 0.
+        The mean number of draws per person, above 0.
     seed
         A whole number, 0 or more.
 
@@ -40,9 +36,9 @@ def zipf(people: int, items: int, *, exponent: float = 1.0, mean_size: float = 5
         raise MisuseError.format("{exponent} is {given:g}; it must be 0 or a positive number.", given=exponent)
     if not 0 < mean_size < np.inf:
         raise MisuseError(f"mean_size is {mean_size:g}; it must be a positive number.")
-    source = np.random.default_rng(*seeds(seed, 1))
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
     popularity = np.arange(1, items + 1, dtype=np.float64) ** -exponent
-    return from_events(people, *background(source, people, mean_size, popularity), numbers(items))
+    return build_from_events(people, *draw_background(source, people, mean_size, popularity), number_vocabulary(items))
 
 
 def bulk_buyers(
@@ -55,25 +51,25 @@ def bulk_buyers(
     mean_size: float = 1.0,
     seed: int = 0,
 ) -> Baskets:
-    """Make up a crowd in which a few people with long baskets hold what nobody else holds.
+    """Return baskets of a crowd and of a few bulk buyers, with long baskets of items that the crowd does not hold.
 
-    The top of such data is theirs alone, and so is what clipping long baskets takes away. The default is 400 people who
-    hold the same 50 items, beside 60,000 with one item each.
+    Only bulk buyers hold the most frequent patterns, and only their baskets are clipped. The default is 400 people with
+    50 common items, and 60,000 people with one item each.
 
     Parameters
     ----------
     people
-        How many there are in all.
+        The number of all people, 1 or more.
     bulk
-        How many of them buy in bulk.
+        The number of bulk buyers, at most `people`.
     bulk_items
-        How many items only bulk buyers hold: the numbers from 0.
+        The number of items of bulk buyers: the numbers from 0.
     bulk_size
-        How many of these each bulk buyer holds, drawn at random; all of them without it.
+        The number of bulk items that each bulk buyer holds, drawn at random; None for all.
     items
-        How many items all others hold: the numbers that follow, all equally popular.
+        The number of items of the crowd: the numbers from `bulk_items`, equally popular.
     mean_size
-        How many draws all others make: one, and Poisson many beside it. 1 or more.
+        The mean number of draws per person of the crowd, 1 plus a Poisson number. 1 or more.
     seed
         A whole number, 0 or more.
 
@@ -92,11 +88,12 @@ def bulk_buyers(
         )
     if not 1 <= mean_size < np.inf:
         raise MisuseError(f"mean_size is {mean_size:g}; it must be 1 or more.")
-    source = np.random.default_rng(*seeds(seed, 1))
-    # The places of the smallest of many random numbers are a set that is drawn at random.
-    held = np.argsort(source.random((bulk, bulk_items)), axis=1)[:, :size]
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
+    # The positions of the `size` smallest random numbers are a uniform random set.
+    bulk_baskets = np.argsort(source.random((bulk, bulk_items)), axis=1)[:, :size]
     sizes = 1 + source.poisson(mean_size - 1, people - bulk)
-    others = np.repeat(np.arange(bulk, people, dtype=np.int64), sizes)
-    holders = np.concatenate([np.repeat(np.arange(bulk, dtype=np.int64), size), others])
-    drawn = np.concatenate([held.ravel().astype(np.int64), bulk_items + source.integers(items, size=len(others))])
-    return from_events(people, holders, drawn, numbers(bulk_items + items))
+    crowd = np.repeat(np.arange(bulk, people, dtype=np.int64), sizes)
+    holders = np.concatenate([np.repeat(np.arange(bulk, dtype=np.int64), size), crowd])
+    crowd_items = bulk_items + source.integers(items, size=len(crowd))
+    all_items = np.concatenate([bulk_baskets.ravel().astype(np.int64), crowd_items])
+    return build_from_events(people, holders, all_items, number_vocabulary(bulk_items + items))

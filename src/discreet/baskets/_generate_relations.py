@@ -1,48 +1,49 @@
-"""Made-up people with relations: stand-ins for data that Dong et al. 2024 describe and that cannot be had.
+"""Generators of synthetic relations, for the unpublished data sets of Dong et al. 2024.
 
-What is known of their sets is kept: how many items, relations and people, and that a few relations are common and most
-are rare. Everything else is a guess, so a number measured here is not one of theirs. As in :mod:`.generate`, a seed
-decides everything.
+The numbers of items, relations and people follow the article, and so does the skew: few relations are common, most are
+rare. All other numbers are guesses, so results on this data are no results of the article. As in :mod:`.generate`, a
+seed decides every draw.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import Baskets, Pairs, Sequences, starts
-from ._generate import background, check_counts, from_events, numbers
-from ._seeding import seeds
+from ._build import sort_pairs
+from ._core import Baskets, Sequences, starts
+from ._generate import build_from_events, check_counts, draw_background, number_vocabulary, spawn_seeds
 
 Numbers = NDArray[np.int64]
 
 _SERVICES, _APPLETS = 354, 200
-# The most common applet, and how popularity falls with the rank: as counts of installations do, a straight line on
-# paper with two logarithmic scales.
-_FIRST_APPLET, _APPLET_FALL = 0.2, 0.7
-# Services that people have beside those of their applets.
-_MEAN_SERVICES = 2.0
-_FIRST_CASCADE, _CASCADE_FALL = 0.1, 0.6
+# The share of people with the most common applet, and the power of the rank by which shares fall. Counts of
+# installations fall by a power of the rank; both numbers are guesses.
+_FIRST_APPLET, _APPLET_POWER = 0.2, 0.7
+_MEAN_SERVICES = 2.0  # mean number of services per person beside the services of applets; a guess
+_FIRST_CASCADE, _CASCADE_POWER = 0.1, 0.6  # as for applets
 
 _MOVIES = 5_000
-_MOVIE_FALL = 0.8
-_MEAN_VIEWINGS = 6.0
-_FOLLOWERS, _FOLLOWED = 4, 0.5
+_MOVIE_POWER = 0.8  # a guess, as the three numbers below
+_MEAN_VIEWINGS = 6.0  # mean number of viewings per person, less 2
+_FOLLOWERS, _FOLLOW_PROBABILITY = 4, 0.5
 
 
 def applets(people: int = 300_000, *, seed: int = 0) -> Baskets:
-    """Make up people who have applets: each is a pair of services, "when this happens, do that".
+    """Return baskets with pairs: the applets of people, each a pair of services ("when this happens, do that").
 
-    There are 354 services and 200 applets, as in the IFTTT set of Dong et al. 2024: services of popular applets are in
-    two of them, one of each side. The most common applet is had by a fifth of the people, and popularity falls with the
-    rank to the power .7. Everyone has each applet with its probability, the services of these, and two services more on
-    average: more often those of popular applets, and each with a weight of its own, so that relations of equal support
-    differ in confidence.
+    The 354 services and 200 applets follow the IFTTT set of Dong et al. 2024. A service of a popular applet is in two
+    applets, once on each side. A fifth of the people have the most common applet; shares fall by the rank to the power
+    0.7. Each person has each applet with its share as the probability, the services of its applets, and on average
+    two more services, drawn by the popularity of their applets times a weight per service: so relations of equal
+    support differ in confidence.
 
     Parameters
     ----------
     people
-        How many people.
+        The number of people, 1 or more.
     seed
         A whole number, 0 or more.
 
@@ -52,25 +53,24 @@ def applets(people: int = 300_000, *, seed: int = 0) -> Baskets:
     Baskets(1,000 people, 354 items, 7.11 per basket, with pairs)
     """
     check_counts(people=people)
-    table, drawn = seeds(seed, 2)
-    first, second, beside = _applet_table(np.random.default_rng(table))
-    source = np.random.default_rng(drawn)
-    who, which = _had(source, people, _falling(_APPLETS, _FIRST_APPLET, _APPLET_FALL))
-    return _related(source, people, who, first[which], second[which], beside)
+    table_seed, people_seed = spawn_seeds(seed, 2)
+    first, second, weights = _draw_applets(np.random.default_rng(table_seed))
+    source = np.random.default_rng(people_seed)
+    holders, numbers = _draw_holders(source, people, _compute_shares(_APPLETS, _FIRST_APPLET, _APPLET_POWER))
+    return _build_baskets(source, people, holders, first[numbers], second[numbers], weights)
 
 
 def cascades(people: int = 800_000, *, seed: int = 0) -> Baskets:
-    """Make up people whose applets set off further applets: relations ((a, b), c).
+    """Return baskets with pairs in which applets start further applets: relations ((a, b), c).
 
-    Services and applets are those of :func:`applets`. A cascade is an applet a → b with another, b → c. All that there
-    are can be had, those of popular applets more often: the first by a tenth of the people, and the next ones as the
-    rank to the power -.6. Who has a cascade has both its pairs, and single applets come beside it, half as often as in
-    :func:`applets`.
+    Services and applets are as in :func:`applets`. A cascade is an applet a → b with an applet b → c. A tenth of the
+    people have the most common cascade; shares fall by the rank to the power 0.6, with popular applets first. A person
+    with a cascade has both its pairs. Single applets are added half as often as in :func:`applets`.
 
     Parameters
     ----------
     people
-        How many people.
+        The number of people, 1 or more.
     seed
         A whole number, 0 or more.
 
@@ -80,30 +80,33 @@ def cascades(people: int = 800_000, *, seed: int = 0) -> Baskets:
     Baskets(1,000 people, 354 items, 7.17 per basket, with pairs)
     """
     check_counts(people=people)
-    table, drawn = seeds(seed, 2)
-    first, second, beside = _applet_table(np.random.default_rng(table))
-    begun, ended = np.nonzero((second[:, None] == first) & (first[:, None] != second))
-    order = np.argsort((begun + 1) * (ended + 1), kind="stable")
-    begun, ended = begun[order], ended[order]
-    source = np.random.default_rng(drawn)
-    single, applet = _had(source, people, _falling(_APPLETS, _FIRST_APPLET / 2, _APPLET_FALL))
-    twice, cascade = _had(source, people, _falling(len(order), _FIRST_CASCADE, _CASCADE_FALL))
-    who = np.concatenate((single, twice, twice))
-    which = np.concatenate((applet, begun[cascade], ended[cascade]))
-    return _related(source, people, who, first[which], second[which], beside)
+    table_seed, people_seed = spawn_seeds(seed, 2)
+    first, second, weights = _draw_applets(np.random.default_rng(table_seed))
+    # A cascade is a trigger, the applet a → b, and an action, the applet b → c; popular applets come first.
+    triggers, actions = np.nonzero((second[:, None] == first) & (first[:, None] != second))
+    order = np.argsort((triggers + 1) * (actions + 1), kind="stable")
+    triggers, actions = triggers[order], actions[order]
+    source = np.random.default_rng(people_seed)
+    applet_holders, applet = _draw_holders(source, people, _compute_shares(_APPLETS, _FIRST_APPLET / 2, _APPLET_POWER))
+    cascade_holders, cascade = _draw_holders(
+        source, people, _compute_shares(len(order), _FIRST_CASCADE, _CASCADE_POWER)
+    )
+    holders = np.concatenate((applet_holders, cascade_holders, cascade_holders))
+    numbers = np.concatenate((applet, triggers[cascade], actions[cascade]))
+    return _build_baskets(source, people, holders, first[numbers], second[numbers], weights)
 
 
 def viewings(people: int = 400_000, *, seed: int = 0) -> Baskets:
-    """Make up people who watch movies one after the other: temporal relations, "b after a".
+    """Return baskets with sequences: the movies of each person in order, for temporal relations ("b after a").
 
-    There are 5,000 movies, as in the Movie set of Dong et al. 2024. Everyone watches two or more. Half of the time the
-    next one is one of four that go with the one before; otherwise it is drawn by popularity, which falls with the rank
-    to the power .8. A movie may be watched again.
+    The 5,000 movies follow the Movie set of Dong et al. 2024. Each person watches two movies or more. With probability
+    1/2 the next movie is one of four followers of the previous movie; otherwise it is drawn by popularity, which falls
+    by the rank to the power 0.8. A movie may be watched again.
 
     Parameters
     ----------
     people
-        How many people.
+        The number of people, 1 or more.
     seed
         A whole number, 0 or more.
 
@@ -113,61 +116,64 @@ def viewings(people: int = 400_000, *, seed: int = 0) -> Baskets:
     Baskets(1,000 people, 5,000 items, 7.86 per basket, with order)
     """
     check_counts(people=people)
-    table, drawn = seeds(seed, 2)
-    maker, source = np.random.default_rng(table), np.random.default_rng(drawn)
-    popular = np.cumsum(maker.permutation(_falling(_MOVIES, 1.0, _MOVIE_FALL)))
-    followers = np.searchsorted(popular / popular[-1], maker.random((_MOVIES, _FOLLOWERS)), side="right")
+    table_source, source = map(np.random.default_rng, spawn_seeds(seed, 2))
+    popularity = np.cumsum(table_source.permutation(_compute_shares(_MOVIES, 1.0, _MOVIE_POWER)))
+    popularity /= popularity[-1]
+    followers = np.searchsorted(popularity, table_source.random((_MOVIES, _FOLLOWERS)), side="right")
     lengths = 2 + source.poisson(_MEAN_VIEWINGS, people)
     offsets = starts(lengths)
-    watched = np.searchsorted(popular / popular[-1], source.random(offsets[-1]), side="right").astype(np.int32)
+    watched = np.searchsorted(popularity, source.random(offsets[-1]), side="right").astype(np.int32)
     for step in range(1, int(lengths.max(initial=0))):
-        there = offsets[:-1][lengths > step] + step
-        led = there[source.random(len(there)) < _FOLLOWED]
-        watched[led] = followers[watched[led - 1], source.integers(_FOLLOWERS, size=len(led))]
-    who = np.repeat(np.arange(people, dtype=np.int64), lengths)
-    held = from_events(people, who, watched.astype(np.int64), numbers(_MOVIES))
-    return Baskets(held.offsets, held.codes, held.vocabulary, sequences=Sequences(offsets, watched))
+        positions = offsets[:-1][lengths > step] + step
+        following = positions[source.random(len(positions)) < _FOLLOW_PROBABILITY]
+        watched[following] = followers[watched[following - 1], source.integers(_FOLLOWERS, size=len(following))]
+    viewers = np.repeat(np.arange(people, dtype=np.int64), lengths)
+    baskets = build_from_events(people, viewers, watched.astype(np.int64), number_vocabulary(_MOVIES))
+    return replace(baskets, sequences=Sequences(offsets, watched))
 
 
-def _falling(many: int, first: float, power: float) -> NDArray[np.float64]:
-    return (first / np.arange(1, many + 1) ** power).astype(np.float64)
+def _compute_shares(count: int, first_share: float, power: float) -> NDArray[np.float64]:
+    """Return the shares first_share / rank**power of the ranks 1 to `count`."""
+    return (first_share / np.arange(1, count + 1) ** power).astype(np.float64)
 
 
-def _applet_table(source: np.random.Generator) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
-    """Return the two services of each applet, all different as pairs, and weights of services beside applets."""
-    twice = 2 * _APPLETS - _SERVICES
+def _draw_applets(source: np.random.Generator) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
+    """Return the first and the second service of each applet, all pairs different, and a weight per service."""
+    repeated_count = 2 * _APPLETS - _SERVICES
     services = source.permutation(_SERVICES)
     first, fresh = services[:_APPLETS], services[_APPLETS:]
-    # Services of popular applets are in two of them, once on each side: so one applet can set off another. Which two is
-    # left to chance: side by side in rank, all these relations would have the same confidence.
-    again = source.permutation(first[:twice])
-    while (again == first[1 : twice + 1]).any():
-        again = source.permutation(first[:twice])
-    return first, np.concatenate((fresh[:1], again, fresh[1:])), source.exponential(size=_SERVICES)
+    # A service of a popular applet is in two applets, once on each side: so one applet can start a second applet. Both
+    # applets are drawn: with neighbouring ranks, all chained relations would have equal confidence.
+    repeated = source.permutation(first[:repeated_count])
+    while (repeated == first[1 : repeated_count + 1]).any():
+        repeated = source.permutation(first[:repeated_count])
+    return first, np.concatenate((fresh[:1], repeated, fresh[1:])), source.exponential(size=_SERVICES)
 
 
-def _had(source: np.random.Generator, people: int, shares: NDArray[np.float64]) -> tuple[Numbers, Numbers]:
-    """Draw who has what: a Poisson number of repeats of each, of which one or more comes with its share of people."""
+def _draw_holders(source: np.random.Generator, people: int, shares: NDArray[np.float64]) -> tuple[Numbers, Numbers]:
+    """Return the holders and the numbers of random events; number i has on average `shares[i]` of all people.
+
+    A person has number i a Poisson number of times with the rate -log(1 - share), so once or more with the probability
+    `share`.
+    """
     rates = -np.log1p(-shares)
-    return background(source, people, float(rates.sum()), rates)
+    return draw_background(source, people, float(rates.sum()), rates)
 
 
-def _related(
+def _build_baskets(
     source: np.random.Generator,
     people: int,
-    who: Numbers,
+    holders: Numbers,
     first: Numbers,
     second: Numbers,
-    beside: NDArray[np.float64],
+    weights: NDArray[np.float64],
 ) -> Baskets:
-    """Make baskets of pairs in any order, repeats included, with a few more items by how common they are in pairs."""
-    sides, items = np.concatenate((who, who)), np.concatenate((first, second))
-    common = (np.bincount(items, minlength=_SERVICES) + 1).astype(np.float64)
-    more, which = background(source, people, _MEAN_SERVICES, common * beside)
-    held = from_events(people, np.concatenate((sides, more)), np.concatenate((items, which)), numbers(_SERVICES))
-    pairs = np.sort((who * _SERVICES + first) * _SERVICES + second)
-    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
-    offsets = np.searchsorted(pairs, np.arange(people + 1, dtype=np.int64) * _SERVICES**2).astype(np.int64, copy=False)
-    left, right = np.divmod(pairs % _SERVICES**2, _SERVICES)
-    related = Pairs(offsets, left.astype(np.int32), right.astype(np.int32))
-    return Baskets(held.offsets, held.codes, held.vocabulary, pairs=related)
+    """Return the baskets of pairs, in any order and with repeats, and of more items drawn by weight and frequency."""
+    items = np.concatenate((first, second))
+    frequencies = (np.bincount(items, minlength=_SERVICES) + 1).astype(np.float64)
+    background_people, background = draw_background(source, people, _MEAN_SERVICES, frequencies * weights)
+    all_people = np.concatenate((holders, holders, background_people))
+    vocabulary = number_vocabulary(_SERVICES)
+    baskets = build_from_events(people, all_people, np.concatenate((items, background)), vocabulary)
+    pairs, _ = sort_pairs(people, holders, first.astype(np.int32), second.astype(np.int32))
+    return replace(baskets, pairs=pairs)

@@ -1,7 +1,6 @@
-"""What is handed over open: file objects and standard input.
+"""Open files and standard input, copied to a temporary file for readers that open a file several times.
 
-Readers open what they read more than once, so what comes in is kept in a private folder meanwhile, under a name whose
-suffix says what it is. Messages and the log call it what the user calls it.
+The suffix of the copy says the format. Messages and the log name the source as the user does.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from typing import Any
 
 from ..errors import DiscreetError, InputError, LimitError, Message, MisuseError
 from ..temporary import make_temporary_directory
-from ._formats import FORMATS, known_format
+from ._formats import FORMATS, find_format
 from ._streams import COMPRESSIONS
 
 _STANDARD = "Standard input"
 _OBJECT = "The file object"
-_CHUNK = 1 << 16  # what comes slowly is kept as it comes
-# How packed data begin. A workbook is an archive too, and so is not unpacked.
-_BEGINS = {
+_CHUNK = 1 << 16  # bytes; small, so that a slow stream is copied as it arrives
+# The first bytes of packed data. A workbook is a zip archive too, but is not unpacked.
+_SIGNATURES = {
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
     b"\xfd7zXZ\x00": ".xz",
@@ -31,8 +30,8 @@ _BEGINS = {
 }
 
 
-def standard_input() -> Any:
-    """Return the stream of standard input, if anything comes in by it."""
+def open_standard_input() -> Any:
+    """Return the stream of standard input, after a check that it is piped."""
     stream = sys.stdin
     if stream is None or stream.closed or stream.isatty():
         raise InputError.format(
@@ -43,57 +42,57 @@ def standard_input() -> Any:
 
 
 @contextmanager
-def kept(stream: Any, format_: str | None) -> Iterator[tuple[str, Path, bool]]:
-    """Give what messages call a stream, a file with what it holds, and whether it gave text instead of bytes."""
-    standard = sys.stdin is not None and stream in (sys.stdin, getattr(sys.stdin, "buffer", None))
-    called = None if standard else getattr(stream, "name", None)
-    name = _STANDARD if standard else called if isinstance(called, str) and called else _OBJECT
-    suffix = "" if standard or name is _OBJECT else _inner(Path(name))
-    if format_ is None and known_format(Path(f"x{suffix}")) is None:
+def copy_stream(stream: Any, format_: str | None) -> Iterator[tuple[str, Path, bool]]:
+    """Return the name of a stream, the path of a copy, and whether it has text instead of bytes, as a context."""
+    is_standard = sys.stdin is not None and stream in (sys.stdin, getattr(sys.stdin, "buffer", None))
+    stream_name = None if is_standard else getattr(stream, "name", None)
+    name = _STANDARD if is_standard else stream_name if isinstance(stream_name, str) and stream_name else _OBJECT
+    suffix = "" if is_standard or name is _OBJECT else _find_suffix(Path(name))
+    if format_ is None and find_format(Path(f"x{suffix}")) is None:
         raise MisuseError.format(
             "{name} has no suffix that tells its format: say it by {format=}, as one of {known}.",
             name=name,
             known=", ".join(FORMATS[:8]),
         )
     with make_temporary_directory() as folder:
-        first = _read(stream, name)
-        text = isinstance(first, str)
-        packed = "" if text else _packed(first, format_ or known_format(Path(f"x{suffix}")))
-        copy = folder / f"given{suffix}{packed}"
-        with _by_its_name(str(copy), name):
-            _copy(stream, first, copy, name)
-            yield name, copy, text
+        first_chunk = _read_chunk(stream, name)
+        is_text = isinstance(first_chunk, str)
+        packed_suffix = "" if is_text else _find_packed_suffix(first_chunk, format_ or find_format(Path(f"x{suffix}")))
+        copy = folder / f"given{suffix}{packed_suffix}"
+        with _rename_source(str(copy), name):
+            _copy(stream, first_chunk, copy, name)
+            yield name, copy, is_text
 
 
-def _inner(path: Path) -> str:
-    """Return the suffix of a name, before that of how it is packed: the object may have been unpacked already."""
+def _find_suffix(path: Path) -> str:
+    """Return the suffix of a name without a compression suffix: the stream may be unpacked already."""
     return Path(path.stem).suffix if path.suffix.lower() in COMPRESSIONS else path.suffix
 
 
-def _packed(first: bytes, format_: str | None) -> str:
-    found = next((suffix for begin, suffix in _BEGINS.items() if first.startswith(begin)), "")
-    return "" if found == ".zip" and format_ == "excel" else found
+def _find_packed_suffix(first_chunk: bytes, format_: str | None) -> str:
+    suffix = next((suffix for signature, suffix in _SIGNATURES.items() if first_chunk.startswith(signature)), "")
+    return "" if suffix == ".zip" and format_ == "excel" else suffix
 
 
-def _read(stream: Any, name: str) -> Any:
+def _read_chunk(stream: Any, name: str) -> Any:
     try:
         chunk = stream.read(_CHUNK)
     except (OSError, ValueError, EOFError) as error:
-        # A text that cannot be decoded is such an error too, and names bytes of it.
-        why = "its text cannot be decoded" if isinstance(error, UnicodeError) else str(error).rstrip(".")
-        raise InputError(f"{name} cannot be read: {why}.") from None
+        # A UnicodeError is a ValueError, and its text has private bytes.
+        reason = "its text cannot be decoded" if isinstance(error, UnicodeError) else str(error).rstrip(".")
+        raise InputError(f"{name} cannot be read: {reason}.") from None
     if not isinstance(chunk, str | bytes):
         raise MisuseError(f"{name} gives {type(chunk).__name__} when it is read, neither bytes nor text.")
     return chunk
 
 
-def _copy(stream: Any, first: Any, copy: Path, name: str) -> None:
-    chunk = first
+def _copy(stream: Any, first_chunk: Any, copy: Path, name: str) -> None:
+    chunk = first_chunk
     try:
         with copy.open("wb") as file:
             while chunk:
                 file.write(chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else chunk)
-                chunk = _read(stream, name)
+                chunk = _read_chunk(stream, name)
     except OSError as error:
         raise LimitError(
             f"{name} cannot be kept in {copy.parent}: {error.strerror}; set TMPDIR to a folder with enough room."
@@ -101,15 +100,15 @@ def _copy(stream: Any, first: Any, copy: Path, name: str) -> None:
 
 
 @contextmanager
-def _by_its_name(copy: str, name: str) -> Iterator[None]:
-    """Tell of what was given, and not of the file that it is kept in."""
+def _rename_source(copy: str, name: str) -> Iterator[None]:
+    """Replace the path of the copy by the name of the source, in the log and in errors, as a context."""
 
-    def plainly(record: logging.LogRecord) -> bool:
+    def rename(record: logging.LogRecord) -> bool:
         record.msg, record.args = record.getMessage().replace(copy, name), ()
         return True
 
     log = logging.getLogger("discreet")
-    log.addFilter(plainly)
+    log.addFilter(rename)
     try:
         yield
     except DiscreetError as error:
@@ -117,4 +116,4 @@ def _by_its_name(copy: str, name: str) -> Iterator[None]:
         error.args = (str(error.message), *error.args[1:])
         raise
     finally:
-        log.removeFilter(plainly)
+        log.removeFilter(rename)

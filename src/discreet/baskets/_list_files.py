@@ -1,7 +1,7 @@
-"""Files that list something public: items, segments or labels one per line, or itemsets one per line.
+"""Readers of public lists: files with an item, a segment, a label or an itemset per line.
 
-One format for all of them, stated in `docs/reading.md`. What a line means is settled by the file, and by the public
-list of items where there is one: never by the data. A file with two meanings is refused, before anything is paid.
+All lists have one format, which `docs/reading.md` states. The meaning of a line depends on the file and on the public
+list of items, never on the data. An ambiguous file is refused before any budget is spent.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from ..checks import is_whole
 from ..errors import InputError, MisuseError, NobodyError, render_option
 from ..wording import number_of
 from ._core import Item, Vocabulary
-from ._formats import format_of
+from ._formats import resolve_format
 from ._redaction import public_path
 from ._sniffing import sniff
-from ._streams import opened
+from ._streams import open_stream
 
 Lists: TypeAlias = Literal["items", "segments", "labels"]
-Division: TypeAlias = Literal["JSON lists", "tabs", "commas", "semicolons", "blanks", "lines"]
+Separator: TypeAlias = Literal["JSON lists", "tabs", "commas", "semicolons", "blanks", "lines"]
 
-# Bytes of a list that is read: enough for ten million names of a hundred letters.
+# Room for ten million names of a hundred letters, the largest list of items (MOST_ITEMS).
 MAX_LIST_BYTES = 1 << 30
 
-_CHARACTERS: dict[Division, str] = {"tabs": "\t", "commas": ",", "semicolons": ";"}
-# What files of these suffixes have between items; the items of all others are told by what is in them.
-_BY_SUFFIX: dict[str, Division] = {".dat": "blanks", ".tsv": "tabs", ".jsonl": "JSON lists", ".ndjson": "JSON lists"}
-# What the first line of a column is called where it is exported from a table.
+_CHARACTERS: dict[Separator, str] = {"tabs": "\t", "commas": ",", "semicolons": ";"}
+# The separators by suffix; for all further files the contents decide.
+_BY_SUFFIX: dict[str, Separator] = {".dat": "blanks", ".tsv": "tabs", ".jsonl": "JSON lists", ".ndjson": "JSON lists"}
+# Usual headings of a column that was exported from a table.
 _HEADING = re.compile(
     "(article|categor(y|ie)|code|id|item|item_?id|label|movie|movie_?id|name|page|product|product_?id|region|segment|sku|"
     "stock_?code|title|value)s?"
@@ -42,21 +42,21 @@ _QUOTED_WORD = re.compile(r'"((?:[^"]|"")*)"(?:\s+|$)|([^\s"]+)(?:\s+|$)')
 
 @dataclass(frozen=True)
 class ItemsetFile:
-    """The itemsets of a file, as texts, and what stands between the items of one."""
+    """The itemsets of a file, as texts, and the separator of their items."""
 
     itemsets: list[list[str]]
-    division: Division
+    separator: Separator
 
     def __str__(self) -> str:
-        ways: dict[Division, str] = {"lines": "each one item", "JSON lists": "each a JSON list"}
-        way = ways.get(self.division, f"items between {self.division}")
-        return f"{number_of(len(self.itemsets), 'itemset')}, {way}"
+        formats: dict[Separator, str] = {"lines": "each one item", "JSON lists": "each a JSON list"}
+        format_ = formats.get(self.separator, f"items between {self.separator}")
+        return f"{number_of(len(self.itemsets), 'itemset')}, {format_}"
 
 
-def read_labels(path: Path, what: Lists) -> list[str]:
-    """Return the names that a file lists, one per line; names in double quotes come without them."""
-    lines = [line for line in _lines(path, what) if line]
-    between = next(
+def read_labels(path: Path, kind: Lists) -> list[str]:
+    """Return the names of a list file, one per line, without double quotes around a name."""
+    lines = [line for line in _read_stripped_lines(path, kind) if line]
+    separator = next(
         (
             name
             for name, character in (("tab", "\t"), ("comma", ","), ("semicolon", ";"))
@@ -64,108 +64,113 @@ def read_labels(path: Path, what: Lists) -> list[str]:
         ),
         None,
     )
-    if between is not None:
+    if separator is not None:
         raise InputError(
-            f"Every line of {path} has a {between}: it is a table, or has several {what} in one line. A list of {what} "
-            f"has one per line; a name that has a {between} stands in double quotes."
+            f"Every line of {path} has a {separator}: it is a table, or has several {kind} in one line. A list of "
+            f"{kind} has one per line; a name that has a {separator} stands in double quotes."
         )
     return [_unquoted(line) for line in lines]
 
 
-def heading_note(path: Path, labels: list[Item], what: Lists) -> str:
-    """Return a warning where the first line of a list reads like the heading of a column; else nothing."""
+def heading_note(path: Path, labels: list[Item], kind: Lists) -> str:
+    """Return a warning if the first line of a list reads like the heading of a column, else ""."""
     if len(labels) < 2 or not isinstance(labels[0], str):
         return ""
-    first, others = labels[0], labels[1:]
-    numbers = all(isinstance(label, int) or label.isdecimal() for label in others)
-    heading = _HEADING.fullmatch(first.casefold().replace(" ", "_"))
-    if heading is None and (not numbers or first.isdecimal()):
+    first = labels[0]
+    is_heading = _HEADING.fullmatch(first.casefold().replace(" ", "_")) is not None
+    has_numbers = all(isinstance(label, int) or label.isdecimal() for label in labels[1:])
+    if not is_heading and (not has_numbers or first.isdecimal()):
         return ""
     return (
-        f"The first line of {path}, {first!r}, reads like a heading, and is taken for one of the {what}: remove it, if "
+        f"The first line of {path}, {first!r}, reads like a heading, and is taken for one of the {kind}: remove it, if "
         "it is none."
     )
 
 
-def read_itemset_file(path: Path, known: Vocabulary | None = None) -> ItemsetFile:
-    """Return the itemsets of a file, one per line; `known` is the public list of items, where there is one.
+def read_itemset_file(path: Path, public_items: Vocabulary | None = None) -> ItemsetFile:
+    """Return the itemsets of a file, one per line; `public_items` is the public list of items, if any.
 
-    1. A line is a JSON list where all lines are.
-    2. Otherwise items stand between tabs, commas or semicolons, or between blanks where there is none of these.
-    3. Where that leaves two readings, the one whose items are all on the list holds; without a list, or where both are,
-       the file is refused.
+    1. If all lines are JSON lists, each line is a JSON list.
+    2. Otherwise items are separated by tabs, commas or semicolons; without one, by blanks.
+    3. If two readings are possible, the reading with all items on the public list is returned. Without a list, or if
+       both readings fit the list, the file is refused.
     """
-    lines = [line for line in _lines(path, "itemsets") if line]
+    lines = [line for line in _read_stripped_lines(path, "itemsets") if line]
+    # An empty question would be answered with an empty result, which is hardly meant.
     if not lines:
         raise InputError(f"{path} is empty: --itemsets is a file with one itemset per line.")
-    texts = None if known is None else {str(label) for label in known}
-    divisions = _divisions(path, lines)
-    if texts is not None and {"commas", "semicolons"} & set(divisions):
-        divisions.append("lines")  # names of the list may have commas themselves
-    readings: dict[Division, list[list[str]]] = {}
-    for division in divisions:
-        reading = _divided(path, lines, division)
-        if reading not in readings.values():
-            readings[division] = reading
+    texts = None if public_items is None else {str(label) for label in public_items}
+    separators = _separators(path, lines)
+    # A public list resolves whether a comma separates items or belongs to a name.
+    if texts is not None and {"commas", "semicolons"} & set(separators):
+        separators.append("lines")  # names on the list may have commas
+    readings: dict[Separator, list[list[str]]] = {}
+    for separator in separators:
+        itemset_lists = _split_lines(path, lines, separator)
+        if itemset_lists not in readings.values():
+            readings[separator] = itemset_lists
     if len(readings) > 1 and texts is not None:
-        listed = {
-            division: reading
-            for division, reading in readings.items()
-            if all(item in texts for itemset in reading for item in itemset)
+        listed_readings = {
+            separator: itemset_lists
+            for separator, itemset_lists in readings.items()
+            if all(item in texts for itemset in itemset_lists for item in itemset)
         }
-        # Where no reading is all of items on the list, any leads to the error that names one that is not.
-        readings = listed or dict(list(readings.items())[:1])
+        # If no reading fits the list, any reading leads to the error that names an unlisted item.
+        readings = listed_readings or dict(list(readings.items())[:1])
     if len(readings) > 1:
         raise InputError(_ambiguous(path, readings))
-    ((division, itemsets),) = readings.items()
-    return ItemsetFile(itemsets, division)
+    ((separator, itemsets),) = readings.items()
+    return ItemsetFile(itemsets, separator)
 
 
-def nearest_labels(label: Item, vocabulary: Vocabulary, most: int = 3) -> list[Item]:
-    """Return the labels of a public list that are most like one that is not on it, the nearest first."""
+def find_nearest_labels(label: Item, vocabulary: Vocabulary, most: int = 3) -> list[Item]:
+    """Return at most `most` labels of a public list that are similar to an unlisted label, the nearest first."""
     from difflib import get_close_matches
 
-    labels = {str(one): one for one in vocabulary}
-    wanted = str(label).casefold()
+    labels = {str(item): item for item in vocabulary}
+    word = str(label).casefold()
     folded = {text.casefold(): text for text in labels}
-    # Comparing letter by letter takes a second for 100,000 names: of longer lists, only those that contain the words.
-    near = get_close_matches(wanted, folded, most, 0.6) if len(folded) <= 100_000 else []
-    words = re.compile(rf"\b{re.escape(wanted)}\b")
-    near += [text for text in folded if words.search(text) or re.search(rf"\b{re.escape(text)}\b", wanted)][:most]
-    return [labels[folded[text]] for text in dict.fromkeys(near)][:most]
+    # The comparison of letters takes a second for 100,000 names; longer lists are searched for whole words only.
+    similar = get_close_matches(word, folded, most, 0.6) if len(folded) <= 100_000 else []
+    pattern = re.compile(rf"\b{re.escape(word)}\b")
+    similar += [text for text in folded if pattern.search(text) or re.search(rf"\b{re.escape(text)}\b", word)][:most]
+    return [labels[folded[text]] for text in dict.fromkeys(similar)][:most]
 
 
-def _divisions(path: Path, lines: list[str]) -> list[Division]:
-    """Return what may stand between the items of each line."""
-    suffix = next((each.lower() for each in path.suffixes if each.lower() in _BY_SUFFIX), None)
+def _separators(path: Path, lines: list[str]) -> list[Separator]:
+    """Return the possible separators of the items of each line."""
+    suffix = next((suffix_text.lower() for suffix_text in path.suffixes if suffix_text.lower() in _BY_SUFFIX), None)
     if suffix is not None:
         return [_BY_SUFFIX[suffix]]
+    # A name may begin with a bracket, so all lines must.
     if all(line.startswith("[") for line in lines):
         return ["JSON lists"]
     open_parts = [_without_quoted(line) for line in lines]
     if any("\t" in part for part in open_parts):
         return ["tabs"]
-    divisions: list[Division] = [
-        division for division in ("commas", "semicolons") if any(_CHARACTERS[division] in part for part in open_parts)
+    separators: list[Separator] = [
+        separator
+        for separator in ("commas", "semicolons")
+        if any(_CHARACTERS[separator] in part for part in open_parts)
     ]
-    if divisions or ".csv" in map(str.lower, path.suffixes):
-        return divisions or ["lines"]
-    # Numbers have no blanks in them, and who writes quotes has written them round what has blanks.
+    if separators or ".csv" in map(str.lower, path.suffixes):
+        return separators or ["lines"]
+    # Numbers have no blanks, and a file with quotes has them around names with blanks.
     if all(part.replace(" ", "").isdecimal() for part in open_parts) or open_parts != lines:
         return ["blanks"]
     return ["blanks", "lines"]
 
 
-def _divided(path: Path, lines: list[str], division: Division) -> list[list[str]]:
-    """Return the items of each line, as texts."""
+def _split_lines(path: Path, lines: list[str], separator: Separator) -> list[list[str]]:
+    """Return the items of each line, as texts, without repeats."""
     itemsets = []
     for number, line in enumerate(lines, 1):
         try:
-            items = [item.strip() for item in _items_of(line, division)]
+            items = [item.strip() for item in _split_line(line, separator)]
         except (csv.Error, ValueError, RecursionError):
-            way = ["items between " + division, 'a JSON list, such as ["whole milk", "tea"]']
+            formats = ["items between " + separator, 'a JSON list, such as ["whole milk", "tea"]']
             raise InputError(
-                f"{path}, itemset {number}: {line[:80]!r} cannot be read as {way[division == 'JSON lists']}."
+                f"{path}, itemset {number}: {line[:80]!r} cannot be read as {formats[separator == 'JSON lists']}."
             ) from None
         items = [item for item in items if item]
         if not items:
@@ -174,40 +179,40 @@ def _divided(path: Path, lines: list[str], division: Division) -> list[list[str]
     return itemsets
 
 
-def _items_of(line: str, division: Division) -> list[str]:
-    """Return the items of one line, or raise `csv.Error` or `ValueError` where it cannot be read so."""
-    if division == "JSON lists":
+def _split_line(line: str, separator: Separator) -> list[str]:
+    """Return the items of a line, or raise `csv.Error` or `ValueError` if the separator does not fit."""
+    if separator == "JSON lists":
         items = json.loads(line)
         if not isinstance(items, list) or not all(isinstance(item, str) or is_whole(item) for item in items):
             raise ValueError
         return [str(item) for item in items]
-    if division == "lines":
+    if separator == "lines":
         return [_unquoted(line)]
-    if division == "blanks":
-        return _words(line)
-    reader = csv.reader([line], delimiter=_CHARACTERS[division], strict=True, skipinitialspace=True)
+    if separator == "blanks":
+        return _split_words(line)
+    reader = csv.reader([line], delimiter=_CHARACTERS[separator], strict=True, skipinitialspace=True)
     return next(reader)
 
 
-def _words(line: str) -> list[str]:
-    """Return what stands between blanks; what has blanks itself stands in double quotes."""
-    words, place = [], 0
-    while place < len(line):
-        found = _QUOTED_WORD.match(line, place)
-        if found is None:
-            raise ValueError  # a double quote is not closed, or stands within a name
-        words.append(found[2] if found[1] is None else found[1].replace('""', '"'))
-        place = found.end()
+def _split_words(line: str) -> list[str]:
+    """Return the words between blanks; a name with blanks is in double quotes."""
+    words, start = [], 0
+    while start < len(line):
+        match = _QUOTED_WORD.match(line, start)
+        if match is None:
+            raise ValueError  # a double quote is not closed, or is within a name
+        words.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+        start = match.end()
     return words
 
 
 def _without_quoted(line: str) -> str:
-    """Return a line without what stands in double quotes."""
+    """Return a line with empty quotes in the place of quoted text."""
     return re.sub(r'"(?:[^"]|"")*"', '""', line)
 
 
 def _unquoted(line: str) -> str:
-    """Return the name of a line; in double quotes as CSV or JSON write it, without them."""
+    """Return the name of a line, without double quotes as CSV or JSON write them."""
     if len(line) < 2 or not (line[0] == line[-1] == '"'):
         return line
     try:
@@ -218,51 +223,53 @@ def _unquoted(line: str) -> str:
     return str(name)
 
 
-def _lines(path: Path, what: Lists | Literal["itemsets"]) -> list[str]:
+def _read_stripped_lines(path: Path, kind: Lists | Literal["itemsets"]) -> list[str]:
     """Return the lines of a text file without blanks at their ends."""
-    of_items = "--itemsets is a file with one itemset per line."
+    usage = "--itemsets is a file with one itemset per line."
     try:
-        compression = format_of(path, None).compression
+        compression = resolve_format(path, None).compression
     except MisuseError:
         compression = None
     try:
         if path.is_dir():
             raise IsADirectoryError
+        # A list from a spreadsheet is often UTF-16 with a byte order mark.
         encoding = sniff(path, compression, None).encoding
-        with opened(path, compression, encoding) as (_, stream):
+        with open_stream(path, compression, encoding) as (_, stream):
             content = bytes(stream.read(MAX_LIST_BYTES + 1))
         if len(content) > MAX_LIST_BYTES:
-            raise InputError(f"The list of {what} in {path} has over {MAX_LIST_BYTES:,} bytes; it has one per line.")
+            raise InputError(f"The list of {kind} in {path} has over {MAX_LIST_BYTES:,} bytes; it has one per line.")
         return [line.strip() for line in io.StringIO(content.decode("utf-8-sig"))]
     except NobodyError:
         return []
     except FileNotFoundError:
-        if what == "itemsets":
-            raise InputError(f"There is no file {public_path(path)}: {of_items}") from None
+        if kind == "itemsets":
+            raise InputError(f"There is no file {public_path(path)}: {usage}") from None
         raise InputError.format(
-            "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
+            "There is no file {path} with a list of {listed}. For the {listed} found in the data write {public}.",
             path=public_path(path),
-            what=what,
-            public=render_option(what, "public"),
+            listed=kind,
+            public=render_option(kind, "public"),
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a directory: give a file with one per line as the list of {what}.") from None
+        raise InputError(f"{path} is a directory: give a file with one per line as the list of {kind}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"The list of {what} in {path} is not UTF-8 text.") from None
+        raise InputError(f"The list of {kind} in {path} is not UTF-8 text.") from None
     except OSError as error:
-        raise InputError(f"The list of {what} in {path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"The list of {kind} in {path} cannot be read: {error.strerror}.") from None
 
 
-def _ambiguous(path: Path, readings: dict[Division, list[list[str]]]) -> str:
-    """Return what is said of a file that can be read in two ways, with the first line that differs."""
+def _ambiguous(path: Path, readings: dict[Separator, list[list[str]]]) -> str:
+    """Return the message about an ambiguous file, with the first itemset that differs."""
     first, second, *_ = readings.values()
-    place = next(place for place, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1])
-    ways = " or ".join(
-        f"{len(reading[place])} item{'s' if len(reading[place]) > 1 else ''} "
-        f"({', '.join(map(repr, reading[place][:3]))}{', …' * (len(reading[place]) > 3)})"
-        for reading in (first, second)
+    number, itemsets = next(
+        (i, pair) for i, pair in enumerate(zip(first, second, strict=True), 1) if pair[0] != pair[1]
+    )
+    alternatives = " or ".join(
+        f"{number_of(len(itemset), 'item')} ({', '.join(map(repr, itemset[:3]))}{', …' * (len(itemset) > 3)})"
+        for itemset in itemsets
     )
     return (
-        f"{path}, itemset {place + 1} can be read as {ways}. Nothing was spent. Write a comma between items, or each "
-        "line as a JSON list, and names that have blanks or commas in double quotes."
+        f"{path}, itemset {number} can be read as {alternatives}. Nothing was spent. Write a comma between items, or "
+        "each line as a JSON list, and names that have blanks or commas in double quotes."
     )

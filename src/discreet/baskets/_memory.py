@@ -1,13 +1,13 @@
-"""Baskets that are Python objects already: iterables of sets or lists, scipy's sparse matrices, JSON lines.
+"""Readers of Python objects: iterables of sets or lists, matrices, and JSON lines.
 
-JSON belongs here because a line of it is a Python list once it is parsed: the same rules say what an item may be.
+A parsed JSON line is a Python list, so items of JSON and of Python follow one set of rules.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -16,63 +16,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError, NobodyError
-from ._allowance import Allowance
+from ._allowance import MemoryLimit
 from ._arrow import as_arrow
-from ._build import Collector, Labels, Rows, canonical_pairs, mixture, sort_labels
-from ._core import Item, Offsets, label_array, starts
-from ._streams import UTF_8, Progress, blocks
+from ._build import Collector, Labels, Rows, mixed_items_error, sort_labels, sort_pairs
+from ._core import Item, Offsets, build_label_array, starts
+from ._streams import UTF_8, Progress, read_blocks
 
-_BATCH = 1 << 16
-_SPREAD = 32  # bytes that a byte of JSON may take as Python objects: [[],[],[]]
-_FOLLOW = "items are whole numbers or names (text)"
+_BATCH = 1 << 16  # baskets per step; larger: more memory, smaller: more calls
+_SPREAD = 32  # bytes of Python objects per byte of JSON, at most: [[],[],[]]
+_ITEM_RULE = "items are whole numbers or names (text)"
 _FIELDS = {"items", "pairs"}
 
 
 @dataclass(frozen=True)
-class _Names:
-    """What to call the rows of a batch in a message."""
+class _RowNames:
+    """The names of the rows of a batch, for messages."""
 
-    what: str
+    word: str
     numbers: Sequence[int]
 
     def __getitem__(self, row: int) -> str:
-        return f"{self.what} {self.numbers[row]}"
+        return f"{self.word} {self.numbers[row]}"
 
 
 class _ItemReader:
-    """Feeds Python values to a collector and says where the first unfit one is."""
+    """Adds Python values to a collector; errors name the row of the first unfit value."""
 
-    def __init__(self, name: str, allowed: Allowance, labels: Labels) -> None:
+    def __init__(self, name: str, memory_limit: MemoryLimit, labels: Labels) -> None:
         self._name = name
         self._labels: Labels = labels
-        self._collector = Collector(name, allowed)
-        self._text: bool | None = None
+        self._collector = Collector(name, memory_limit)
+        self._is_text: bool | None = None
 
-    def add(self, sizes: NDArray[np.int64], values: list[Any], places: _Names) -> None:
-        """Add rows of `sizes` items; `places` names each of them for a message."""
+    def add(self, sizes: NDArray[np.int64], values: list[Any], row_names: _RowNames) -> None:
+        """Add rows with `sizes` items each; `row_names` has the name of each row."""
         import pyarrow as pa
 
-        kinds = set(map(type, values))
-        text = {issubclass(kind, str) for kind in kinds}
-        if any(not issubclass(kind, (int, np.integer, str)) or kind is bool for kind in kinds):
-            wrong = next(i for i, value in enumerate(values) if not _fit(value))
+        types = set(map(type, values))
+        is_text = {issubclass(type_, str) for type_ in types}
+        # bool is a subclass of int in Python, but no item.
+        if any(not issubclass(type_, (int, np.integer, str)) or type_ is bool for type_ in types):
+            wrong = next(i for i, value in enumerate(values) if not _is_item(value))
             row = _row_of(sizes, wrong)
-            raise InputError(f"{places[row]}: {_FOLLOW}, not {type(values[wrong]).__name__}.")
-        if self._labels is None and text:
-            self._text = min(text) if self._text is None else self._text
-            if text != {self._text}:
-                wrong = next(i for i, value in enumerate(values) if isinstance(value, str) != self._text)
-                raise mixture(places[_row_of(sizes, wrong)])
-        if self._labels is not None and text:
-            values = [value if isinstance(value, str) else _digits(value) for value in values]
-        elif text != {True}:
+            raise InputError(f"{row_names[row]}: {_ITEM_RULE}, not {type(values[wrong]).__name__}.")
+        # Without the option `labels`, the first value decides the type of all items.
+        if self._labels is None and is_text:
+            self._is_text = min(is_text) if self._is_text is None else self._is_text
+            if is_text != {self._is_text}:
+                wrong = next(i for i, value in enumerate(values) if isinstance(value, str) != self._is_text)
+                raise mixed_items_error(row_names[_row_of(sizes, wrong)])
+        if self._labels is not None and is_text:
+            values = [value if isinstance(value, str) else _render_number(value) for value in values]
+        elif is_text != {True}:
             try:
+                # numpy raises an OverflowError for numbers over 64 bits; only then is the number searched.
                 self._collector.add_numbers(sizes, np.array(values, np.int64))
             except OverflowError:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
                 raise InputError.format(
                     '{place}: an item does not fit 64 bits; {labels="names"} reads items as names.',
-                    place=places[_row_of(sizes, wrong)],
+                    place=row_names[_row_of(sizes, wrong)],
                 ) from None
             return
         try:
@@ -80,64 +83,65 @@ class _ItemReader:
         except UnicodeEncodeError:
             wrong = next(i for i, value in enumerate(values) if any("\ud800" <= letter <= "\udfff" for letter in value))
             raise InputError(
-                f"{places[_row_of(sizes, wrong)]}: an item is not text (it has a lone surrogate)."
+                f"{row_names[_row_of(sizes, wrong)]}: an item is not text (it has a lone surrogate)."
             ) from None
         self._collector.add_names(sizes, names)
 
     def finish(self) -> Rows:
-        return self._collector.finish(self._labels)
+        return self._collector.build_rows(self._labels)
 
 
-def _digits(number: Any) -> str:
+def _render_number(number: Any) -> str:
     try:
         return str(number)
     except ValueError:
         raise InputError("An item is a number with too many digits; convert it to text first.") from None
 
 
-def _fit(value: object) -> bool:
+def _is_item(value: object) -> bool:
     return isinstance(value, (int, np.integer, str)) and not isinstance(value, bool)
 
 
-def _row_of(sizes: NDArray[np.int64], place: int) -> int:
-    return int(np.searchsorted(np.cumsum(sizes), place, side="right"))
+def _row_of(sizes: NDArray[np.int64], position: int) -> int:
+    """Return the row of the value at a position, for rows of `sizes` end to end."""
+    return int(np.searchsorted(np.cumsum(sizes), position, side="right"))
 
 
 def _sizes(rows: Sequence[Any]) -> NDArray[np.int64]:
     return np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def read_iterable(source: Iterable[Any], allowed: Allowance, *, labels: Labels, ordered: bool) -> Rows:
-    """Read an iterable of sets, lists, tuples or other iterables of items."""
-    items = _ItemReader("The baskets given", allowed, labels)
+def read_iterable(source: Iterable[Any], memory_limit: MemoryLimit, *, labels: Labels, ordered: bool) -> Rows:
+    """Return the rows of an iterable of sets, lists, tuples or other iterables of items."""
+    items = _ItemReader("The baskets given", memory_limit, labels)
     baskets = iter(source)
-    done = 0
+    baskets_read = 0
     while batch := list(islice(baskets, _BATCH)):
-        kinds: set[Any] = set(map(type, batch))
-        for kind in kinds:
-            wrong = issubclass(kind, (str, bytes, Mapping)) or not issubclass(kind, Iterable)
-            # An array without dimensions calls itself iterable too.
+        types: set[Any] = set(map(type, batch))
+        for kind in types:
+            is_unfit = issubclass(kind, (str, bytes, Mapping)) or not issubclass(kind, Iterable)
+            # An array without dimensions has the type of an iterable.
             if hasattr(kind, "ndim"):
-                flat = [i for i, basket in enumerate(batch) if getattr(basket, "ndim", 1) == 0]
-                if flat:
-                    raise _no_basket(done + flat[0], kind)
-            if wrong or (ordered and issubclass(kind, Set)):
-                number = done + next(i for i, basket in enumerate(batch) if type(basket) is kind)
-                if wrong:
-                    raise _no_basket(number, kind)
+                scalars = [i for i, basket in enumerate(batch) if getattr(basket, "ndim", 1) == 0]
+                if scalars:
+                    raise _build_basket_error(baskets_read + scalars[0], kind)
+            if is_unfit or (ordered and issubclass(kind, Set)):
+                number = baskets_read + next(i for i, basket in enumerate(batch) if type(basket) is kind)
+                if is_unfit:
+                    raise _build_basket_error(number, kind)
                 raise MisuseError.format(
-                    "{ordered=True}, but basket {number} is a {kept_as}, which has no order; give lists.",
+                    "{ordered=True}, but basket {number} is a {type_name}, which has no order; give lists.",
                     number=number,
-                    kept_as=kind.__name__,
+                    type_name=kind.__name__,
                 )
         batch = [basket if hasattr(basket, "__len__") else list(basket) for basket in batch]
-        names = _Names("Basket", range(done, done + len(batch)))
-        items.add(_sizes(batch), list(chain.from_iterable(batch)), names)
-        done += len(batch)
+        row_names = _RowNames("Basket", range(baskets_read, baskets_read + len(batch)))
+        items.add(_sizes(batch), list(chain.from_iterable(batch)), row_names)
+        baskets_read += len(batch)
     return items.finish()
 
 
-def _no_basket(number: int, kind: type) -> InputError:
+def _build_basket_error(number: int, kind: type) -> InputError:
     article = "an" if kind.__name__[0] in "aeiou" else "a"
     return InputError(
         f"Basket {number} is {article} {kind.__name__}; a basket is a set or a list of items, as in "
@@ -146,49 +150,50 @@ def _no_basket(number: int, kind: type) -> InputError:
 
 
 def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
-    """Read a scipy sparse matrix: a row is a basket, one column per item, and what is not zero is held."""
+    """Return the baskets of a scipy sparse matrix: one row per basket, one column per item, nonzero for held items."""
     if len(matrix.shape) != 2:
         raise InputError(
             f"The matrix has no rows and columns (its shape is {matrix.shape}); give one with one row per person."
         )
-    given = None if names is None else column_labels(names, matrix.shape[1], "the matrix")
+    labels = None if names is None else check_column_labels(names, matrix.shape[1], "the matrix")
     matrix = matrix.tocsr()
     try:
+        # Indices out of range would read foreign memory.
         matrix.check_format(full_check=True)
     except ValueError as error:
         raise InputError(f"The matrix is damaged: {error}.") from None
-    kept = matrix.data != 0
-    before = starts(kept)
-    return _numbered(before[matrix.indptr], matrix.indices[kept], matrix.shape[1], given)
+    is_held = matrix.data != 0
+    return _build_numbered_rows(starts(is_held)[matrix.indptr], matrix.indices[is_held], matrix.shape[1], labels)
 
 
 def read_dense(matrix: NDArray[Any], names: Iterable[Item] | None) -> Rows:
-    """Read an array of true and false, or of 1 and 0: a row is a basket, one column per item."""
+    """Return the baskets of an array of true and false, or of 1 and 0: one row per basket, one column per item."""
     if matrix.dtype != np.bool_:
-        if not holds_zeros_and_ones(matrix):
+        if not has_zeros_and_ones(matrix):
             raise InputError("The array has values other than 0 and 1; it is not one-hot.")
         matrix = matrix == 1
-    given = None if names is None else column_labels(names, matrix.shape[1], "the array")
-    return _numbered(starts(matrix.sum(axis=1)), np.nonzero(matrix)[1], matrix.shape[1], given)
+    labels = None if names is None else check_column_labels(names, matrix.shape[1], "the array")
+    return _build_numbered_rows(starts(matrix.sum(axis=1)), np.nonzero(matrix)[1], matrix.shape[1], labels)
 
 
-def holds_zeros_and_ones(matrix: NDArray[Any]) -> bool:
-    """Whether an array of numbers has 0 and 1 alone."""
+def has_zeros_and_ones(matrix: NDArray[Any]) -> bool:
+    """Return whether an array has numbers, and only 0 and 1."""
     return matrix.dtype.kind in "iuf" and bool(np.isin(matrix, (0, 1)).all())
 
 
-def _numbered(offsets: Offsets, columns: NDArray[Any], width: int, given: Any) -> Rows:
-    """Return rows of the numbers of columns, under the labels given for these."""
-    found = np.flatnonzero(np.bincount(columns, minlength=width))
-    labels = as_arrow(found) if given is None else given.take(as_arrow(found))
-    vocabulary, order = sort_labels(labels, None, "The matrix")
+def _build_numbered_rows(offsets: Offsets, columns: NDArray[Any], width: int, column_labels: Any) -> Rows:
+    """Return rows of column numbers as rows of codes, under the labels of the columns; None for their numbers."""
+    # Only columns with holders become items, as in all readers.
+    held_columns = np.flatnonzero(np.bincount(columns, minlength=width))
+    labels = as_arrow(held_columns) if column_labels is None else column_labels.take(as_arrow(held_columns))
+    vocabulary, codes = sort_labels(labels, None, "The matrix")
     table = np.zeros(width, np.int32)
-    table[found] = order
+    table[held_columns] = codes
     return Rows(offsets=offsets, codes=table[columns], vocabulary=vocabulary)
 
 
-def column_labels(labels: Any, columns: int, what: str) -> Any:
-    """Return the labels given for columns as an Arrow array, after the rules of a vocabulary."""
+def check_column_labels(labels: Any, columns: int, source: str) -> Any:
+    """Return the option `labels` as an Arrow array of different labels, one per column."""
     if isinstance(labels, Set) or not isinstance(labels, Iterable):
         raise MisuseError.format(
             "{labels} is a {given}; give a list with the name of each column, in order.",
@@ -197,54 +202,55 @@ def column_labels(labels: Any, columns: int, what: str) -> Any:
     names = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
     if len(names) != columns:
         raise MisuseError.format(
-            "{labels} has {given:,} names, but {what} has {columns:,} columns; give one for each.",
+            "{labels} has {given:,} names, but {source} has {columns:,} columns; give one for each.",
             given=len(names),
-            what=what,
+            source=source,
             columns=columns,
         )
-    found = label_array(names)
-    if len(found.unique()) != len(found):
+    column_labels = build_label_array(names)
+    if len(column_labels.unique()) != len(column_labels):
         raise MisuseError.format("{labels} names an item twice; give each column a name of its own.")
-    return found
+    return column_labels
 
 
 def read_json_lines(
     path: Path,
     compression: str | None,
-    allowed: Allowance,
+    memory_limit: MemoryLimit,
     *,
     labels: Labels,
     encoding: str = UTF_8,
     progress: Progress = None,
 ) -> tuple[Rows, list[str]]:
-    """Read one basket per line: a list of items, or an object with the list `items` and perhaps `pairs`.
+    """Return the baskets of JSON lines: each a list of items, or an object with the lists `items` and `pairs`.
 
-    Returns the names of the other fields too: they do not enter the baskets.
+    The second value is the names of all further fields, which are ignored.
     """
-    items = _ItemReader(str(path), allowed, labels)
+    items = _ItemReader(str(path), memory_limit, labels)
     line = 0
     people = 0
-    others: dict[str, None] = {}
+    ignored_fields: dict[str, None] = {}
     pair_people: list[NDArray[np.int64]] = []
     pair_counts: list[NDArray[np.int64]] = []
-    for block in blocks(path, compression, allowed, _SPREAD, progress, encoding):
+    for block in read_blocks(path, compression, memory_limit, _SPREAD, progress, encoding):
+        # A block ends at a line end, so the last text is empty except at the end of the file.
         texts = block.tobytes().split(b"\n")
-        last = line + len(texts) - (not texts[-1])
+        last_line = line + len(texts) - (not texts[-1])
         numbers = [line + i for i, text in enumerate(texts, 1) if not text.isspace() and text]
         baskets = [_parse(path, number, texts[number - line - 1]) for number in numbers]
         for basket in baskets:
             if isinstance(basket, dict) and not basket.keys() <= _FIELDS:
-                others.update(dict.fromkeys(name for name in basket if name not in _FIELDS))
+                ignored_fields.update(dict.fromkeys(name for name in basket if name not in _FIELDS))
         pairs = [_pairs(path, number, basket) for number, basket in zip(numbers, baskets, strict=True)]
         rows = [_row(path, number, basket, pair) for number, basket, pair in zip(numbers, baskets, pairs, strict=True)]
-        items.add(_sizes(rows), list(chain.from_iterable(rows)), _Names(f"{path}, line", numbers))
+        items.add(_sizes(rows), list(chain.from_iterable(rows)), _RowNames(f"{path}, line", numbers))
         counts = _sizes(pairs)
         pair_counts.append(counts)
         pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))
-        line, people = last, people + len(rows)
+        line, people = last_line, people + len(rows)
     if not people:
         raise NobodyError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
-    return _with_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people)), list(others)
+    return _add_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people)), list(ignored_fields)
 
 
 def _parse(path: Path, number: int, text: bytes) -> Any:
@@ -271,17 +277,17 @@ def _pairs(path: Path, number: int, basket: Any) -> list[list[Any]]:
 
 
 def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[Any]:
-    """Return the items of a basket, those of its pairs last; a null is no item."""
+    """Return the items of a basket, followed by the items of its pairs; nulls are dropped."""
     items = basket
     if isinstance(basket, dict):
         if "items" not in basket and "pairs" not in basket:
-            there = ", ".join(map(repr, basket)) or "none"
+            fields = ", ".join(map(repr, basket)) or "none"
             raise InputError.format(
-                '{path}, line {number} has no list "items"; its fields are {there}. '
+                '{path}, line {number} has no list "items"; its fields are {fields}. '
                 "For one record per item, give {person=} and {item=}.",
                 path=path,
                 number=number,
-                there=there,
+                fields=fields,
             )
         items = basket.get("items", [])
     if not isinstance(items, list):
@@ -294,18 +300,12 @@ def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[A
     return items + list(chain.from_iterable(pairs)) if pairs else items
 
 
-def _with_pairs(rows: Rows, counts: NDArray[np.int64], people: NDArray[np.int64]) -> Rows:
-    """Take the pairs, which stand at the end of each row, out of the rows as well."""
+def _add_pairs(rows: Rows, counts: NDArray[np.int64], people: NDArray[np.int64]) -> Rows:
+    """Return rows with their pairs, which are the last items of each row."""
     if not len(people):
         return rows
-    begins = rows.offsets[1:] - 2 * counts
-    within = np.arange(len(people)) - np.repeat(np.cumsum(counts) - counts, counts)
-    places = begins[people] + 2 * within
-    pairs, repeated = canonical_pairs(len(counts), people, rows.codes[places], rows.codes[places + 1])
-    return Rows(
-        offsets=rows.offsets,
-        codes=rows.codes,
-        vocabulary=rows.vocabulary,
-        pairs=pairs,
-        repeated_pairs=repeated,
-    )
+    first_pairs = rows.offsets[1:] - 2 * counts
+    pair_numbers = np.arange(len(people)) - np.repeat(np.cumsum(counts) - counts, counts)
+    positions = first_pairs[people] + 2 * pair_numbers
+    pairs, repeated_pairs = sort_pairs(len(counts), people, rows.codes[positions], rows.codes[positions + 1])
+    return replace(rows, pairs=pairs, repeated_pairs=repeated_pairs)

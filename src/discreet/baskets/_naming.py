@@ -1,8 +1,8 @@
-"""Names for codes: data that hold codes are shown by what these are called. Always public, as a list of items is.
+"""Names for the codes in data. A table of names is always public, as a list of items is.
 
-Two codes are two items, whatever they are called: where they share a name, each is shown as ``Emma (1996) [838]``.
-Which names are shared is settled by the list of names alone, never by the data; so the same code is always shown the
-same. Only who says so takes codes of one name for one item.
+Two codes are two items: if they share a name, their labels have the code too, as ``Emma (1996) [838]``. Labels depend
+on the table of names and never on the data, so a code has one label in every release. With
+``same_names="merge"``, codes of one name are one item.
 """
 
 from __future__ import annotations
@@ -14,36 +14,32 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..checks import is_whole
 from ..errors import InputError, MisuseError
-from ._build import Rows
-from ._core import Codes, Item, Pairs, Vocabulary
+from ._build import Rows, sort_pairs
+from ._core import Codes, Item, Vocabulary
+from ._hierarchy_tables import NAMES_SHAPE, find_clash, read_label, read_table_rows
 
 SameNames: TypeAlias = Literal["apart", "merge"]
-
-SHAPE = "Names are a table whose first two columns are a code and what it is called; its first line names the columns."
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What codes are called.
+    """A table of codes and their names.
 
     Parameters
     ----------
-    given
+    name_by_code
         The name of each code.
     merged
-        Whether codes of one name are one item.
+        Whether codes with equal names are one item.
     """
 
-    given: Mapping[str, str]
+    name_by_code: Mapping[str, str]
     merged: bool = False
 
     @classmethod
     def read(cls, source: Any, same_names: Any = "apart") -> Names:
-        """Return names as they are given: a file, a data frame, a dictionary from codes to names, or pairs."""
-        from ._hierarchy_tables import table_rows
-
+        """Return the names of a file, a data frame, a dictionary from codes to names, or a list of pairs."""
         if same_names not in ("apart", "merge"):
             raise MisuseError.format(
                 "{same_names} is 'apart' (codes of one name are different items) or 'merge' (they are one item); "
@@ -53,75 +49,74 @@ class Names:
         if isinstance(source, Names):
             return source
         if isinstance(source, Mapping) and all(isinstance(name, str) for name in source.values()):
-            return cls.of(source.items(), same_names == "merge")
-        _, rows = table_rows(source, "names")
-        return cls.of(rows, same_names == "merge")
+            return cls.from_rows(source.items(), same_names == "merge")
+        _, rows = read_table_rows(source, "names")
+        return cls.from_rows(rows, same_names == "merge")
 
     @classmethod
-    def of(cls, rows: Iterable[Iterable[Any]], merged: bool = False) -> Names:
-        """Return the names of a table, a code and its name first in each row."""
-        given: dict[str, str] = {}
+    def from_rows(cls, rows: Iterable[Iterable[Any]], merged: bool = False) -> Names:
+        """Return the names of a table: the first two cells of each row are a code and its name."""
+        name_by_code: dict[str, str] = {}
         for row in rows:
             cells = list(row)[:2]
             if len(cells) < 2:
-                raise InputError(f"The names have a row with one column. {SHAPE}")
-            code, name = _text(cells[0]), _text(cells[1])
+                raise InputError(f"The names have a row with one column. {NAMES_SHAPE}")
+            code, name = (read_label(cell, "names").strip() for cell in cells)
             if not code:
-                raise InputError(f"The names have a row without a code. {SHAPE}")
-            if given.setdefault(code, name or code) != (name or code):
-                raise InputError(f"The code {code!r} is called {given[code]!r} and {name!r}: leave one out.")
-        if not given:
-            raise InputError(f"The names have no rows. {SHAPE}")
-        names = cls(given, merged)
-        shown = names.shown
-        if not merged and len(set(shown.values())) < len(shown):
-            seen: dict[str, str] = {}
-            twice = next(code for code, label in shown.items() if seen.setdefault(label, code) != code)
+                raise InputError(f"The names have a row without a code. {NAMES_SHAPE}")
+            if name_by_code.setdefault(code, name or code) != (name or code):
+                raise InputError(f"The code {code!r} is called {name_by_code[code]!r} and {name!r}: leave one out.")
+        if not name_by_code:
+            raise InputError(f"The names have no rows. {NAMES_SHAPE}")
+        names = cls(name_by_code, merged)
+        if not merged and (clash := find_clash(names.labels)):
+            first, second = clash
             raise InputError(
-                f"The codes {seen[shown[twice]]!r} and {twice!r} would both be shown as {shown[twice]!r}: change the "
+                f"The codes {first!r} and {second!r} would both be shown as {names.labels[first]!r}: change the "
                 "name of one."
             )
         return names
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self.name_by_code)
 
     def __repr__(self) -> str:
         return f"Names({len(self):,} codes)"
 
     @cached_property
     def codes(self) -> dict[str, list[str]]:
-        """The codes of each name."""
+        """The codes of each name, in the order of the table."""
         codes: dict[str, list[str]] = {}
-        for code, name in self.given.items():
+        for code, name in self.name_by_code.items():
             codes.setdefault(name, []).append(code)
         return codes
 
     @cached_property
-    def shown(self) -> dict[str, str]:
-        """The label of each code: its name, with the code where the name is shared or is itself a code."""
-        return {code: self._label(code, name) for code, name in self.given.items()}
+    def labels(self) -> dict[str, str]:
+        """The label of each code: its name, followed by the code if the name is ambiguous or is itself a code."""
+        return {code: self._label(code, name) for code, name in self.name_by_code.items()}
 
     def _label(self, code: str, name: str) -> str:
-        shared = len(self.codes[name]) > 1 and not self.merged
-        is_code = name in self.given and name != code
-        return f"{name} [{code}]" if shared or is_code else name
+        is_ambiguous = len(self.codes[name]) > 1 and not self.merged
+        # A name that is the code of a second item would be taken for it.
+        is_code = name in self.name_by_code and name != code
+        return f"{name} [{code}]" if is_ambiguous or is_code else name
 
     @cached_property
-    def _labels(self) -> frozenset[str]:
-        return frozenset(self.shown.values())
+    def _label_set(self) -> frozenset[str]:
+        return frozenset(self.labels.values())
 
     def resolve(self, item: Item) -> Item:
-        """Return an item as it is shown, given by its code or by its label; what is neither stays as it is.
+        """Return the label of an item, which is a code, a label or a name; an unknown item stays unchanged.
 
-        A name that several items share is an error that says how each is shown.
+        A name of several items is an error that lists their labels.
         """
         text = str(item)
-        if text in self._labels:
+        if text in self._label_set:
             return text
-        if text in self.shown:
-            return self.shown[text]
-        labels = [self.shown[code] for code in self.codes.get(text, [])]
+        if text in self.labels:
+            return self.labels[text]
+        labels = [self.labels[code] for code in self.codes.get(text, [])]
         if labels:
             raise MisuseError(
                 f"{text!r} is the name of {len(labels)} items: say which one, {' or '.join(map(repr, labels[:4]))}."
@@ -129,69 +124,52 @@ class Names:
         return text
 
     def resolved(self, items: Iterable[Item]) -> list[Item]:
-        """Return items as they are shown."""
+        """Return the labels of items, as :meth:`resolve` does."""
         return [self.resolve(item) for item in items]
 
     def fact(self) -> str:
-        """Return what is public about names, for the guarantee."""
+        """Return the public fact that a guarantee names for this table."""
         return f"what {len(self):,} codes are called, as declared"
 
     def vocabulary(self, codes: Vocabulary) -> tuple[Vocabulary, Codes]:
-        """Return the labels of codes in their order, and the place among them of each code."""
+        """Return the sorted vocabulary of the labels of codes, and the new code of each old code."""
         labels = []
         for code in map(str, codes):
-            label = self.shown.get(code, code)
-            # What is not on the list of names is shown by its code: that must not be the name of another item.
-            if code not in self.shown and code in self._labels:
-                # Which item that is would say that somebody in the data holds it.
+            label = self.labels.get(code, code)
+            # A code without a name is its own label, which must not be the label of a second item.
+            if code not in self.labels and code in self._label_set:
+                # The message names no item: it would reveal that a person holds it.
                 raise InputError(
                     "An item of the data is not on the list of names, and its code is the name of another item: give "
                     "every item a name."
                 )
             labels.append(label)
-        ordered = sorted(set(labels))
-        place = {label: number for number, label in enumerate(ordered)}
         import pyarrow as pa
 
-        table = np.array([place[label] for label in labels], np.int32)
-        return Vocabulary(pa.array(ordered, pa.large_string()), self), table
+        vocabulary, table = np.unique(np.array(labels, object), return_inverse=True)
+        return Vocabulary(pa.array(vocabulary.tolist(), pa.large_string()), self), table.astype(np.int32)
 
     def origins(self, labels: Iterable[str]) -> list[str]:
-        """Return the code behind each label, by which a ledger knows the data; of merged codes, their name."""
+        """Return the code of each label, which identifies the data in a ledger; for merged codes, their name."""
         return [self._codes_of_labels.get(label, label) for label in labels]
 
     @cached_property
     def _codes_of_labels(self) -> dict[str, str]:
-        """The code of each label that stands for one alone."""
+        """The code of each label that has exactly one code."""
         return {
             label: code
-            for code, label in self.shown.items()
-            if not (self.merged and len(self.codes[self.given[code]]) > 1)
+            for code, label in self.labels.items()
+            if not (self.merged and len(self.codes[self.name_by_code[code]]) > 1)
         }
 
 
 def named_rows(rows: Rows, names: Names) -> Rows:
-    """Return rows whose items are shown by their names, in the order of these."""
+    """Return rows with codes replaced by the codes of their names."""
     vocabulary, table = names.vocabulary(rows.vocabulary)
     codes = table[rows.codes] if len(rows.codes) else rows.codes
-    return replace(rows, codes=codes, vocabulary=vocabulary, pairs=_named_pairs(rows.pairs, table))
-
-
-def _named_pairs(pairs: Pairs | None, table: Codes) -> Pairs | None:
-    """Return pairs under new codes, sorted and unique within each row."""
-    if pairs is None or not len(pairs.first):
-        return pairs
-    owner = np.repeat(np.arange(len(pairs.offsets) - 1), np.diff(pairs.offsets))
-    every = np.unique(np.stack([owner, table[pairs.first], table[pairs.second]], axis=1), axis=0)
-    offsets = np.searchsorted(every[:, 0], np.arange(len(pairs.offsets))).astype(np.int64)
-    first, second = (np.ascontiguousarray(every[:, column], np.int32) for column in (1, 2))
-    return Pairs(offsets, first, second)
-
-
-def _text(value: Any) -> str:
-    """Return a code or a name as text; nothing for a value that is missing."""
-    if value is None or value != value:
-        return ""
-    if isinstance(value, bool) or not (isinstance(value, str) or is_whole(value)):
-        raise InputError(f"The names hold {type(value).__name__}, where codes and names are text or whole numbers.")
-    return str(value).strip()
+    pairs = rows.pairs
+    if pairs is not None and len(pairs.first):
+        people = len(pairs.offsets) - 1
+        person_of = np.repeat(np.arange(people), np.diff(pairs.offsets))
+        pairs, _ = sort_pairs(people, person_of, table[pairs.first], table[pairs.second])
+    return replace(rows, codes=codes, vocabulary=vocabulary, pairs=pairs)

@@ -1,8 +1,8 @@
-"""Where files are: a name, a pattern, a folder or a list of these becomes the files it stands for.
+"""The files of a name, a pattern, a folder, or a list.
 
-A folder stands for all files in it and below. Those whose name begins with a dot or a low line are left out, as Spark
-and Hive leave them out: they write their own notes there. Folders such as ``country=DE``, below what was given, are a
-column of the rows in them (a hive tree).
+A folder means all files in it and below, except files with a name that begins with a dot or a low line: Spark and Hive
+write their own notes in them. A folder such as ``country=DE`` below the given folder is a column of the rows in it (a
+hive tree).
 """
 
 from __future__ import annotations
@@ -16,70 +16,73 @@ from typing import Literal
 from urllib.parse import unquote
 
 from ..errors import InputError, MisuseError
-from ._build import shown
-from ._columns import INTEGERS, Column, Table, literal
-from ._formats import known_format
+from ._build import shorten_value
+from ._columns import INTEGER_TYPE, Column, Table, quote_text
+from ._formats import find_format
 from ._redaction import public_path
 
-_NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what Hive writes where a column has no value
-_LARGEST = 2**63
-_FEW = 3
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder value by which Hive writes a missing value
+_INT64_END = 2**63
+_SHOWN_FILES = 3  # in a message
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of several files, and the columns that its folders tell: their names, and values as they are written."""
+    """A file, and the names and values of the columns in the names of its folders, as text."""
 
     path: Path
     folders: tuple[tuple[str, str], ...] = ()
 
 
-def parts_of(source: str | os.PathLike[str], format_: str | None = None) -> list[Part] | None:
-    """Return the files that a pattern or a folder stands for, in order; None for what is the name of one file."""
+def list_parts(source: str | os.PathLike[str], format_: str | None = None) -> list[Part] | None:
+    """Return the files of a pattern or a folder, sorted by path; None for the name of a single file."""
     text = os.fspath(source)
     path = Path(text)
     if _is_folder(path):
-        return _within(path, format_)
+        return _list_folder(path, format_)
+    # A file may have a wildcard in its name.
     if not any(mark in text for mark in "*?[") or path.exists():
         return None
-    found = sorted(map(Path, glob(text, recursive=True)))  # noqa: PTH207
-    files = [one for one in found if not one.is_dir()]
+    matches = sorted(map(Path, glob(text, recursive=True)))  # noqa: PTH207
+    files = [match for match in matches if not match.is_dir()]
     if len(files) > 1 and not path.name.startswith("_"):
-        files = [one for one in files if not one.name.startswith("_")] or files
+        files = [file for file in files if not file.name.startswith("_")] or files
     root = _root(path)
     if files:
-        return [Part(one, _told(one, root)) for one in files]
-    if found:
-        return [replace(part, folders=_told(part.path, root)) for one in found for part in _within(one, format_)]
+        return [Part(file, _parse_folders(file, root)) for file in files]
+    if matches:
+        parts = [part for match in matches for part in _list_folder(match, format_)]
+        return [replace(part, folders=_parse_folders(part.path, root)) for part in parts]
     if any(mark in text for mark in "*?"):
         raise InputError(f"There is no file that {public_path(text)} names.")
     return None
 
 
-def parts_of_several(sources: Iterable[str | os.PathLike[str]], format_: str | None = None) -> list[Part]:
-    """Return the files that a list of names, patterns and folders stands for, in its order; none may come twice."""
+def list_all_parts(sources: Iterable[str | os.PathLike[str]], format_: str | None = None) -> list[Part]:
+    """Return the files of a list of names, patterns and folders, in its order; a repeated file is an error."""
     parts: list[Part] = []
     for source in sources:
         text = os.fspath(source)
         if not isinstance(text, str) or not text or text == "-" or "://" in text:
-            given = shown(public_path(text) if isinstance(text, str) else text)
+            given = shorten_value(public_path(text) if isinstance(text, str) else text)
             raise MisuseError(
                 f"A list of files holds {given}; it is of names of files, patterns and folders: read anything else by "
                 "itself."
             )
-        found = parts_of(text, format_)
-        if found is None and not Path(text).exists() and isinstance(source, str):
+        files = list_parts(text, format_)
+        if files is None and not Path(text).exists() and isinstance(source, str):
             raise InputError(
-                f"There is no file {shown(public_path(text))}. A list of texts names files; a basket is a set or a "
-                'list of items, as in discreet.read([{"tea", "milk"}, {"bread"}]).'
+                f"There is no file {shorten_value(public_path(text))}. A list of texts names files; a basket is a set "
+                'or a list of items, as in discreet.read([{"tea", "milk"}, {"bread"}]).'
             )
-        parts += [Part(Path(text))] if found is None else found
-    seen: set[Path] = set()
+        parts += [Part(Path(text))] if files is None else files
+    seen_paths: set[Path] = set()
     for part in parts:
+        # A link and its target are one file, whose people would be counted twice.
         place = part.path.resolve()
-        if place in seen:
+        if place in seen_paths:
             raise MisuseError(f"{part.path} is among the files twice; name each file once.")
-        seen.add(place)
+        seen_paths.add(place)
     return parts
 
 
@@ -87,33 +90,33 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        return False  # said where the file is looked at
+        return False  # check_file reports the reason
 
 
-def _within(folder: Path, format_: str | None) -> list[Part]:
-    found = [
+def _list_folder(folder: Path, format_: str | None) -> list[Part]:
+    files = [
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     ]
-    if not found:
+    if not files:
         raise InputError(f"{folder} is a folder without any file in it; give one with data, or a file.")
-    strange = [path for path in found if format_ is None and known_format(path) is None and path.suffix != ".zip"]
-    if strange:
-        few = ", ".join(str(path.relative_to(folder)) for path in strange[:_FEW])
+    unknown = [path for path in files if format_ is None and find_format(path) is None and path.suffix != ".zip"]
+    if unknown:
+        shown_names = ", ".join(str(path.relative_to(folder)) for path in unknown[:_SHOWN_FILES])
         raise MisuseError.format(
             "{folder} holds files whose suffix does not tell their format ({few}{more}); name those to read, as in "
             "{pattern}, or give {format=}.",
             folder=folder,
-            few=few,
-            more=", …" if len(strange) > _FEW else "",
+            few=shown_names,
+            more=", …" if len(unknown) > _SHOWN_FILES else "",
             pattern=folder / "*.csv",
         )
-    return [Part(path, _told(path, folder)) for path in found]
+    return [Part(path, _parse_folders(path, folder)) for path in files]
 
 
 def _root(pattern: Path) -> Path:
-    """Return the folder that a pattern begins with."""
+    """Return the folder before the first wildcard of a pattern."""
     fixed = []
     for part in pattern.parts:
         if any(mark in part for mark in "*?["):
@@ -122,37 +125,38 @@ def _root(pattern: Path) -> Path:
     return Path(*fixed)
 
 
-def _told(path: Path, root: Path) -> tuple[tuple[str, str], ...]:
-    """Return what folders between the root and a file say: ``country=DE`` is a column and its value."""
+def _parse_folders(path: Path, root: Path) -> tuple[tuple[str, str], ...]:
+    """Return the columns and values of the folders between the root and a file, as in ``country=DE``."""
     folders = path.relative_to(root).parts[:-1]
     pairs = (part.partition("=") for part in folders)
     return tuple((unquote(name), unquote(value)) for name, equals, value in pairs if equals and name)
 
 
-def kinds_told(parts: list[Part]) -> dict[str, Literal["BIGINT", "VARCHAR"]]:
-    """Say of each column that folders tell whether all its values are whole numbers of 64 bits, or else names."""
+def find_folder_types(parts: list[Part]) -> dict[str, Literal["BIGINT", "VARCHAR"]]:
+    """Return the DuckDB type of each column in the names of folders: BIGINT if all values are 64-bit whole numbers."""
     values: dict[str, set[str]] = {}
     for part in parts:
         for name, value in part.folders:
             values.setdefault(name, set()).add(value)
-    return {name: "BIGINT" if all(map(_is_number, held - {_NOTHING})) else "VARCHAR" for name, held in values.items()}
+    return {name: "BIGINT" if all(map(_is_int64, texts - {_NO_VALUE})) else "VARCHAR" for name, texts in values.items()}
 
 
-def _is_number(text: str) -> bool:
+def _is_int64(text: str) -> bool:
     digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and str(int(text)) == text and -_LARGEST <= int(text) < _LARGEST
+    # Canonical numerals only: the folders 7 and 07 are two values.
+    return digits.isascii() and digits.isdigit() and str(int(text)) == text and -_INT64_END <= int(text) < _INT64_END
 
 
-def with_told(table: Table, part: Part, kinds: dict[str, Literal["BIGINT", "VARCHAR"]]) -> Table:
-    """Return the table of a file with the columns that its folders tell; one that the file has itself stays."""
-    there = {column.name for column in table.columns}
-    more = []
+def add_folder_columns(table: Table, part: Part, types: dict[str, Literal["BIGINT", "VARCHAR"]]) -> Table:
+    """Return the table of a file with the columns of its folders; a column of the file comes before one of a folder."""
+    file_columns = {column.name for column in table.columns}
+    folder_columns = []
     for name, value in part.folders:
-        if name in there:
+        if name in file_columns:
             continue
         # A table of text has text in all columns, and one of JSON has JSON.
-        kind = "VARCHAR" if table.untyped == "text" else kinds[name]
-        sql = "NULL" if value == _NOTHING else value if INTEGERS.fullmatch(kind) else literal(value)
-        sql = f"CAST({sql} AS {kind})"
-        more.append(Column(name=name, sql=f"to_json({sql})" if table.untyped == "json" else sql, type=kind))
-    return replace(table, columns=(*table.columns, *more))
+        type_ = "VARCHAR" if table.untyped == "text" else types[name]
+        sql = "NULL" if value == _NO_VALUE else value if INTEGER_TYPE.fullmatch(type_) else quote_text(value)
+        sql = f"CAST({sql} AS {type_})"
+        folder_columns.append(Column(name=name, sql=f"to_json({sql})" if table.untyped == "json" else sql, type=type_))
+    return replace(table, columns=(*table.columns, *folder_columns))

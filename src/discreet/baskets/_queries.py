@@ -1,9 +1,9 @@
-"""A query reads: one statement, and nothing that writes, attaches or sets.
+"""Checks that a query is one statement that only reads: no writes, no ATTACH, no SET.
 
-What a query may do is held up twice. Here its text is seen to be one reading statement; and a database is opened for
-reading alone, or asked within a transaction that is (`databases`), as the text does not tell what a function does.
-DuckDB parses for itself. The text for SQLite and PostgreSQL is cut into strings, comments and the rest, by the rules
-of each, as a semicolon within a string ends nothing.
+Two barriers protect a database. This module checks the text of the query; and databases are opened read-only, or
+queried in a read-only transaction (`_databases`), because the text does not show the effects of a function. DuckDB
+parses queries itself. For SQLite and PostgreSQL, strings and comments are removed first, by the rules of each: a
+semicolon within a string ends no statement.
 """
 
 from __future__ import annotations
@@ -25,63 +25,63 @@ _EDGE = re.compile(r"/\*|\*/")
 
 
 def check_query(query: str, kind: Literal["sqlite", "postgresql"]) -> None:
-    """See that a query is one reading statement, in which every bracket has its counterpart."""
-    bare = _bare(query, kind)
+    """Check that a query is one statement that reads, with balanced brackets."""
+    text = _strip_strings(query, kind)
     depth = 0
-    for mark in re.findall(r"[()]", bare):
+    for mark in re.findall(r"[()]", text):
         depth += 1 if mark == "(" else -1
         if depth < 0:
             break
-    # It is put in brackets of ours, which it must not leave.
+    # The caller puts the query in brackets, which it must not close.
     if depth:
-        raise MisuseError.format("The query has brackets without a counterpart; {rest}", rest=_ALLOWED)
-    statements = [part for part in bare.split(";") if part.strip()]
+        raise MisuseError.format("The query has brackets without a counterpart; {rule}", rule=_QUERY_RULE)
+    statements = [part for part in text.split(";") if part.strip()]
     if len(statements) > 1:
-        raise _several(len(statements))
+        raise _build_count_error(len(statements))
     if statements and not _FIRST.match(statements[0]):
         first = statements[0].split()[0]
-        raise MisuseError.format("The query begins with {first}; {rest}", first=first, rest=_ALLOWED)
+        raise MisuseError.format("The query begins with {first}; {rule}", first=first, rule=_QUERY_RULE)
 
 
-def check_parsed(query: str, connection: Any) -> None:
-    """See that DuckDB takes a query for one reading statement; what it cannot parse it says itself."""
+def check_duckdb_query(query: str, connection: Any) -> None:
+    """Check that DuckDB parses a query as one statement that reads; its syntax errors pass through."""
     import duckdb
 
     statements = connection.extract_statements(query)
     if len(statements) > 1:
-        raise _several(len(statements))
+        raise _build_count_error(len(statements))
     for statement in statements:
         if statement.type != duckdb.StatementType.SELECT:
-            raise _writes(statement.type.name)
+            raise _build_write_error(statement.type.name)
     try:
-        # A WITH clause may copy to a file, or change a table, at the top level alone: within brackets it is refused.
+        # A WITH clause can write only at the top level: DuckDB refuses it within brackets.
         connection.execute(f"EXPLAIN SELECT * FROM (\n{query}\n)")  # noqa: S608
     except duckdb.BinderException as error:
         if "must be at the top level" in str(error):
-            raise _writes("WITH … AS (COPY …) or the like") from None
+            raise _build_write_error("WITH … AS (COPY …) or the like") from None
 
 
-def _bare(query: str, kind: Literal["sqlite", "postgresql"]) -> str:
-    """Return a query with a blank in the place of each string, quoted name and comment."""
-    bare, place = [], 0
-    while found := _TOKENS[kind].search(query, place):
-        bare += [query[place : found.start()], " "]
-        place = found.end()
-        depth = 1 if found[0] == "/*" else 0
-        while depth and (edge := _EDGE.search(query, place)):  # comments of PostgreSQL lie within each other
+def _strip_strings(query: str, kind: Literal["sqlite", "postgresql"]) -> str:
+    """Return a query with a blank in place of each string, quoted name and comment."""
+    parts, start = [], 0
+    while token := _TOKENS[kind].search(query, start):
+        parts += [query[start : token.start()], " "]
+        start = token.end()
+        depth = 1 if token[0] == "/*" else 0
+        while depth and (edge := _EDGE.search(query, start)):  # comments of PostgreSQL are nested
             depth += 1 if edge[0] == "/*" else -1
-            place = edge.end()
+            start = edge.end()
         if depth:
-            place = len(query)
-    return "".join([*bare, query[place:]])
+            start = len(query)
+    return "".join([*parts, query[start:]])
 
 
-_ALLOWED = build_message('{query} is one statement that reads, as in {query="SELECT person, item FROM …"}.')
+_QUERY_RULE = build_message('{query} is one statement that reads, as in {query="SELECT person, item FROM …"}.')
 
 
-def _several(number: int) -> MisuseError:
-    return MisuseError.format("The query has {number} statements; {rest}", number=number, rest=_ALLOWED)
+def _build_count_error(number: int) -> MisuseError:
+    return MisuseError.format("The query has {number} statements; {rule}", number=number, rule=_QUERY_RULE)
 
 
-def _writes(word: str) -> MisuseError:
-    return MisuseError.format("The query does something else than read ({word}); {rest}", word=word, rest=_ALLOWED)
+def _build_write_error(word: str) -> MisuseError:
+    return MisuseError.format("The query does something else than read ({word}); {rule}", word=word, rule=_QUERY_RULE)

@@ -1,4 +1,4 @@
-"""What databases and their drivers complain of, in our words, and without any password or signature."""
+"""Errors of databases and their drivers, in our words and without passwords, signatures and private values."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from urllib.parse import unquote
 
 from ..errors import InputError, Message, build_message
 
-QUERY = "The query"  # the name of a table that a query made
+QUERY_NAME = "The query"  # the name of the result of a query
 SAY_ENCODING = build_message('say what it is, as in {encoding="windows-1252"}.')
-# An address, and one of which a path has made one line between two slashes; a letter alone is a drive.
+# An address, also with the single slash that a path leaves of two; a single letter is a drive of Windows.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 _QUOTED = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>|]+")
 _SECRET = re.compile(r"pass|key|secret|token|sig|cred|auth|code", re.IGNORECASE)
-_SHORT = 2  # letters of a secret that may be a part of many words
-_LONG = 8  # letters of an option of the web that may be a secret by whatever name
-# What a database says of values that it cannot convert: DuckDB, and PostgreSQL. The message quotes the values.
+_SHORT = 2  # a secret of up to 2 letters is hidden as a whole word only, because it is part of many words
+_LONG = 8  # an option of a web address with 8 letters or more may be a secret, whatever its name
+# Messages of DuckDB and PostgreSQL about a failed conversion, which quote private values.
 _VALUE_PROBLEM = re.compile(
     r"^(?:Conversion|Out of Range) Error\b|\binvalid (?:input syntax for|byte sequence)\b|\bout of range\b|\bDETAIL:",
     re.IGNORECASE,
@@ -24,84 +24,88 @@ _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maxim
 
 
 def public_name(address: str) -> str:
-    """Return an address without user, password, options and signatures: what may be shown or logged."""
-    scheme, _, rest = address.partition("://")
-    before, _, after = rest.rpartition("@")
-    place = re.split(r"[?#;]", after)[0]
-    # Where it is not clear which part is the password, nothing is shown.
-    if re.search(r"[?#]", before) or re.search(r":(?!\d*(?:$|[/,\]:]))", re.sub(r"\[[^]]*\]", "", place)):
+    """Return an address without user, password, options and signatures, for messages and the log."""
+    scheme, _, location_part = address.partition("://")
+    before, _, after = location_part.rpartition("@")
+    location = re.split(r"[?#;]", after)[0]
+    # If the password cannot be located with certainty, all of the address is hidden.
+    if re.search(r"[?#]", before) or re.search(r":(?!\d*(?:$|[/,\]:]))", re.sub(r"\[[^]]*\]", "", location)):
         return f"{scheme}://…"
-    return f"{scheme}://{place}"
+    return f"{scheme}://{location}"
 
 
-def public_path(place: object) -> str:
-    """Return the name of a file as it may be shown: an address, also one that was made a path, by its `public_name`."""
-    found = _ADDRESS.fullmatch(str(place))
-    return str(place) if found is None else public_name(f"{found[1]}://{found[2]}")
+def public_path(path: object) -> str:
+    """Return the path of a file for messages; an address, also as a path, becomes its `public_name`."""
+    match = _ADDRESS.fullmatch(str(path))
+    return str(path) if match is None else public_name(f"{match[1]}://{match[2]}")
 
 
-def hidden(message: str, address: str) -> str:
-    """Return a message without what in the address is, or may be, a secret.
+def hide_secrets(message: str, address: str) -> str:
+    """Return a message without the secrets of an address.
 
-    Of the web, these are the user, the password and all that stands behind a question mark; of a database, passwords,
-    keys and tokens. No address that the message quotes keeps any of this.
+    Secrets of a web address are the user, the password and all text after a question mark; secrets of a database
+    address are passwords, keys and tokens. All addresses that the message quotes are shortened too.
     """
     name = public_name(address)
-    for written in (address, unquote(address)):
-        message = message.replace(written, name)
-    message = without_options(message)
-    secrets = _secrets(address, name)
+    for text in (address, unquote(address)):
+        message = message.replace(text, name)
+    message = hide_address_options(message)
+    secrets = _find_secrets(address, name)
+    # Longer secrets first: a short one may be a part of a longer one.
     for secret in sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True):
-        # A short one is looked for as a word: else it would be found within others.
-        short = rf"(?<!\w){re.escape(secret)}(?!\w)"
-        message = re.sub(short, "…", message) if len(secret) <= _SHORT else message.replace(secret, "…")
+        # A short secret within a longer word is no secret.
+        word = rf"(?<!\w){re.escape(secret)}(?!\w)"
+        message = re.sub(word, "…", message) if len(secret) <= _SHORT else message.replace(secret, "…")
     return message
 
 
-def without_options(message: str) -> str:
-    """Return a message with the addresses that it quotes as `public_name` has them."""
-    return _QUOTED.sub(lambda found: public_name(found[0]), message)
+def hide_address_options(message: str) -> str:
+    """Return a message with each quoted address replaced by its `public_name`."""
+    return _QUOTED.sub(lambda match: public_name(match[0]), message)
 
 
-def _secrets(address: str, name: str) -> list[str]:
-    scheme, _, rest = address.partition("://")
+def _find_secrets(address: str, name: str) -> list[str]:
+    scheme, _, location_part = address.partition("://")
+    # The parts of the address are unknown, so each of them counts as a secret.
     if name.endswith("…"):
-        return re.split(r"[@:/?#&=;]", rest)
-    before, _, after = rest.rpartition("@")
+        return re.split(r"[@:/?#&=;]", location_part)
+    before, _, after = location_part.rpartition("@")
     user, _, password = before.partition(":")
-    web = scheme not in ("postgresql", "postgres")
-    secrets = [password, *re.split(r"[@/]", password), user if web else ""]
-    asked = re.split(r"[?#;]", after, maxsplit=1)[1:]
-    secrets += asked if web else []
-    for option in re.split(r"[&#?;]", asked[0] if asked else ""):
+    is_web = scheme not in ("postgresql", "postgres")
+    secrets = [password, *re.split(r"[@/]", password), user if is_web else ""]
+    options = re.split(r"[?#;]", after, maxsplit=1)[1:]
+    secrets += options if is_web else []
+    for option in re.split(r"[&#?;]", options[0] if options else ""):
         key, _, value = option.partition("=")
-        if _SECRET.search(key) or (web and len(value) >= _LONG):
+        if _SECRET.search(key) or (is_web and len(value) >= _LONG):
             secrets.append(value)
     return secrets
 
 
-def clean(error: InputError, address: str) -> InputError:
-    """Return an error as it may be told of an address."""
+def clean_error(error: InputError, address: str) -> InputError:
+    """Return an error of equal type without the secrets of an address."""
     told_of = error.message
-    return type(error)(Message(hidden(told_of.python, address), hidden(told_of.typed, address), told_of.options))
+    return type(error)(
+        Message(hide_secrets(told_of.python, address), hide_secrets(told_of.typed, address), told_of.options)
+    )
 
 
-def failed(name: str, message: str) -> InputError:
-    """Return the error of a source that a database could not read, with its message unless that quotes values."""
-    # A query may also raise an error of its own, with any text from its rows.
-    if _VALUE_PROBLEM.search(message) or (name == QUERY and message.startswith("Invalid Input Error")):
+def build_read_error(name: str, message: str) -> InputError:
+    """Return the error for a source that a database cannot read, without messages that quote private values."""
+    # A query may call error() with text of its rows.
+    if _VALUE_PROBLEM.search(message) or (name == QUERY_NAME and message.startswith("Invalid Input Error")):
         return InputError(
             f"{name}: a value cannot be read as the query or its column asks. Which value is not shown, as it may be "
             "private: cast the column to text."
         )
-    return InputError.format("{name}{reason}", name=name, reason=_reason(without_options(message)))
+    return InputError.format("{name}{reason}", name=name, reason=_extract_problem(hide_address_options(message)))
 
 
-def _reason(message: str) -> str | Message:
-    """Return the telling part of a database's message, on one line, as what follows the name of the source."""
+def _extract_problem(message: str) -> str | Message:
+    """Return the problem in a message of a database, on one line, as the text after the name of the source."""
     line = re.search(_CSV_PROBLEM, message, re.DOTALL)
     if line is not None and "not utf-8 encoded" in message:
-        return build_message(", line {line}: it is not UTF-8 text; {way}", line=line[1], way=SAY_ENCODING)
+        return build_message(", line {line}: it is not UTF-8 text; {fix}", line=line[1], fix=SAY_ENCODING)
     if line is not None:
         return f", line {line[1]}: {line[2].strip().rstrip('.')}."
     if "json_read expected records" in message:

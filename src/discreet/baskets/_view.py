@@ -1,7 +1,7 @@
-"""How baskets show themselves in a notebook: how many and how large, and never what is in one of them.
+"""The HTML of baskets in a notebook: numbers and sizes, never the contents of a basket.
 
-It sets no colours, so that it is read on a light page and on a dark one. The figures are exact ones, for whoever holds
-the data: a notebook that is sent on carries them with it, which is said.
+Without colours, it is readable on light and dark pages. The figures are exact, and the HTML says that they are not
+private, because notebooks are sent to third parties.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _NUMBER = "text-align: right; font-variant-numeric: tabular-nums"
 
 
-def html(baskets: Baskets) -> str:
-    """Return a small table of sizes and counts."""
-    rows = _how_many(baskets)
+def render_html(baskets: Baskets) -> str:
+    """Return an HTML table of sizes and counts."""
+    rows = _count_rows(baskets)
+    # The mean, median and maximum of no baskets are undefined.
     if len(baskets):
         sizes = baskets.sizes
         rows += [
@@ -36,26 +37,26 @@ def html(baskets: Baskets) -> str:
         rows.append(("in order", number_of(len(baskets.sequences.codes), "event")))
     if baskets.pairs is not None:
         rows.append(("pairs", f"{len(baskets.pairs.first):,}"))
-    return _table(rows + _segments(baskets))
+    return _render_table(rows + _segment_rows(baskets))
 
 
-def html_elsewhere(baskets: AnyBaskets) -> str:
-    """Return a small table of what is known of baskets in a cluster without reading them all."""
-    return _table(_how_many(baskets) + _segments(baskets))
+def render_cluster_html(baskets: AnyBaskets) -> str:
+    """Return an HTML table of the counts of baskets in a cluster that need no scan."""
+    return _render_table(_count_rows(baskets) + _segment_rows(baskets))
 
 
-def _how_many(baskets: AnyBaskets) -> list[tuple[str, str]]:
-    several = [("baskets", f"{len(baskets):,}")] if baskets.several else []
-    return [("people", f"{baskets.people:,}"), *several, ("items", f"{baskets.items:,}")]
+def _count_rows(baskets: AnyBaskets) -> list[tuple[str, str]]:
+    basket_rows = [("baskets", f"{len(baskets):,}")] if baskets.several else []
+    return [("people", f"{baskets.people:,}"), *basket_rows, ("items", f"{baskets.items:,}")]
 
 
-def _segments(baskets: AnyBaskets) -> list[tuple[str, str]]:
+def _segment_rows(baskets: AnyBaskets) -> list[tuple[str, str]]:
     if baskets.segment_column is None:
         return []
     return [(f"segments ({escape(printable(baskets.segment_column))})", f"{len(baskets.segment_labels):,}")]
 
 
-def _table(rows: list[tuple[str, str]]) -> str:
+def _render_table(rows: list[tuple[str, str]]) -> str:
     cells = "".join(
         f'<tr><th scope="row" style="text-align: left">{name}</th><td style="{_NUMBER}">{value}</td></tr>'
         for name, value in rows

@@ -125,9 +125,9 @@ def _build_option(field: Field[Any], words: FieldWords) -> Any:
 def _read_segments(texts: list[str] | None, source: str | None) -> Any:
     """Return the public list of segments: of texts on the command line, of a file, or the word `public`."""
     if source is None:
-        from ..baskets import as_items
+        from ..baskets import parse_items
 
-        return as_items(texts or []) or None
+        return parse_items(texts or []) or None
     if texts:
         raise MisuseError("Give the segments by --segment, one by one, or by --segments, in a file: not by both.")
     return read_public_list(source, "segments")

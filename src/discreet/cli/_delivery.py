@@ -221,11 +221,11 @@ def name_segments(segments: Iterable[Item]) -> dict[Item, str]:
 
 def input_paths(source_options: ReadingOptions, *extra_paths: Path | str | None) -> tuple[Path, ...]:
     """Return the paths of the input files; standard input and addresses have none."""
-    from ..baskets import parts_of
+    from ..baskets import list_parts
 
     paths = [Path(path) for path in extra_paths if path is not None]
     for file in source_options.file or []:
-        parts = None if file == "-" or "://" in file else parts_of(file, source_options.input_format)
+        parts = None if file == "-" or "://" in file else list_parts(file, source_options.input_format)
         paths += [Path(file)] if parts is None else [part.path for part in parts]
     return tuple(paths)
 

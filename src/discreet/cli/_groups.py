@@ -99,7 +99,7 @@ class ReadingOptions:
             arguments = self.arguments() | {"by": by, "progress": bar}
             if repeat_message is None:
                 return read(self.source, **arguments)
-            return read_people(self.source, otherwise=repeat_message, **arguments)
+            return read_people(self.source, person_advice=repeat_message, **arguments)
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,9 @@ def read_public_list(source: str, kind: Literal["segments", "labels"]) -> list[I
 
 def read_list(source: str, kind: Lists) -> list[Item]:
     """Return the entries of a file with one per line; warn on standard error if its first line reads like a heading."""
-    from ..baskets import noted_list
+    from ..baskets import read_list_with_note
 
-    entries, note = noted_list(Path(source), kind)
+    entries, note = read_list_with_note(Path(source), kind)
     if note:
         say(f"discreet: {note}", err=True)
     return entries
@@ -96,11 +96,11 @@ def read_public_itemsets(path: Path, public_items: Vocabulary | None) -> list[li
     The data have no part in that choice, so the question tells nothing about them. `public_items` is the public list,
     if any.
     """
-    from ..baskets import as_items
+    from ..baskets import parse_items
 
     itemsets = _read_itemset_texts(path, public_items)
     texts = list(dict.fromkeys(text for itemset in itemsets for text in itemset))
-    items = dict(zip(texts, as_items(texts), strict=True))
+    items = dict(zip(texts, parse_items(texts), strict=True))
     return [[items[text] for text in itemset] for itemset in itemsets]
 
 

@@ -73,9 +73,9 @@ class PaymentOptions:
         try:
             return source_options.read_baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, by)
         except NobodyError:
-            from ..baskets import nobody
+            from ..baskets import build_empty_baskets
 
-            return nobody(**source_options.arguments())
+            return build_empty_baskets(**source_options.arguments())
 
     def build_delivery(
         self,
@@ -193,12 +193,12 @@ def count(
 
 def _find_public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabulary | None:
     """Return the public list of items of a question; None if the items of the itemsets are the list."""
-    from ..baskets import Hierarchy, item_list, public_items
+    from ..baskets import Hierarchy, resolve_items, resolve_public_items
 
     if values.get("hierarchy") is not None:
         hierarchy = Hierarchy.read(values["hierarchy"]).renamed(baskets.vocabulary.names)
-        return public_items(hierarchy, values.get("items"), baskets)[0]
-    return item_list(values.get("items"), baskets)[0]
+        return resolve_public_items(hierarchy, values.get("items"), baskets)[0]
+    return resolve_items(values.get("items"), baskets)[0]
 
 
 def _release(

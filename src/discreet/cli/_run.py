@@ -92,10 +92,10 @@ def _remove_secrets(message: str) -> str:
     words = [word[word.index("=") + 1 :] if word.startswith("--") and "=" in word else word for word in sys.argv[1:]]
     for address in words:
         if _ADDRESS.match(address):
-            from ..baskets import hidden
+            from ..baskets import hide_secrets
 
             # pathlib removes one of two slashes, so a message may quote the address in either form.
-            message = hidden(message.replace(address.replace("://", ":/", 1), address), address)
+            message = hide_secrets(message.replace(address.replace("://", ":/", 1), address), address)
     return message
 
 

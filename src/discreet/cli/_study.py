@@ -417,7 +417,7 @@ def simulate(
     A round closes when all its people have answered. Reports come from the secure source, so two runs differ;
     `discreet simulate` is quicker, and repeatable.
     """
-    from ..baskets import on_this_machine
+    from ..baskets import require_local_baskets
     from ..collector import read_study, simulate_study
     from ..local.study import render_drawing_note
     from ..results import parse_rows
@@ -435,7 +435,7 @@ def simulate(
                 say(f"{row['name']:<28}  {row['people']:>9,} reports  {row['oracle']}", err=err)
 
     service: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": print_rounds}
-    participants = on_this_machine(baskets, "A simulated study")
+    participants = require_local_baskets(baskets, "A simulated study")
     with simulate_study(plan, participants, people=people, seed=seed, **service) as trial:
         writing.write(parse_rows(trial.result))
         if baskets.several:

@@ -14,7 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request
 
-from ..baskets import hidden, public_name, without_options
+from ..baskets import hide_address_options, hide_secrets, public_name
 from ..checks import parse_share
 from ..errors import InputError, MisuseError
 from ..local.device import opener
@@ -57,7 +57,7 @@ class RemoteOperator:
         except (URLError, OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", "") or str(error) or type(error).__name__
             # The address may contain a password, and an error of the library may quote it.
-            message = hidden(f"The service {self._public_address} is not reached: {reason}.", self.address)
+            message = hide_secrets(f"The service {self._public_address} is not reached: {reason}.", self.address)
             raise InputError(message) from None
 
     def _refusal(self, error: HTTPError) -> str:
@@ -66,8 +66,8 @@ class RemoteOperator:
         if 300 <= error.code < 400 and location is not None:
             # The token is for the service that the operator named, and not for an address that the service names.
             return (
-                f"The service {self._public_address} sends to {without_options(location)!r:.200}, and nothing was sent "
-                "there. If the service is there, give that address with --at."
+                f"The service {self._public_address} sends to {hide_address_options(location)!r:.200}, and nothing was "
+                "sent there. If the service is there, give that address with --at."
             )
         try:
             problem = json.loads(error.read(1 << 16))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..baskets import Baskets, onto, resample
+from ..baskets import Baskets, recode_baskets, resample
 from ..errors import DiscreetError, InputError
 from ..exact import checked_how
 from ..temporary import make_temporary_directory
@@ -87,7 +87,7 @@ def simulate_study(
     if plan.pairs != "none":
         checked_how(plan.pairs, crowd)
     if not plan.protocol_instance.unlisted:
-        crowd = onto(crowd, plan.held_vocabulary)
+        crowd = recode_baskets(crowd, plan.held_vocabulary)
     if plan.pairs in ("given", "after"):
         checked_how(plan.pairs, crowd)  # a list with other items than the data loses order and pairs
     plan = replace(plan, close="hand", simulated=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, get_a
 
 import numpy as np
 
-from ..baskets import Hierarchy, as_items, becoming
+from ..baskets import Hierarchy, map_items, parse_items
 from ..checks import is_whole
 from ..errors import DiscreetError, InputError, MisuseError
 from ..local.study import Wanted, check_levels
@@ -194,7 +194,7 @@ class StudyPlan:
         """The items that devices may hold."""
         from ..baskets import Vocabulary
 
-        return Vocabulary(as_items(list(self.items)))
+        return Vocabulary(parse_items(list(self.items)))
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -216,7 +216,7 @@ class StudyPlan:
     def _levels(self) -> tuple[ItemTable | None, Vocabulary, Lineage | None]:
         if self.hierarchy is None:
             return None, self.held_vocabulary, None
-        return becoming(self.hierarchy, self.level, self.held_vocabulary)
+        return map_items(self.hierarchy, self.level, self.held_vocabulary)
 
     @property
     def pairs(self) -> str:
@@ -438,7 +438,7 @@ class _StudyReader:
         elif isinstance(fields.get("hierarchy"), Hierarchy):
             # People hold the items without children; names of parents stand for groups of items.
             heights = fields["hierarchy"].heights
-            fields["items"] = _sort_names(as_items([name for name, height in heights.items() if not height]))
+            fields["items"] = _sort_names(parse_items([name for name, height in heights.items() if not height]))
         fields |= rounds
         for name, value in fields.items():
             if flaw := _FLAW_FINDERS[name](value):
@@ -475,18 +475,18 @@ class _StudyReader:
             self._refuse("hierarchy", str(error))
 
     def _read_items(self, value: Any) -> tuple[str, ...]:
-        from ..baskets import from_file
+        from ..baskets import read_listed_items
 
         if isinstance(value, str):
             try:
-                return _sort_names(from_file(self.path.parent / value, "items"))
+                return _sort_names(read_listed_items(self.path.parent / value, "items"))
             except InputError as error:
                 message = str(error).partition(" For the items found")[0]
                 self._refuse("items", f"{message} items is a list, or the name of a file with one per line.")
         names = [str(name) if is_whole(name) else name for name in value] if isinstance(value, list) else value
         if flaw := _find_items_flaw(tuple(names) if isinstance(names, list) else names):
             self._refuse("items", f"items {flaw}")
-        return _sort_names(as_items(names))
+        return _sort_names(parse_items(names))
 
     def _find_field(self, message: str) -> str:
         """Return the field that a message is about: the first name in it that the file has."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..baskets import Baskets, check_apart, generalised, one_each, starts, take_rows
+from ..baskets import Baskets, check_unrelated, draw_one_basket_each, generalised, starts, take_rows
 from ..checks import MAX_LENGTH, is_whole, parse_items, parse_lengths, parse_positive, parse_support
 from ..errors import MisuseError, build_message, name_options
 from ..results import BasketSample, Itemsets, Patterns, rules as rules_among
@@ -235,7 +235,7 @@ def _draw_one_basket_each(baskets: AnyBaskets) -> BasketSample | None:
     """
     if not baskets.several or not isinstance(baskets, Baskets):
         return None
-    sample = one_each(baskets, seed=0)
+    sample = draw_one_basket_each(baskets, seed=0)
     return BasketSample(people=len(sample), count=lambda itemsets: engine_of(sample).answer(Supports(itemsets)))
 
 
@@ -307,7 +307,7 @@ def _constraints(baskets: AnyBaskets, contains: list[Item], excludes: list[Item]
     allowed = np.ones(len(vocabulary), np.bool_)
     allowed[prefix] = allowed[excluded_codes] = False
     if baskets.lineage is not None:
-        check_apart(baskets.lineage, prefix, vocabulary)
+        check_unrelated(baskets.lineage, prefix, vocabulary)
         allowed &= ~baskets.lineage.related_to(prefix)
     return prefix, np.flatnonzero(allowed).astype(np.int32)
 

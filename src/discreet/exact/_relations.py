@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Codes, Offsets, on_this_machine, starts
+from ..baskets import Baskets, Codes, Offsets, require_local_baskets, starts
 from ..checks import parse_positive
 from ..errors import MisuseError
 from ..kernels import count_chains, in_threads, pairs_after, pairs_given, pairs_together
@@ -198,7 +198,7 @@ def relations(
     """
     from ..baskets import read
 
-    data = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
+    data = require_local_baskets(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
     baskets = data.merged_people()
     how = checked_how(usual_how(baskets) if how is None else how, baskets)
     parse_positive("support", support)

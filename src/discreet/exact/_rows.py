@@ -86,7 +86,7 @@ class RowLayout:
 
     def spans(self, labels: I32) -> I32:
         """Return the lineage of some items for the kernels; an empty array without a lineage."""
-        return np.empty(0, np.int32) if self.lineage is None else self.lineage.of(labels)
+        return np.empty(0, np.int32) if self.lineage is None else self.lineage.take_spans(labels)
 
 
 class BitColumns:

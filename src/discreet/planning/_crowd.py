@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Vocabulary, from_events, numbers, starts
+from ..baskets import Baskets, Vocabulary, build_from_events, number_vocabulary, starts
 from ..exact import Engine, Largest, Listed, LocalEngine, Query, Truncation
 from ..local import Answered, Oracle
 from ..local.device import WORD
@@ -190,7 +190,7 @@ def imagine(
         supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * basket_count // (2 * _QUANTILES)]
     )
     holders, items = _draw_items(popularity, lengths, generator)
-    baskets = from_events(basket_count, holders, items, numbers(len(supports)))
+    baskets = build_from_events(basket_count, holders, items, number_vocabulary(len(supports)))
     return ImaginedCrowd(baskets=baskets if owners is None else replace(baskets, owners=owners), people=people)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..baskets import table_onto
+from ..baskets import build_code_table
 from ..checks import MAX_COUNT
 from ..errors import LimitError, MisuseError
 from ..exact import Engine, WantedPatterns, judged, listed_patterns, mine, tuples_of
@@ -102,4 +102,5 @@ def _coded(patterns: Patterns, case: Case) -> Patterns:
     vocabulary = case.baskets.vocabulary
     if patterns.vocabulary is vocabulary:
         return patterns
-    return replace(patterns, codes=table_onto(patterns.vocabulary, vocabulary)[patterns.codes], vocabulary=vocabulary)
+    table = build_code_table(patterns.vocabulary, vocabulary)
+    return replace(patterns, codes=table[patterns.codes], vocabulary=vocabulary)

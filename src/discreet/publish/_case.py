@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..baskets import AnyBaskets, Codes, Lineage, numbering, recoded
+from ..baskets import AnyBaskets, Codes, Lineage, build_position_table, recode_lineage
 from ..checks import MAX_LENGTH
 from ..curator import Mechanism, Problem, settings_of
 from ..exact import lengths_for
@@ -184,7 +184,7 @@ class Case(CheckedQuestion):
         codes = self.extra_items if self.itemsets is None else np.arange(item_count, dtype=np.int32)
         if lineage is None or len(codes) == item_count:
             return lineage
-        return recoded(lineage, numbering(codes, item_count), len(codes))
+        return recode_lineage(lineage, build_position_table(codes, item_count), len(codes))
 
     @property
     def _scope(self) -> str:

@@ -151,7 +151,7 @@ class BasketQuestion(PrivacyQuestion):
     )
 
     def __post_init__(self) -> None:
-        from ..baskets import declared_items
+        from ..baskets import check_declared_items
 
         super().__post_init__()
         people: Any = self.people
@@ -162,7 +162,7 @@ class BasketQuestion(PrivacyQuestion):
                     "{people} is at most {many:,}; {given} was given.", many=MAX_COUNT, given=people
                 )
             self._set(people=int(people))
-        self._set(items=declared_items(self.items))
+        self._set(items=check_declared_items(self.items))
 
     @property
     def items_are_public(self) -> bool:
@@ -415,7 +415,7 @@ class Question(BasketQuestion):
         others
             Fields that replace the fields in `values`; None replaces nothing.
         """
-        from ..baskets import Hierarchy, declared_items
+        from ..baskets import Hierarchy, check_declared_items
 
         names = [question_field.name for question_field, _ in question_fields(cls)]
         for name in values:
@@ -425,7 +425,7 @@ class Question(BasketQuestion):
                 raise InputError(f"{place} has {name!r}, which is no field of a question{hint}")
         values, others = dict(values), {name: value for name, value in others.items() if value is not None}
         if "items" in others:
-            others["items"] = declared_items(others["items"])
+            others["items"] = check_declared_items(others["items"])
         if isinstance(digest := values.get("items"), Mapping):
             values["items"] = others.get("items")
             _check_digest(digest, values["items"], place)
@@ -511,9 +511,9 @@ def _parse_lengths(lengths: Any) -> tuple[int, int | None]:
 def _read_segments(segments: Any) -> Any:
     """Return the list of segments, read from a file if a path is given; the values are checked with the data."""
     if isinstance(segments, Path):
-        from ..baskets import from_file
+        from ..baskets import read_listed_items
 
-        return tuple(from_file(segments, "segments"))
+        return tuple(read_listed_items(segments, "segments"))
     return segments if isinstance(segments, str) or not isinstance(segments, Iterable) else tuple(segments)
 
 

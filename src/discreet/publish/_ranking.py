@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, Typed
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import as_items, public_fact
+from ..baskets import describe_public_list, parse_items
 from ..checks import is_whole, parse_number
 from ..curator.steps import slack
 from ..errors import MisuseError
@@ -340,7 +340,7 @@ def _find_score(scores: Mapping[Any, Score], label: Any) -> Score:
     """Return the score of a label, 0 without one. The list decides whether labels are numbers or texts."""
     if label in scores:
         return scores[label]
-    converted = str(label) if is_whole(label) else as_items([label])[0] if isinstance(label, str) else label
+    converted = str(label) if is_whole(label) else parse_items([label])[0] if isinstance(label, str) else label
     return scores.get(converted, 0)
 
 
@@ -397,7 +397,7 @@ def run_contest(contest: Contest, meter: Meter) -> Ranking:
         contest.budget,
         meter.charges,
         neighbours=contest.neighbours,
-        public=(public_fact(len(contest.labels), "label", contest.source),),
+        public=(describe_public_list(len(contest.labels), "label", contest.source),),
         assumed=(contest.assumption,),
     )
     return Ranking(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Codes, Vocabulary, item_list, on_this_machine, onto, table_onto
+from ..baskets import Baskets, Codes, Vocabulary, build_code_table, recode_baskets, require_local_baskets, resolve_items
 from ..curator import Found, Problem
 from ..curator.mechanisms import ClippedCounting
 from ..errors import LimitError, MisuseError
@@ -109,10 +109,10 @@ class RelationCase(CheckedQuestion):
 
 def build_relation_case(question: RelationQuestion, baskets: Baskets | Any) -> RelationCase:
     """Return the case of a question over a data set. Every error is raised here, before anything is spent."""
-    data = on_this_machine(read_data(baskets), "release_relations()")
+    data = require_local_baskets(read_data(baskets), "release_relations()")
     people_baskets = data.merged_people()
     how = checked_how(usual_how(people_baskets) if question.how is None else question.how, people_baskets)
-    vocabulary, declared = item_list(question.items, people_baskets)
+    vocabulary, declared = resolve_items(question.items, people_baskets)
     if vocabulary is None:
         raise MisuseError.format(
             "Relations need a public list of items: give it with {items=}, a file with one per line, a list or a "
@@ -141,8 +141,8 @@ def build_relation_case(question: RelationQuestion, baskets: Baskets | Any) -> R
     return RelationCase(
         question=question,
         baskets=people_baskets,
-        listed=onto(people_baskets, vocabulary),
-        codes=table_onto(people_baskets.vocabulary, vocabulary),
+        listed=recode_baskets(people_baskets, vocabulary),
+        codes=build_code_table(people_baskets.vocabulary, vocabulary),
         how=how,
         among=among,
         people=people,

@@ -13,24 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import (
-    CHOICES,
+    ITEM_CHOICES,
     AnyBaskets,
     Baskets,
     Codes,
     Hierarchy,
     Item,
     Vocabulary,
-    check_apart,
-    checked_cap,
+    build_empty_baskets,
+    check_unrelated,
+    convert_to_names,
+    describe_public_list,
     generalised,
-    item_list,
-    like,
-    names,
-    nearest_hint,
-    nobody,
-    onto,
-    public_fact,
-    public_items,
+    match_label,
+    recode_baskets,
+    render_nearest_hint,
+    resolve_basket_cap,
+    resolve_items,
+    resolve_public_items,
 )
 from ..checks import is_whole
 from ..curator import Mechanism
@@ -66,10 +66,10 @@ def read_data(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> A
     if isinstance(by, str) and reading.get("person") is not None:
         reading["by"] = by
     try:
-        return read_people(baskets, otherwise=PERSON_COLUMN_HINT, **reading)
+        return read_people(baskets, person_advice=PERSON_COLUMN_HINT, **reading)
     except NobodyError:
         # Whether the data are empty is private: noise has to answer.
-        return nobody(**reading)
+        return build_empty_baskets(**reading)
 
 
 def build_cases(
@@ -105,17 +105,18 @@ def build_cases(
         item_source = "mechanism" if mechanism.finds else "finding step"
         if item_source == "finding step" and question.budget.pure:
             raise MisuseError.format(
-                "A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES
+                "A release with epsilon alone needs a public list of items. {choices}", choices=ITEM_CHOICES
             )
         # Items that were typed are public by that; an error about a missing one would depend on private data. All
         # labels become names, whatever the reader took them for: one name among numbers turns every label into text.
         typed_items = typed_items.convert_each(str)
-        vocabulary = names(data.vocabulary, [str(item) for item in (*typed_items.contains, *typed_items.excludes)])
-    recoded_data = generalised(onto(data, vocabulary), hierarchy, question.level)
+        more_names = [str(item) for item in (*typed_items.contains, *typed_items.excludes)]
+        vocabulary = convert_to_names(data.vocabulary, more_names)
+    recoded_data = generalised(recode_baskets(data, vocabulary), hierarchy, question.level)
     recoded_data.check()  # the ancestors of items make baskets larger
     vocabulary = listed_items = recoded_data.vocabulary
     # The list decides whether an item is a number or a name.
-    typed_items = typed_items.convert_each(lambda item: like(item, listed_items))
+    typed_items = typed_items.convert_each(lambda item: match_label(item, listed_items))
     typed_items.check(question, vocabulary, hierarchy)
     required_items = np.unique(vocabulary.codes(typed_items.contains))
     cap = _check_cap(question, data)
@@ -148,10 +149,10 @@ def _resolve_item_list(question: Question, data: AnyBaskets) -> tuple[Vocabulary
     items: Any = question.items
     if question.hierarchy is not None:
         hierarchy = question.hierarchy.renamed(data.vocabulary.names)
-        return *public_items(hierarchy, items, data), hierarchy
+        return *resolve_public_items(hierarchy, items, data), hierarchy
     if items is None and question.itemsets is not None:
         items = {item for itemset in question.itemsets for item in itemset}
-    return *item_list(items, data), None
+    return *resolve_items(items, data), None
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def _select_extra_items(required_items: Codes, excluded_items: Codes, data: AnyB
     is_allowed[required_items] = is_allowed[excluded_items] = False
     if data.lineage is not None:
         # No pattern has an item and its ancestor.
-        check_apart(data.lineage, required_items, data.vocabulary)
+        check_unrelated(data.lineage, required_items, data.vocabulary)
         is_allowed &= ~data.lineage.related_to(required_items)
     return np.flatnonzero(is_allowed).astype(np.int32)
 
@@ -237,7 +238,7 @@ def resolve_public_facts(
 
 def _check_cap(question: Question, data: AnyBaskets) -> int | None:
     """Return the largest number of baskets of one person, if the question states it."""
-    cap = checked_cap(question.max_baskets, data)
+    cap = resolve_basket_cap(question.max_baskets, data)
     if data.several and question.people is not None:
         raise MisuseError.format(
             "{people} declares how many people there are, and here baskets are counted: how many take part is "
@@ -278,7 +279,7 @@ def _check_found_labels(labels: list[Item], vocabulary: Vocabulary) -> None:
     for label in labels:
         # A number among names, or a name among numbers, has a message of its own in `Vocabulary.codes`.
         if label not in vocabulary and isinstance(label, str) != vocabulary.numeric:
-            raise MisuseError(f"{label!r} is not an item of this data{nearest_hint(label, vocabulary)}.")
+            raise MisuseError(f"{label!r} is not an item of this data{render_nearest_hint(label, vocabulary)}.")
 
 
 def _check_listed_labels(labels: list[Item], vocabulary: Vocabulary, hierarchy: Hierarchy | None, level: Any) -> None:
@@ -288,8 +289,8 @@ def _check_listed_labels(labels: list[Item], vocabulary: Vocabulary, hierarchy: 
             continue
         if hierarchy is None:
             raise MisuseError(
-                f"{label!r} is not on the list of items that was given{nearest_hint(label, vocabulary)}: add it there, "
-                "or leave it out."
+                f"{label!r} is not on the list of items that was given{render_nearest_hint(label, vocabulary)}: add it "
+                "there, or leave it out."
             )
         if str(label) in hierarchy.heights and level is not None:
             ancestor = hierarchy.at(str(label), hierarchy.level(level))
@@ -300,7 +301,7 @@ def _check_listed_labels(labels: list[Item], vocabulary: Vocabulary, hierarchy: 
         raise MisuseError.format(
             "{label!r} is not in the hierarchy{near}: add it there, list the items by {items=}, or leave it out.",
             label=label,
-            near=nearest_hint(label, vocabulary),
+            near=render_nearest_hint(label, vocabulary),
         )
 
 
@@ -317,7 +318,7 @@ def _split_by_segment(case: Case, by: Any) -> dict[Item, Case]:
     places = {name: place for place, name in enumerate(listed_segments)}
     text_places = {str(name): place for name, place in places.items()}
     place_of = np.array([places.get(name, text_places.get(str(name), -1)) for name in data_segments], np.int64)
-    public = (*case.public, public_fact(len(listed_segments), "segment", origin))
+    public = (*case.public, describe_public_list(len(listed_segments), "segment", origin))
     return {
         name: replace(
             case,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..baskets import AnyBaskets, Codes, Vocabulary, only
+from ..baskets import AnyBaskets, Codes, Vocabulary, restrict_items
 from ..checks import MAX_COUNT, MAX_LENGTH
 from ..curator import Found, Problem, settings_of
 from ..curator.mechanisms import find
@@ -71,7 +71,7 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
     if case.selects_items:
         item_codes, note = _select_items(baskets, item_codes, people_count + people.margin, meter, engine)
         notes.append(note)
-    baskets = only(baskets, item_codes)
+    baskets = restrict_items(baskets, item_codes)
     problem = replace(case.problem(len(item_codes), people_count), people_margin=people.margin)
     holders: NoisyCount | None = None
     if case.counts_required:
@@ -157,7 +157,7 @@ def _select_items(
     baskets: AnyBaskets, candidate_items: Codes, max_people: int, meter: Meter, engine: Callable[[Any], Engine]
 ) -> tuple[Codes, str]:
     """Return the items over a noisy threshold, with a note; an item of few people is hardly ever released."""
-    sealed = SealedEngine(engine(only(baskets, candidate_items)), max_baskets=meter.max_baskets)
+    sealed = SealedEngine(engine(restrict_items(baskets, candidate_items)), max_baskets=meter.max_baskets)
     selection = find(
         sealed, meter, ITEMS_STEP, ITEMS_SHARE, kept=MAX_SELECTION_ITEMS, least=1, longest=1, people=max_people
     )

@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from ..baskets import MIXED
+from ..baskets import MIXED_LEVELS
 from ..errors import LimitError
 from ..results import DROWNED, NOTHING, Patterns, Rules, drowned, malicious_share, margins_of, noise_text
 from ._charts import PAGE_BARS_WIDTH, PHONE_BARS_WIDTH, PHONE_WIDTH, Bar, Drawing, Unit, draw_bars, reach
@@ -345,7 +345,7 @@ def render_graph(patterns: Patterns) -> str:
     levels = "".join(
         fold(level_text(level), "alone", _graph_figure(GraphPicture.of(patterns.where(level=level)), f"graph-{number}"))
         for number, level in enumerate(levels_in(patterns))
-        if level != MIXED
+        if level != MIXED_LEVELS
     )
     return _graph_figure(picture, "graph", _explain_graph(picture)) + levels
 

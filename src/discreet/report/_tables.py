@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 
-from ..baskets import MIXED
+from ..baskets import MIXED_LEVELS
 from ..privacy import Charge, Guarantee
 from ..results import Patterns, Rules, count_end, cut, outwards, p_text, rounded
 from ._charts import share
@@ -58,12 +58,16 @@ def levels_in(result: Patterns | Rules) -> list[str]:
     if result.hierarchy is None:
         return []
     levels = set(result.levels)
-    return [name for name in (*reversed(result.hierarchy.names), MIXED) if name in levels] if len(levels) > 1 else []
+    return (
+        [name for name in (*reversed(result.hierarchy.names), MIXED_LEVELS) if name in levels]
+        if len(levels) > 1
+        else []
+    )
 
 
 def level_text(level: str) -> str:
     """Return the name of a level for a reader, as text."""
-    return "Across levels" if level == MIXED else clean(level[:1].upper() + level[1:])
+    return "Across levels" if level == MIXED_LEVELS else clean(level[:1].upper() + level[1:])
 
 
 def fold(heading: str, remark: str, body: str, *, is_open: bool = False) -> str:

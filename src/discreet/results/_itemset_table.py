@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
-from ..baskets import MIXED
+from ..baskets import MIXED_LEVELS
 from ..errors import MisuseError
 from ._itemsets import Itemsets, Mask
 from ._result import Result, draw_with
@@ -57,7 +57,7 @@ class ItemsetTable(Result):
         if self.hierarchy is None:
             return ()
         low, high = self._level_ranges(self.hierarchy)
-        names = (*self.hierarchy.names, MIXED)
+        names = (*self.hierarchy.names, MIXED_LEVELS)
         return tuple(names[level] for level in np.where(low > high, -1, low).tolist())
 
     def _level_ranges(self, hierarchy: Hierarchy) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -81,7 +81,7 @@ class ItemsetTable(Result):
                 "{level} is a level of a hierarchy, and these were found without one: give {hierarchy=} there."
             )
         low, high = self._level_ranges(self.hierarchy)
-        if level == MIXED and level not in self.hierarchy.names:
+        if level == MIXED_LEVELS and level not in self.hierarchy.names:
             mixed: Mask = low > high
             return mixed
         number = self.hierarchy.level(level)

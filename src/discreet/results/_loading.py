@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Hierarchy, Unit, declared, public_path
+from ..baskets import Hierarchy, Unit, public_path, read_declared_size
 from ..errors import InputError
 from ..temporary import make_temporary_directory
 from ._cells import parse_cell
@@ -193,7 +193,7 @@ def _declared_bytes(path: Path) -> int:
         alias = folder / "result.parquet"
         alias.symlink_to(path.resolve())
         try:
-            return declared(connection, alias)
+            return read_declared_size(connection, alias)
         except duckdb.Error:
             raise InputError(f"{path} is damaged: what it says of its columns cannot be read.") from None
 

@@ -134,7 +134,7 @@ def related_pairs(itemsets: Itemsets, largest: int, lineage: Lineage) -> int:
         return 0
     single_items = np.zeros(len(lineage), np.bool_)
     single_items[itemsets.codes[itemsets.offsets[:-1][sizes == 1]]] = True
-    related = lineage.many_related(itemsets.offsets, itemsets.codes, single_items)
+    related = lineage.count_related(itemsets.offsets, itemsets.codes, single_items)
     # A single item on the right and any number on the left; then a single item on the left.
     pair_count = int(related[(sizes >= 1) & (sizes < longest)].sum())
     return pair_count + int(related[(sizes > 1) & (sizes < longest) & (sizes <= largest)].sum())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
-from ..baskets import Allowance, check_extent
+from ..baskets import MemoryLimit, check_extent
 from ..errors import InputError, MisuseError
 from ._formats import HEAD_BYTES
 from ._untrusted import parse_about
@@ -81,7 +81,7 @@ def _write_header(sheet: Any, header: dict[str, Any], bold: Any) -> None:
 
 
 _HEADER_ROW = "all of it, as JSON"
-_ALLOWANCE = Allowance("4GB", 1 << 32)  # as large as any file of a result that is read back
+_ALLOWANCE = MemoryLimit("4GB", 1 << 32)  # as large as any file of a result that is read back
 
 
 def names_discreet(path: Path) -> bool:

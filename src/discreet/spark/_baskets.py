@@ -12,7 +12,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Codes, Hierarchy, Item, ItemTable, Lineage, Vocabulary, recoded as recoded_lineage
+from ..baskets import Baskets, Codes, Hierarchy, Item, ItemTable, Lineage, Vocabulary, recode_lineage as recoded_lineage
 from ..exact import BasketCount, BasketsEach, ExactEngine, LocalEngine, RemoteBaskets, Truncation
 from ._blocks import (
     COUNTS,
@@ -178,9 +178,9 @@ class SparkBaskets(RemoteBaskets):
         return f"SparkBaskets({sizes}, {self.items:,} items{suffix})"
 
     def _repr_html_(self) -> str:
-        from ..baskets import html_elsewhere
+        from ..baskets import render_cluster_html
 
-        return html_elsewhere(self)
+        return render_cluster_html(self)
 
     @cached_property
     def people(self) -> int:

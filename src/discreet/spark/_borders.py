@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Codes, Lineage, recoded, starts
+from ..baskets import Baskets, Codes, Lineage, recode_lineage, starts
 from ..errors import LimitError
 from ..exact import LocalEngine, SearchBounds, by_count, check_subset_count, ranks_of, too_many
 from ..kernels import LEVEL, project
@@ -99,7 +99,7 @@ def mine_beyond_borders(baskets: SparkBaskets, frequent_sets: Itemsets, bounds: 
     ranks = ranks_of(labels, len(item_counts))
     rows = np.split(frequent_sets.codes, frequent_sets.offsets[1:-1])
     tree = _PatternTree.build(Itemsets.of(np.sort(ranks[row]) for row in rows if len(row)))
-    lineage = recoded(baskets.lineage, ranks, len(labels))
+    lineage = recode_lineage(baskets.lineage, ranks, len(labels))
     select = None if lineage is None else partial(_select_antichains, lineage=lineage, patterns=tree.patterns)
     project_blocks = partial(
         _project_blocks,

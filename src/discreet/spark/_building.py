@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Codes, Offsets, Rows, Segments, finish, starts
+from ..baskets import Codes, Offsets, Rows, Segments, build_baskets, starts
 from ..kernels import keep_some
 from ._blocks import BLOCK_CODES, Block, CodeVocabulary
 from ._session import TableChangedError
@@ -253,7 +253,7 @@ def _build_block(events: _Events, *, several: bool, items: int, cap: Any, has_se
         segments=segments,
         owners=owners if several else None,
     )
-    baskets = finish(rows, name="")
+    baskets = build_baskets(rows, name="")
     if cap is not None:
         max_items, key, identities = cap
         offsets, codes = keep_some(baskets.offsets, baskets.codes, max_items, key, identities)

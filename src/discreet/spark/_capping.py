@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, PeopleOverCap, SegmentOfPeople, Segments, kept_baskets, starts
+from ..baskets import Baskets, PeopleOverCap, SegmentOfPeople, Segments, select_baskets, starts
 from ._baskets import BlockView, StoredBlocks, measure_blocks
 from ._blocks import BLOCK_CODES, Block, CodeVocabulary, encode_rows, map_to_blocks
 
@@ -38,7 +38,7 @@ class CapStep:
         """Return the people with more baskets than the cap."""
         if baskets.owners is None:
             raise AssertionError("baskets are capped where people may have several")
-        return PeopleOverCap.of(
+        return PeopleOverCap.find(
             baskets.owners, baskets.offsets, baskets.codes, self.item_identities, self.max_baskets, self.key
         )
 
@@ -126,7 +126,7 @@ def _cap_block(rows: list[NDArray[np.int32]], copies: list[int], step: CapStep) 
         segment_of_people = SegmentOfPeople(segment_codes, step.segment_identities)
         vocabulary = CodeVocabulary(len(step.segment_identities))
         segments = Segments("", np.repeat(segment_codes, basket_counts), vocabulary)
-    remaining = kept_baskets(
+    remaining = select_baskets(
         owners,
         offsets,
         codes,

@@ -24,7 +24,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets import Baskets, Codes, only, starts
+from ..baskets import Baskets, Codes, restrict_items, starts
 from ..checks import MAX_COUNT, MAX_LENGTH
 from ..errors import LimitError
 from ..exact import FoundArrays, LocalEngine, Progress, SearchBounds, Supports, assemble_sets, too_many
@@ -181,7 +181,7 @@ class Miner:
         baskets = self.baskets
         selected = baskets.holding(prefix) if len(prefix) else baskets
         if allowed is not None:
-            selected = only(selected, allowed)
+            selected = restrict_items(selected, allowed)
         miner = self if selected is baskets else Miner(selected)
         threshold = bounds.count
         if bounds.top:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..baskets import Call, Column, Table
+from ..baskets import Column, ReadOptions, Table
 from ..errors import InputError, MisuseError
 from ._session import Cluster
 
@@ -83,7 +83,7 @@ def _find_kind(type_name: str) -> str:
     return _KINDS.get(re.split("[<(]", type_name)[0], type_name.lower())
 
 
-def open_files(cluster: Cluster, source: Any, call: Call) -> OpenedTable:
+def open_files(cluster: Cluster, source: Any, call: ReadOptions) -> OpenedTable:
     """Return the table of files that Spark reads."""
     if not isinstance(source, str) and not hasattr(source, "__fspath__"):
         raise MisuseError.format(
@@ -102,7 +102,7 @@ def open_files(cluster: Cluster, source: Any, call: Call) -> OpenedTable:
     if file_format in ("csv", "tsv"):
         return _open_text(cluster, path, call.delimiter or ("\t" if file_format == "tsv" else ","))
     if call.delimiter is not None:
-        call.refuse(f"{path} is not CSV", "delimiter")
+        call.refuse_options(f"{path} is not CSV", "delimiter")
     reader = cluster.session.read
     if file_format != "json":
         with cluster.step("opening files"):

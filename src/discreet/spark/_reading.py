@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 
 from ..baskets import (
-    BLURRED,
+    EXACT_FLOAT_LIMIT,
     MOST_ITEMS,
-    Call,
     Column,
     Labels,
+    ReadOptions,
     Vocabulary,
-    check_baskets,
-    check_blurred,
-    check_items,
-    check_mixture,
-    check_people,
+    check_basket_types,
+    check_exact_floats,
+    check_item_types,
+    check_one_item_type,
+    check_person_types,
     is_spark_frame,
     parse_labels,
     sort_labels,
@@ -67,13 +67,13 @@ def _is_text(type_name: str) -> bool:
     return re.fullmatch(r"string( collate \w+)?|(var)?char\(\d+\)", type_name) is not None
 
 
-def read_frame(source: Any, call: Call, max_items: int | None, seed: int | None) -> SparkBaskets:
+def read_frame(source: Any, call: ReadOptions, max_items: int | None, seed: int | None) -> SparkBaskets:
     """Return the baskets of a data frame, or of files that Spark reads; the options are those of `discreet.read`."""
-    call.refuse("Baskets in a cluster have no order", "time", "pair", "ordered")
-    call.refuse("Spark reads tables", "query", "encoding")
+    call.refuse_options("Baskets in a cluster have no order", "time", "pair", "ordered")
+    call.refuse_options("Spark reads tables", "query", "encoding")
     with clear_errors():
         if is_spark_frame(source):
-            call.refuse("The data are in Spark already", "format", "delimiter")
+            call.refuse_options("The data are in Spark already", "format", "delimiter")
             cluster = Cluster(source.sparkSession)
             opened = OpenedTable.from_frame(cluster, source, "The table")
         else:
@@ -92,7 +92,7 @@ class _Reader:
 
     cluster: Cluster
     opened: OpenedTable
-    call: Call
+    call: ReadOptions
 
     @property
     def name(self) -> str:
@@ -115,11 +115,11 @@ class _Reader:
                 self.opened.table.find(call.person, "person"), self.opened.table.find(call.item, "item")
             )
             keys["person"] = self._select_person(call.person)
-            item = self._select_items(call.item, "item", call.kind())
+            item = self._select_items(call.item, "item", call.label_type())
             if call.basket is not None:
                 keys["basket"] = self._select_basket(call.basket)
             segment_column = None if call.by is None else self._select_items(call.by, "by", None)
-        vocabulary, item_codes = self._list_labels(item, keys, call.kind())
+        vocabulary, item_codes = self._list_labels(item, keys, call.label_type())
         cap = None
         if max_items is not None:
             secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
@@ -214,10 +214,10 @@ class _Reader:
         events = sql.greatest(sql.size(sql.col(item.sql)), sql.lit(1)) if is_list else sql.lit(1)
         person_type = person.type.upper()
         is_blurred = sql.lit(False)
-        if person_type in BLURRED:
+        if person_type in EXACT_FLOAT_LIMIT:
             number = sql.abs(value)
             # Beyond this limit, two whole numbers are one float.
-            is_blurred = (number != sql.floor(number)) | (number >= BLURRED[person_type])
+            is_blurred = (number != sql.floor(number)) | (number >= EXACT_FLOAT_LIMIT[person_type])
         text = value if _is_text(person.type) else null
         broken = null if self.opened.broken is None else sql.col(self.opened.broken)
         counts = {
@@ -236,7 +236,7 @@ class _Reader:
                 "fewer fields than the heading, or quotes that do not end: correct "
                 f"{'it' if broken_lines == 1 else 'them'}."
             )
-        check_blurred(self.name, person.name, person_type, count_of["blurred"])
+        check_exact_floats(self.name, person.name, person_type, count_of["blurred"])
         if count_of["pointed"]:
             self._check_written_alike(person)
         return count_of["events"]
@@ -246,7 +246,7 @@ class _Reader:
         column = self.opened.table.find(name, "person")
         if self.opened.untyped == "json":
             is_list = column.type.startswith("array")
-            check_people(self.name, name, {"ARRAY"} if is_list else self.opened.list_kinds(column))
+            check_person_types(self.name, name, {"ARRAY"} if is_list else self.opened.list_kinds(column))
         if re.match("array|map|struct|variant|binary", column.type):
             raise InputError.format(
                 "{table}: column {column!r} ({person=}) is of type {found}; people are whole numbers or text.",
@@ -254,7 +254,7 @@ class _Reader:
                 column=name,
                 found=column.type,
             )
-        if column.type.upper() in BLURRED:
+        if column.type.upper() in EXACT_FLOAT_LIMIT:
             return _SelectedColumn(name, self._convert_empty(column).try_cast("bigint"), "bigint")
         return self._select_key(column)
 
@@ -275,8 +275,8 @@ class _Reader:
                 found=column.type,
             )
         if self.opened.untyped == "json":
-            check_baskets(self.name, name, self.opened.list_kinds(column))
-        if column.type.upper() in BLURRED:
+            check_basket_types(self.name, name, self.opened.list_kinds(column))
+        if column.type.upper() in EXACT_FLOAT_LIMIT:
             # 0.0 and -0.0 are equal, and differ as text: adding 0.0 makes both 0.0.
             return _SelectedColumn(name, self._convert_empty(column).cast("double") + sql.lit(0.0), "double")
         if column.type == "binary":
@@ -319,9 +319,9 @@ class _Reader:
         item_type = list_match[1] if list_match else column.type
         if self.opened.untyped == "json":
             kinds = self.opened.list_kinds(column)
-            check_items(self.name, name, kinds, alone=True)
+            check_item_types(self.name, name, kinds, alone=True)
             if labels is None:
-                check_mixture(self.name, kinds)
+                check_one_item_type(self.name, kinds)
         if item_type not in _WHOLE_TYPES and not _is_text(item_type):
             problem = "lists of lists" if item_type.startswith("array") else f"of type {column.type}"
             raise InputError(
@@ -338,7 +338,7 @@ class _Reader:
         from pyspark.sql import functions as sql
 
         value = sql.col(column.sql)
-        if column.type.upper() in BLURRED:
+        if column.type.upper() in EXACT_FLOAT_LIMIT:
             return sql.when(~sql.isnan(value), value)
         return sql.nullif(sql.trim(value, sql.lit(" \t")), sql.lit("")) if self.opened.untyped == "text" else value
 
@@ -356,9 +356,11 @@ class _Reader:
             )
         further_columns = [column.name for column in table.columns if column.name != lists[0].name]
         if further_columns:
-            self.call.ask_whose(self.name, f"rows with columns beside the items ({', '.join(further_columns[:5])})")
-        self.call.refuse(f"{self.name} is read with one basket per row, without people", "nulls")
-        return self._select_items(lists[0].name, "item", self.call.kind())
+            self.call.require_person(
+                self.name, f"rows with columns beside the items ({', '.join(further_columns[:5])})"
+            )
+        self.call.refuse_options(f"{self.name} is read with one basket per row, without people", "nulls")
+        return self._select_items(lists[0].name, "item", self.call.label_type())
 
     def _list_labels(
         self, column: _SelectedColumn, keys: dict[str, _SelectedColumn], kind: Labels

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets import Baskets, Hierarchy, generalised, groceries, onto, public_items
+from discreet.baskets import Baskets, Hierarchy, generalised, groceries, recode_baskets, resolve_public_items
 from discreet.local.study import (
     SimulatedPeople,
     Wanted,
@@ -36,7 +36,7 @@ black tea,hot drinks,drinks
 cola,cold drinks,drinks
 """
 NAMES, *ROWS = [line.split(",") for line in TABLE.splitlines()]
-KNOWN = Hierarchy.of(NAMES, ROWS)
+KNOWN = Hierarchy.from_rows(NAMES, ROWS)
 SHOP = groceries(8_000, seed=4)
 ACROSS = sorted(name for name, entry in protocols().items() if entry.kind.across)
 
@@ -109,7 +109,7 @@ def test_it_is_a_simulation_over_mapped_baskets(level, speed):
     """The same reports as people would send who hold what stands above, to the bit, and the same again."""
     asked = {"top": 10, "epsilon": 4, "seed": 11, "speed": speed}
     one = simulate(SHOP, "svim", hierarchy=KNOWN, level=level, **asked)
-    wide = generalised(onto(SHOP, public_items(KNOWN, "public", SHOP)[0]), KNOWN, level)
+    wide = generalised(recode_baskets(SHOP, resolve_public_items(KNOWN, "public", SHOP)[0]), KNOWN, level)
     plain = Baskets(wide.offsets, wide.codes, wide.vocabulary)
     other = simulate(plain, "svim", **asked)
     assert one.patterns.to_dict() == other.patterns.to_dict()
@@ -124,7 +124,9 @@ def test_the_list_has_what_nobody_holds():
     more = [*ROWS, ["caviar", "fish", "food"]]
     found = simulate(SHOP, "svim", top=5, epsilon=4, seed=1, hierarchy=more, speed="aggregated")
     assert {"caviar", "fish"} <= set(found.patterns.vocabulary)
-    level = simulate(SHOP, "svim", top=5, epsilon=4, seed=1, hierarchy=Hierarchy.of(NAMES, more), level="category")
+    level = simulate(
+        SHOP, "svim", top=5, epsilon=4, seed=1, hierarchy=Hierarchy.from_rows(NAMES, more), level="category"
+    )
     assert "fish" in set(level.patterns.vocabulary)
     assert not {"caviar", "food", "butter"} & set(level.patterns.vocabulary)
 

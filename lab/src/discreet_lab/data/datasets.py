@@ -381,10 +381,10 @@ def verify(name: str) -> None:
     """Raise an `InputError` unless the file of a data set has the right text."""
     import hashlib
 
-    from discreet.baskets import COMPRESSIONS, opened
+    from discreet.baskets import COMPRESSIONS, open_stream
 
     file_path = path(name)
-    with opened(file_path, COMPRESSIONS.get(file_path.suffix)) as (_, contents):
+    with open_stream(file_path, COMPRESSIONS.get(file_path.suffix)) as (_, contents):
         digest = hashlib.file_digest(contents, "sha256").hexdigest()
     expected = _find_set(name).sha256
     if digest != expected:

@@ -139,9 +139,9 @@ def find_first_seed(name: str) -> int:
 
 def draw_half(baskets: Baskets, seed: int) -> Baskets:
     """Return half of the people, drawn without replacement, in their order; order within baskets is dropped."""
-    from discreet.baskets import seeds
+    from discreet.baskets import spawn_seeds
 
-    source = np.random.default_rng(*seeds(seed, 1))
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
     return baskets.rows(np.sort(source.permutation(len(baskets))[: len(baskets) // 2]))
 
 

@@ -151,7 +151,7 @@ def build_pairs(
     rows, columns = np.triu_indices(min(len(items.sets), max_items), 1)
     item_codes = np.array([item for (item,) in items.sets], np.int64)
     if lineage is not None:
-        unrelated = ~lineage.among(item_codes[:max_items].tolist())[rows, columns]
+        unrelated = ~lineage.find_related_pairs(item_codes[:max_items].tolist())[rows, columns]
         rows, columns = rows[unrelated], columns[unrelated]
     low, high = np.minimum(item_codes[rows], item_codes[columns]), np.maximum(item_codes[rows], item_codes[columns])
     sets: list[Itemset] = list(zip(low.tolist(), high.tolist(), strict=True))

@@ -166,7 +166,7 @@ class FPTree(Protocol):
             tree.add(paths, self._combine(answer, tree.guesses(paths)), answer.values[:-1], answer.variance[:-1])
         if self.inference != "none":
             tree.infer(self.inference_rounds, float(exact(self.theta, "theta")), printed=self.inference == "printed")
-        related = None if goal.lineage is None else goal.lineage.among(items)
+        related = None if goal.lineage is None else goal.lineage.find_related_pairs(items)
         mined = tree.mine(self.paths * goal.top, longest_pattern(goal.top, goal.least), related)
         return ranked_items.build_result(mined, *self._estimate_itemsets(mined, tree, sizes, height), facts)
 

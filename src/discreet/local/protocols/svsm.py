@@ -115,7 +115,7 @@ class SVSM(Protocol):
         singles = tuple(items.candidates[position] for position in best)
         values, variance = items.values[best], items.variance[best]
         facts = {"item padding": items.pad, "item correction": items.correction}
-        lineage = None if goal.lineage is None else goal.lineage.among([item for (item,) in singles])
+        lineage = None if goal.lineage is None else goal.lineage.find_related_pairs([item for (item,) in singles])
         guesses = (
             guess_itemsets(np.clip(values, 0, None), self.candidates * goal.top, max_length, lineage)
             if last_share

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets import AnyBaskets, Baskets, Hierarchy, Item, generalised, onto, public_items, take_rows
+from ...baskets import (
+    AnyBaskets,
+    Baskets,
+    Hierarchy,
+    Item,
+    generalised,
+    recode_baskets,
+    resolve_public_items,
+    take_rows,
+)
 from ...errors import LimitError, MisuseError
 from ...exact import Supports, engine_of, mine
 from ...kernels import draw_tickets
@@ -138,7 +147,7 @@ def map_baskets(baskets: Baskets, hierarchy: Hierarchy | None, level: Any, plan:
     if hierarchy is not None:
         check_levels(plan, level)
         hierarchy = hierarchy.renamed(baskets.vocabulary.names)
-        baskets = onto(baskets, public_items(hierarchy, "public", baskets)[0])
+        baskets = recode_baskets(baskets, resolve_public_items(hierarchy, "public", baskets)[0])
     return generalised(baskets, hierarchy, level)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets import Baskets, Hierarchy, checked_cap, on_this_machine, starts
+from ...baskets import Baskets, Hierarchy, require_local_baskets, resolve_basket_cap, starts
 from ...checks import parse_positive, parse_share
 from ...errors import InputError, MisuseError
 from ...exact import checked_how
@@ -221,7 +221,7 @@ def simulate(
     if not isinstance(baskets, Baskets):
         from ...baskets import read
 
-        baskets = on_this_machine(read(baskets, **reading), "simulate()")
+        baskets = require_local_baskets(read(baskets, **reading), "simulate()")
     elif reading:
         raise MisuseError(
             f"simulate() takes no {next(iter(reading))!r} with Baskets: they are read already. Options of reading go "
@@ -245,7 +245,7 @@ def simulate(
     plan.check(goal)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
-    basket_cap = checked_cap(max_baskets, baskets) or 1
+    basket_cap = resolve_basket_cap(max_baskets, baskets) or 1
     if score and baskets.several and hasattr(plan, "how"):
         raise MisuseError.format(
             "Relations are not compared with the truth where devices answer for one of several baskets: leave "
