@@ -66,7 +66,7 @@ def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = Fals
         row_names if symmetric else dict(list({square.place[1]: square.column for square in squares}.items())[:_ITEMS])
     )
     down_at, across_at = ({key: index for index, key in enumerate(names)} for names in (row_names, across_names))
-    # Room for the longest name; names of count_columns lean to the right.
+    # Room for the longest name; names of columns lean to the right.
     left_edge = 12 + round(max(map(text_width, row_names.values()), default=0))
     top_edge = 14 + round(_SLANT_HEIGHT * max(map(text_width, across_names.values()), default=0))
     parts, descriptions = [], []

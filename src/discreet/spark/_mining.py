@@ -4,7 +4,7 @@ An itemset with `count` of n people has at least that share of the people of som
 Navathe 1995). So the local miner mines each partition at its share of the threshold, and an itemset that no partition
 lists is not frequent. Each partition reports the counts of its own people. The count of an itemset is exact if all
 partitions list it. In a partition that does not list it, it is below the threshold of the partition: this bounds its
-count from above. Itemsets that may be frequent are counted_sets in one more pass. Baskets are never shuffled.
+count from above. Itemsets that may be frequent are counted in one more pass. Baskets are never shuffled.
 
 A partition's share of a threshold must be worth mining at: for a lower threshold, partitions are merged into fewer and
 larger parts, down to one part, which is the answer of the local miner. If one part is too large for a task, `borders`
@@ -47,9 +47,9 @@ _MIN_SAMPLE_COUNT = 20
 _LISTED_PER_RANK = 2
 # A part may list this multiple of the limit on all itemsets before it gives up: itemsets differ between parts.
 _PART_LIMIT_FACTOR = 4
-# With the first count, all pairs of this number of most frequent items are counted_sets too.
+# With the first count, all pairs of this number of most frequent items are counted too.
 _PAIRED_ITEMS = 128
-# Up to this number, itemsets are looked up among the counted_sets ones; more are counted_sets again, in one job.
+# Up to this number, itemsets are looked up among the counts at hand; more itemsets are counted again, in one job.
 _MAX_LOOKUPS = 100_000
 # The largest limit with which the lists of a few parts are added up on the driver: a shuffle takes longer.
 _MAX_DRIVER_LIMIT = 1 << 21
@@ -119,7 +119,7 @@ class Miner:
         self._count_of_key: dict[bytes, int] = {}
 
     def count_itemsets(self, itemsets: Itemsets) -> I64:
-        """Return the number of people with each itemset; only unknown counts are counted_sets in the cluster."""
+        """Return the number of people with each itemset; only unknown counts are counted in the cluster."""
         if (itemsets.sizes == 1).all():
             return self.baskets.item_counts[itemsets.codes]
         if len(itemsets) > _MAX_LOOKUPS:
@@ -458,7 +458,7 @@ class Miner:
         cluster, stored = baskets.cluster, baskets.blocks
         bounds = SearchBounds(count=threshold, least=1, most=longest, limit=limit)
         frame = stored.frame if part_count >= stored.partitions else stored.frame.coalesce(part_count)
-        # The counts of items are known: items that are frequent in a part by chance are left_places out.
+        # The counts of items are known: items that are frequent in a part by chance are left out.
         items = np.flatnonzero(baskets.item_counts >= threshold).astype(np.int32)
         mine = partial(
             _mine_part,
