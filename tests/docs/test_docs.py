@@ -160,6 +160,21 @@ def test_links_between_pages_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as Sphinx and GitHub make them."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+    headings = re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", one).lower()).strip().replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_anchors_of_links_are_headings(page):
+    for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text()):
+        other = page.parent / target if target else page
+        if other.suffix == ".md" and "_build" not in other.parts:
+            assert anchor in anchors_of(other), f"{page.name} links to {target}#{anchor}"
+
+
 def test_every_erratum_the_code_names_is_explained():
     named = set()
     sources = (ROOT / "src", ROOT / "lab" / "src")
