@@ -338,7 +338,7 @@ def test_the_page_has_goals_groups_and_the_worst(tmp_path):
     assert "*Not run yet*: data that are set aside" in page
     # What another experiment shows already is not shown again.
     assert "*Not run yet*: all of it" in page
-    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "All", "Regret", "What"]
+    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "All", "Regret", "Definitions"]
 
 
 def test_chance_is_that_of_a_binomial():

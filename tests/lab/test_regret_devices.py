@@ -240,7 +240,7 @@ def test_the_page_has_the_reference_in_its_tables(tmp_path):
     assert f"| tea, 4,000 people | `{ASKED}` | 0.2000 | 0.1000 | `svsm` | 2 (×/÷ 1.00) |" in page
     assert "**Intervals of every protocol:**" in page
     assert "*Not run yet*: data that are set aside" in page
-    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "Regret", "What"]
+    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "Regret", "Definitions"]
 
 
 def test_it_runs_from_python_and_a_protocol_can_be_added(tmp_path):

@@ -77,16 +77,16 @@ class _PageKind:
 def _introduce_curator(rows: int, seeds: int, compared: int) -> str:
     """Return the introduction of the page about mechanisms."""
     return (
-        f"{rows:,} rows, a question about a data set each, {seeds} runs per mechanism. Errors of counts are"
-        f" compared in {compared:,} of them; in the others everybody misses more than half.\n"
+        f"{rows:,} rows, each a question about a data set, {seeds} runs per mechanism. Errors of counts are"
+        f" compared in {compared:,} rows; in the remaining rows every mechanism misses more than half.\n"
     )
 
 
 def _introduce_devices(rows: int, seeds: int, compared: int) -> str:
     """Return the introduction of the page about local protocols."""
     return (
-        f"{rows:,} rows, a question about a data set each, {seeds} runs per protocol. Errors of counts are"
-        f" compared in {compared:,} of them; in the others no two protocols find enough of the same.\n"
+        f"{rows:,} rows, each a question about a data set, {seeds} runs per protocol. Errors of counts are"
+        f" compared in {compared:,} rows; in the remaining rows no two protocols find enough common patterns.\n"
     )
 
 

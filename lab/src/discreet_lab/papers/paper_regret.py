@@ -73,7 +73,10 @@ EXPERIMENTS = (
         name="regret-aside",
         shows="Regret on the sets aside",
         title="data that are set aside: run once, after constants are frozen",
-        says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
+        says=(
+            "No method was fitted or tried on the sets of this section."
+            " After a run before the freeze they are no longer set aside."
+        ),
         data=tuple(Data(name=name, values=select_questions(turn)) for turn, name in enumerate(FOR_THE_CURATOR)),
     ),
 )

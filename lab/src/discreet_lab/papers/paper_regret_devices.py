@@ -64,7 +64,10 @@ EXPERIMENTS = (
         name="regret-devices-aside",
         shows="Regret among devices on the sets aside",
         title="data that are set aside: run once, after constants are frozen",
-        says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
+        says=(
+            "No method was fitted or tried on the sets of this section."
+            " After a run before the freeze they are no longer set aside."
+        ),
         data=tuple(Data(name=name, values=select_simulations(turn)) for turn, name in enumerate(FOR_DEVICES)),
     ),
 )
