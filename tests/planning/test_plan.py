@@ -144,7 +144,7 @@ def test_json_and_picture(small):
     ElementTree.fromstring(picture)
     assert "svsm (devices, counts ± " in picture
     assert "count (curator" not in picture
-    assert f">{small.stands}<" in picture
+    assert f">{small.caption}<" in picture
 
 
 def test_the_table_says_what_to_take(small):
