@@ -19,8 +19,8 @@ from ..wording import hint_keywords
 from ._bounds import bounds
 from ._crowd import ImaginedCrowd, imagine
 from ._forecast import Forecast
-from ._known import MOST_PEOPLE, Known, at_most, cap_of
 from ._outlook import Outlook
+from ._public_facts import MAX_PEOPLE, PublicFacts, parse_count, parse_max_baskets
 from ._shuffle import shuffled
 from ._trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
@@ -118,20 +118,20 @@ def plan(
         )
     if side not in ("curator", "local", "both"):
         raise MisuseError.format("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side)
-    facts = Known.of(items, sizes, exponent, frequencies, baskets_each)
+    facts = PublicFacts.of(items, sizes, exponent, frequencies, baskets_each)
     least, longest = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
     is_list = isinstance(epsilon, list | tuple)
     budgets = [Budget.of(1 if value is None else value, delta) for value in (epsilon if is_list else [epsilon])]
     if not budgets:
         raise MisuseError.format("{epsilon} is an empty list: give one epsilon, or several.")
     task = ForecastTask(
-        top=None if top is None else at_most("top", top, _MAX_TOP),
+        top=None if top is None else parse_count("top", top, _MAX_TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
         longest=None if longest == MAX_LENGTH else longest,
         budget=budgets[0],
         neighbours=Neighbours.typed(neighbours),
-        max_baskets=cap_of(max_baskets, facts),
+        max_baskets=parse_max_baskets(max_baskets, facts),
     )
     _check_enough(task, items)
     planner = _Planner(
@@ -140,9 +140,9 @@ def plan(
         crowd=imagine(
             facts.supports,
             facts.sizes,
-            facts.chances,
-            at_most("people", 10**6 if people is None else people, MOST_PEOPLE),
-            each=facts.each,
+            facts.size_chances,
+            parse_count("people", 10**6 if people is None else people, MAX_PEOPLE),
+            each=facts.baskets_each,
         ),
         looked_for="epsilon" if epsilon is None else "people" if people is None else "",
         named=names is not None,
@@ -178,7 +178,7 @@ class _Planner:
         Called with the name of each entry before it runs.
     """
 
-    facts: Known
+    facts: PublicFacts
     entries: list[Entry]
     crowd: ImaginedCrowd
     looked_for: str
