@@ -1,4 +1,4 @@
-"""The recommendation after trials: `auto`, unless a test shows that another mechanism is better.
+"""The recommendation after trials: `auto`, unless a test shows that a rival is better.
 
 Each rival is tested twice at an epsilon, over paired runs: does it find more patterns than `auto`, and are its counts
 nearer to the truth? The difference has to exceed a margin, since a change of mechanism for a small gain is not worth
@@ -38,7 +38,7 @@ def advise(trials: Sequence[Trials], epsilon: Fraction) -> Advice:
     trials
         The trials of all mechanisms, at all epsilons.
     epsilon
-        The epsilon, one of those of the trials.
+        The epsilon; the trials have rows at it.
     """
     by_name = {row.mechanism: row for row in trials if row.epsilon == epsilon}
     leader = max(by_name.values(), key=lambda row: (row.found.mean, -row.error.mean))
@@ -53,13 +53,13 @@ def advise(trials: Sequence[Trials], epsilon: Fraction) -> Advice:
             runs=run_count,
         )
     rivals = [row for name, row in by_name.items() if name != AUTO]
-    better = _find_better(ours, rivals)
+    differences = _find_better(ours, rivals)
     comparable = {
         name: row for name, row in by_name.items() if name == AUTO or row.found.mean >= leader.found.mean - FOUND_SLACK
     }
     are_counts_compared = leader.found.mean >= MIN_FOUND
-    recommended, reason = _select(better, comparable if are_counts_compared else {})
-    missed = regret_of({name: [1 - run.found for run in row.runs] for name, row in by_name.items()}, AUTO)
+    recommended, reason = _select(differences, comparable if are_counts_compared else {})
+    found_regret = regret_of({name: [1 - run.found for run in row.runs] for name, row in by_name.items()}, AUTO)
     error_ratio = nearest = None
     if are_counts_compared and rivals:
         error_ratio = ratio_of({name: _errors(row) for name, row in comparable.items()}, AUTO)
@@ -69,15 +69,15 @@ def advise(trials: Sequence[Trials], epsilon: Fraction) -> Advice:
         recommended=recommended,
         reason=reason if rivals else "alone",
         chosen=ours.chosen,
-        best=missed.line if rivals else None,
-        regret=missed.by if rivals else None,
-        doubt=missed.doubt if rivals and run_count > 1 else None,
+        best=found_regret.line if rivals else None,
+        regret=found_regret.by if rivals else None,
+        doubt=found_regret.doubt if rivals and run_count > 1 else None,
         nearest=None if nearest is None else nearest.mechanism,
         ratio=None if error_ratio is None else error_ratio.by,
         ours_found=ours.found.mean,
         ours_off=ours.error.mean,
         nearest_off=None if nearest is None else nearest.error.mean,
-        better=better,
+        better=differences,
         found=leader.found.mean,
         runs=run_count,
         runs_needed=count_runs_needed(2 * len(rivals), LEVEL),
@@ -101,28 +101,32 @@ def _find_better(ours: Trials, rivals: Sequence[Trials]) -> tuple[BetterMechanis
             [round(log(run.error / rival.error / ERROR_RATIO), 9) for rival, run in pairs]
         )
     by_name = {row.mechanism: row for row in rivals}
-    better = []
+    differences = []
     for (name, criterion), p in adjust_p_values(p_values).items():
         if p <= LEVEL:
             mine, theirs = ((row.found if criterion == "found" else row.error).mean for row in (ours, by_name[name]))
-            better.append(BetterMechanism(mechanism=name, what=criterion, ours=mine, theirs=theirs, p=p))
-    return tuple(better)
+            differences.append(BetterMechanism(mechanism=name, what=criterion, ours=mine, theirs=theirs, p=p))
+    return tuple(differences)
 
 
-def _select(better: Sequence[BetterMechanism], comparable: Mapping[str, Trials]) -> tuple[str, Reason]:
+def _select(differences: Sequence[BetterMechanism], comparable: Mapping[str, Trials]) -> tuple[str, Reason]:
     """Return the recommended mechanism and the reason: more patterns before nearer counts, and both before `auto`.
 
     Parameters
     ----------
-    better
+    differences
         The significant differences.
     comparable
-        The mechanisms whose counts are compared.
+        The mechanisms with comparable counts.
     """
-    finders = [difference for difference in better if difference.what == "found"]
+    finders = [difference for difference in differences if difference.what == "found"]
     if finders:
         return max(finders, key=lambda difference: difference.theirs).mechanism, "found"
-    counters = [row.mechanism for row in better if row.what == "counts" and row.mechanism in comparable]
+    counters = [
+        difference.mechanism
+        for difference in differences
+        if difference.what == "counts" and difference.mechanism in comparable
+    ]
     if counters:
         # By geometric means: a single bad run weighs no more than a single good run.
         return min(counters, key=lambda name: fmean(map(log, _errors(comparable[name])))), "counts"

@@ -76,6 +76,7 @@ class Bounds:
             text += ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
         else:
             text += ". There is less: no pure mechanism can promise it."
+        # The proofs count data sets that differ in many people; a delta would add up over them.
         if not pure:
             text += " Of mechanisms with a delta the bounds say nothing."
         return text + (" The bounds are for a curator: devices need more still." if local else "")
@@ -83,6 +84,7 @@ class Bounds:
 
 def bounds(items: int, threshold: int, longest: int, unit: Unit = "people") -> Bounds:
     """Return the bounds for a number of items, a threshold, and a largest number of items of a basket."""
+    # A basket is a set: it has no more items than there are.
     longest = min(longest, items)
     return Bounds(
         threshold=threshold,
@@ -163,7 +165,7 @@ def sufficient_epsilon(
 
 
 def _count_added_people(threshold: int, slack: float) -> float:
-    """Return an upper bound on the people whose addition lifts an item from below the slack to above it.
+    """Return an upper bound on the added people that lift an item from below the slack to above it.
 
     From the last whole count under (1 - slack) threshold to the first over (1 + slack) threshold, the number is
     2 floor(slack threshold) + 2, as in the proof of theorem 6. The proof of lemma 1 rounds up instead; the printed

@@ -1,6 +1,6 @@
 """A forecast at several epsilons: a picture, a page and tables with an epsilon per column.
 
-Such a forecast has the fields of its largest epsilon; fields that do not depend on epsilon are taken from there.
+It has the fields of its largest epsilon; fields that do not depend on epsilon are taken from there.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def _render_recommended(forecast: Forecast) -> list[str]:
     lines = []
     for part in forecast.by_epsilon:
         names = " and ".join(part.recommended.values()) or "nothing, as nothing can be told from noise"
-        needed = "".join(f" {part.render_needed(name, value)}" for name, value in part.needed.items())
-        lines.append(f"Recommended at epsilon = {part.asked['epsilon']}: {names}.{needed}")
+        search = "".join(f" {part.render_needed(name, value)}" for name, value in part.needed.items())
+        lines.append(f"Recommended at epsilon = {part.asked['epsilon']}: {names}.{search}")
     return lines
 
 
@@ -164,5 +164,5 @@ def _render_cell(forecast: Forecast, name: str) -> str:
     if outlook is None:
         return "–"
     recall = "" if outlook.recall is None else f"{outlook.recall:.0%} "
-    # Without a pattern there is no margin, though the recall of 0 is a number.
+    # Without a found pattern there can be no margin, though the recall of 0 is a number.
     return f"{recall}± {render_margin(outlook.interval)}" if isfinite(outlook.interval) else f"{recall}± –"

@@ -1,7 +1,7 @@
 """`discreet.compare`: trials of every mechanism on data, with seeded noise, measured against the true patterns.
 
 Trials go through `publish`, so that each mechanism has its real shares and scales. The true patterns are mined once.
-The results depend on the data as they are: they are for the curator, and no ledger is charged. Without data, trials run
+The results are functions of the data: they are for the curator, and no ledger is charged. Without data, trials run
 over a crowd that is imagined from public numbers.
 """
 
@@ -26,7 +26,7 @@ from ._advising import advise
 from ._measuring import mine_wanted_patterns, run_trial
 from ._trial_data import TrialData, build_trial_data, imagine_trial_data
 
-RUNS = 10  # enough for a significant difference from seven rivals: `count_runs_needed(14, 0.05)` is 9
+RUNS = 10  # the smallest p-value is 1/1,024: significant among two tests for each of 25 rivals
 EPSILONS = ("0.5", "1")
 
 Progress = Callable[[str, float], object]
@@ -68,7 +68,7 @@ def compare(
 ) -> Comparison:
     """Return trials of every mechanism on data, and a recommendation for each epsilon: not private.
 
-    Privacy: **none**. The result depends on the data as they are: it is for their holder. No ledger is charged, and the
+    Privacy: **none**. The result is a function of the data: it is for their holder. No ledger is charged, and the
     selection of a mechanism or an epsilon by this result is a use of the data. Without `baskets` no data are read, and
     no privacy is at stake. See :doc:`/compare`.
 
@@ -133,10 +133,11 @@ def compare(
         )
     question |= {"items": data.items, "people": data.people}
     cases = _build_cases(data, entries, budgets, question, refused)
-    case = next(iter(cases.values()))  # all cases have these baskets and this question, but for mechanism and epsilon
-    wanted = mine_wanted_patterns(case, data.scale)
-    rows = _run_trials(data, cases, wanted, run_count, trial_seed, entries, refused, progress)
+    case = next(iter(cases.values()))  # cases differ in mechanism and epsilon alone
+    wanted_patterns = mine_wanted_patterns(case, data.scale)
+    rows = _run_trials(data, cases, wanted_patterns, run_count, trial_seed, entries, refused, progress)
     advice = tuple(advise(rows, budget) for budget in budgets if any(row.epsilon == budget for row in rows))
+    # The best first at each epsilon; the name makes the order of ties repeatable.
     order = {budget: place for place, budget in enumerate(budgets)}
     rows.sort(key=lambda row: (order[row.epsilon], -row.found.mean, row.error.mean, row.mechanism))
     return Comparison(
@@ -152,8 +153,8 @@ def compare(
         truth={
             "people": round(len(case.baskets) * data.scale),
             "items": case.baskets.items,
-            "wanted": wanted.many,
-            "last": wanted.last,
+            "wanted": wanted_patterns.many,
+            "last": wanted_patterns.last,
         },
         on=data.source,
         seed=trial_seed,
@@ -177,6 +178,7 @@ def _select_entries(names: Iterable[str] | None) -> tuple[list[Entry], dict[str,
         raise MisuseError(f"mechanisms is a list of names, such as ['bases', 'clipped']; {names!r} was given.")
     registered = every_mechanism()
     selected = list(registered) if names is None else [entry(name, "mechanism").name for name in names]
+    # `auto` comes first, and once, whether or not a user named it.
     entries = [registered[name] for name in dict.fromkeys([AUTO, *selected])]
     return [entrant for entrant in entries if not entrant.unproven], {
         entrant.name: Message(entrant.unproven, entrant.unproven) for entrant in entries if entrant.unproven
@@ -187,6 +189,7 @@ def _parse_seed(seed: Any) -> int:
     if seed is None:
         from secrets import randbelow
 
+        # A note prints the seed, so that the trials can be repeated with it.
         return randbelow(1 << 32)
     if not is_whole(seed) or seed < 0:
         raise MisuseError.format("{seed} is a whole number, 0 or more; {given!r} was given.", given=seed)
@@ -200,7 +203,7 @@ def _build_cases(
     question: Mapping[str, Any],
     refused: dict[str, Message],
 ) -> dict[tuple[str, Fraction], Case]:
-    """Return the checked case of each mechanism and epsilon; the reasons of the others are added to `refused`."""
+    """Return the checked case of each mechanism and epsilon; further reasons are added to `refused`."""
     cases: dict[tuple[str, Fraction], Case] = {}
     baskets = data.baskets
     for entrant in entries:
@@ -227,7 +230,7 @@ def _build_cases(
 def _run_trials(
     data: TrialData,
     cases: dict[tuple[str, Fraction], Case],
-    wanted: WantedPatterns,
+    wanted_patterns: WantedPatterns,
     run_count: int,
     seed: int,
     entries: Sequence[Entry],
@@ -236,8 +239,7 @@ def _run_trials(
 ) -> list[Trials]:
     """Return the trials of each case; a mechanism that fails is moved to `refused`.
 
-    1. Every case runs once before any case runs a second time, so that mechanisms can be compared at every point.
-    2. Runs of equal number have paired seeds, one for each mechanism and epsilon.
+    Every case runs once before any case runs a second time, so that an interruption leaves comparable numbers.
     """
     packages = {entrant.name: entrant.package for entrant in entries if entrant.package != "discreet"}
     trials: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
@@ -251,9 +253,9 @@ def _run_trials(
             package = packages.get(name)
             trial_seed = _derive_seed(seed, run, name, epsilon)
             try:
-                # An error inside a mechanism of another package names that package.
+                # An error inside a mechanism of a foreign package names the package.
                 with nullcontext() if package is None else blamed(f"{name} of the package {package}", "tried"):
-                    trial = run_trial(cases[name, epsilon], wanted, trial_seed, data.engine, truth)
+                    trial = run_trial(cases[name, epsilon], wanted_patterns, trial_seed, data.engine, truth)
             except DiscreetError as error:
                 refused[name] = error.message
                 trials = {key: runs for key, runs in trials.items() if key[0] != name}

@@ -194,9 +194,11 @@ class Forecast(Result):
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        # A saved forecast at several epsilons is a list of forecasts, without fields of its own.
         if "asked" not in values:
             *smaller, largest = map(cls._from_values, values["forecasts"])
             return replace(largest, smaller=tuple(smaller))
+        # Two saved names differ from the names of the fields.
         renamed = {"outlooks": values["forecasts"], "delta": values["shuffling_delta"]}
         return read_fields(cls, {**values, **renamed}, smaller=())
 
@@ -204,7 +206,7 @@ class Forecast(Result):
         """Return a picture of the precision and the margin of each mechanism and protocol.
 
         A notebook shows it, and ``.save("picture.svg")`` writes it. For several epsilons, the picture shows the recall
-        at each, with the recommendation at the largest epsilon drawn strong; of many lines, those with the best scores.
+        at each, with the recommendation at the largest epsilon drawn strong; of many lines, the best by score.
         """
         from ..report import draw_forecast
 
@@ -219,6 +221,7 @@ class Forecast(Result):
         """Return the label and the precision of each bar of a picture."""
         bars = []
         for outlook in self.outlooks:
+            # Counts of named patterns have no precision, and a bar shows the precision.
             if outlook.precision is not None:
                 margin = f", counts ± {render_margin(outlook.interval)}" if isfinite(outlook.interval) else ""
                 bars.append((f"{outlook.name} ({_SIDES[outlook.side]}{margin})", outlook.precision))
@@ -266,7 +269,7 @@ class Forecast(Result):
 
     def _render_caption(self, start: str, parts: list[str]) -> str:
         asked = self.asked
-        # The fields depend on the question, and a loaded forecast may lack any of them.
+        # The fields depend on the question, and a loaded forecast may lack any field.
         parts += [f"delta = {asked['delta']}"] if "delta" in asked else []
         mean_baskets = (
             f" with about {asked[MEAN_BASKETS_FIELD]:,.3g} baskets each" if MEAN_BASKETS_FIELD in asked else ""
@@ -276,6 +279,7 @@ class Forecast(Result):
         parts += [f"the top {asked['top']:,}"] if "top" in asked else []
         parts += [f"a support of {asked['min_support']:g} or more"] if "min_support" in asked else []
         search_note = f"; {_SEARCH_NOTES[asked['looked for']]}" if "looked for" in asked else ""
+        # Without a sufficient value, the forecast is at the largest value of the search.
         if self.needed and all(value is None for value in self.needed.values()):
             search_note = "; that is the most that was tried"
         return f"{start} at {', '.join(parts)}{search_note}."

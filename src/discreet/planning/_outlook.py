@@ -78,6 +78,7 @@ class Outlook:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values; an infinite number becomes None."""
+        # JSON has no infinity.
         values = {name: None if value in (inf, "") else value for name, value in vars(self).items()}
         shuffled = None if self.shuffled is None else float(self.shuffled)
         return values | {"max_baskets": self.max_baskets or None, "shuffled": shuffled}

@@ -1,7 +1,7 @@
 """The regret of the default against the best mechanism, and tests of whether a mechanism is better than the default.
 
 The smallest of several noisy means is biased downwards. So runs are halved by their seeds: one half selects the best
-mechanism, the other half measures the regret, and then the halves change places. A mechanism is called better after a
+mechanism, the other half measures the regret, and vice versa. A mechanism is called better after a
 test over paired runs, with an adjustment for the number of tests.
 """
 
@@ -56,7 +56,7 @@ def regret_of(runs: Runs, ours: str) -> Regret:
     runs
         The numbers of each line, a smaller number being better.
     ours
-        The name of the line whose regret is measured.
+        The name of the line to measure.
 
     Examples
     --------
@@ -71,6 +71,7 @@ def regret_of(runs: Runs, ours: str) -> Regret:
         for seed in measuring_seeds
     ]
     best_line = _select_best(runs, ours, range(run_count))
+    # A single run selects and measures at once: its regret is biased, and has no standard error.
     doubt = stdev(excesses) / sqrt(len(excesses)) if run_count > 1 else inf
     return Regret(ours=fmean(runs[ours]), best=fmean(runs[best_line]), line=best_line, by=fmean(excesses), doubt=doubt)
 
@@ -125,7 +126,7 @@ def adjust_p_values(values: Mapping[Key, float]) -> dict[Key, float]:
     adjusted_values: dict[Key, float] = {}
     largest = 0.0
     for rank, key in enumerate(sorted(values, key=lambda key: values[key])):
-        # An adjusted value is at least that of each smaller p-value: Holm's method stops at the first large one.
+        # An adjusted value never falls with a larger p-value: Holm's method stops at the first large one.
         largest = max(largest, min(1.0, (len(values) - rank) * values[key]))
         adjusted_values[key] = largest
     return adjusted_values

@@ -25,7 +25,7 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     the epsilon of a report. For an epsilon over ln(n / (16 ln(2 / delta))), the theorem does not apply, and the epsilon
     of a report is returned.
 
-    Privacy: nothing is spent; the unit is the person, of whom one is replaced.
+    Privacy: nothing is spent; the unit is the person, with the neighbouring relation replace.
 
     Parameters
     ----------
@@ -71,5 +71,5 @@ def _logarithm(value: Fraction) -> Fraction:
 def _root(value: Fraction) -> Fraction:
     """Return the square root of a number, rounded up."""
     upward = intervals.contexts(_DIGITS)[1]
-    # A decimal square root is right to half a unit in the last place, whatever the rounding mode: one step is enough.
+    # A decimal square root is right to half a unit in the last place, in every rounding mode: one step is enough.
     return Fraction(upward.next_plus(upward.sqrt(intervals.ratio(value, _DIGITS)[1])))
