@@ -19,7 +19,7 @@ from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, run_case
 from ..results import Patterns, Trial
-from ._trying import interval_of
+from ._trying import compute_margin
 
 _MAX_PATTERNS = 1_000_000  # patterns over a threshold: larger takes more memory, smaller refuses more thresholds
 
@@ -69,17 +69,19 @@ def mine_wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
         for itemset, count in zip(tuples_of(patterns), patterns.counts.tolist(), strict=True)
     }
     if not is_threshold:
-        # Patterns that tie at the last count are interchangeable: none of them has to be in a top.
+        # Patterns that tie at the last count are interchangeable: a top need not have any particular one.
         counts = {itemset: count for itemset, count in counts.items() if count > min_count}
     return WantedPatterns(many=len(patterns), last=min_count, counts=counts, threshold=is_threshold)
 
 
-def run_trial(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine) -> Trial:
+def run_trial(
+    case: Case, wanted_patterns: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine
+) -> Trial:
     """Return the numbers of a release with seeded noise.
 
     Parameters
     ----------
-    case, wanted
+    case, wanted_patterns
         The question, and its true patterns.
     seed
         The seed of the noise.
@@ -95,13 +97,13 @@ def run_trial(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[A
     seconds = time.perf_counter() - start
     patterns = _recode(release.patterns, case)
     released = listed_patterns(truth, patterns)
-    numbers = judged(released, wanted, rules=False)
+    numbers = judged(released, wanted_patterns, rules=False)
     true_counts = released.true_counts
     if case.baskets.several:
         # The intervals of a release with a basket cap are for weighted counts: `publish/basket_cap.md`.
         cap = int(release.facts["most baskets of a person"])
         true_counts = cap * expected_counts(case.baskets, patterns, cap)
-    margin = interval_of(release.patterns)
+    margin = compute_margin(release.patterns)
     return Trial(
         found=1 - numbers["missed"],
         error=numbers["median_error"],

@@ -14,7 +14,7 @@ from ..checks import is_whole, parse_positive
 from ..errors import MisuseError, name_options
 from ..privacy import exact
 from ..wording import number_of
-from ._crowd import F64, I64, MOST, sizes_of, zipf
+from ._crowd import F64, I64, MAX_SUPPORT, sizes_of, zipf
 
 _DEFAULT_MEAN_SIZE = 5  # items of a basket, if the question has no size; a note of the forecast says so
 # The largest numbers of items and people of a forecast, and of baskets of an imagined person.
@@ -87,7 +87,7 @@ class PublicFacts:
             supports = zipf(item_count, mean, power)
             words["exponent"] = power
             notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
-            capped_count = int((supports >= MOST).sum())
+            capped_count = int((supports >= MAX_SUPPORT).sum())
             if capped_count:
                 items_are = number_of(capped_count, "item is", "items are")
                 notes.append(
@@ -131,7 +131,7 @@ def _parse_baskets_each(given: Any) -> tuple[I64, F64]:
     mean = float(exact(given, "baskets_each"))
     if not 1 <= mean <= _MAX_BASKETS_EACH:
         raise _baskets_each_error(given)
-    # The law of basket sizes is geometric from 1 on; a support of 0 leaves it as it is.
+    # The law of basket sizes is geometric from 1 on; supports of 0 do not narrow it.
     return sizes_of(mean, np.zeros(1))
 
 
