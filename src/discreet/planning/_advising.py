@@ -42,6 +42,7 @@ def advise(trials: Sequence[Trials], epsilon: Fraction) -> Advice:
     """
     by_name = {row.mechanism: row for row in trials if row.epsilon == epsilon}
     leader = max(by_name.values(), key=lambda row: (row.found.mean, -row.error.mean))
+    # Without `auto`, no rival has a margin to exceed: the mechanism that finds most is recommended.
     ours = by_name.get(AUTO)
     run_count = len(leader.runs)
     if ours is None:
@@ -120,6 +121,7 @@ def _select(differences: Sequence[BetterMechanism], comparable: Mapping[str, Tri
         The mechanisms with comparable counts.
     """
     finders = [difference for difference in differences if difference.what == "found"]
+    # Of several, the largest mean: a smaller p-value may only be a smaller spread.
     if finders:
         return max(finders, key=lambda difference: difference.theirs).mechanism, "found"
     counters = [

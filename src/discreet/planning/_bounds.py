@@ -133,6 +133,7 @@ def least_epsilon_of_short(
     0.52
     """
     _check(items, threshold, slack, doubt)
+    # C(items, size) rises up to half of the items: larger sizes have more parts and no larger bound.
     longest, half = min(parse_positive("longest", longest), items), max(1, items // 2)
     largest, part_count = 0.0, 0
     # The logarithm is concave in the size, so that its share per part rises to the largest one and falls afterwards.

@@ -107,6 +107,7 @@ def _build_sides(forecast: Forecast) -> tuple[list[tuple[str, str, list[_Line]]]
 
 def _names(forecast: Forecast, side: Side) -> list[str]:
     """Return the names on a side, in the order of the largest epsilon."""
+    # A mechanism may be forecast at some epsilons only: names beyond the largest epsilon come last.
     names = [
         outlook.name for part in reversed(forecast.by_epsilon) for outlook in part.outlooks if outlook.side == side
     ]

@@ -243,6 +243,7 @@ def _run_trials(
     """
     packages = {entrant.name: entrant.package for entrant in entries if entrant.package != "discreet"}
     trials: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
+    # One engine looks up the true counts of all trials; each release builds its own.
     truth = data.engine(next(iter(cases.values())).baskets)
     for run in range(run_count):
         for place, (name, epsilon) in enumerate(cases):

@@ -148,6 +148,7 @@ def parse_max_baskets(max_baskets: Any, facts: PublicFacts) -> int | None:
     """Return the largest number of baskets of a person that take part; None if it was not given."""
     if max_baskets is None:
         return None
+    # For people with one basket, a limit would change nothing: the user has probably forgotten a keyword.
     if facts.baskets_each is None:
         raise MisuseError.format(
             "{max_baskets} is for people with several baskets: say how many they have, {baskets_each=4}."
@@ -208,6 +209,7 @@ def _parse_supports(given: Any, item_count: int, unit: str) -> F64:
         raise MisuseError(
             f"There are {item_count:,} items, but {len(frequencies):,} frequencies were given: leave some out."
         )
+    # Items without a frequency have a support of 0: they are on the public list, and no one holds them.
     supports = np.zeros(item_count)
     supports[: len(frequencies)] = np.sort(frequencies)[::-1]
     return supports
