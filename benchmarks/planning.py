@@ -81,32 +81,39 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
     """Return the half interval, and in percent the smallest visible support and the precision, on real data."""
     from fractions import Fraction
 
-    from discreet.planning import ForecastTask, ImaginedCrowd, Tried, judged, truth, visible
+    from discreet.planning import (
+        CrowdRun,
+        ForecastTask,
+        ImaginedCrowd,
+        estimate_visible_support,
+        judge_patterns,
+        mine_truth,
+    )
     from discreet.privacy import Budget, Neighbours
 
     asked = ForecastTask(
         top=question.get("top"),
         min_support=Fraction(str(question["min_support"])) if "min_support" in question else None,
-        least=1,
+        min_length=1,
         longest=None,
         budget=Budget.of(question["epsilon"], question.get("delta", 0)),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    true = truth(ImaginedCrowd(baskets=baskets, people=len(baskets)), asked)
+    true = mine_truth(ImaginedCrowd(baskets=baskets, people=len(baskets)), asked)
     runs = []
     for seed in range(RUNS):
         found, interval = _found(baskets, side, name, question, seed)
-        precision, recall, held = judged(found, _counts(baskets, found), true)
-        runs.append(Tried(precision=precision, recall=recall, interval=interval, found=held))
+        precision, recall, held = judge_patterns(found, _counts(baskets, found), true)
+        runs.append(CrowdRun(precision=precision, recall=recall, interval=interval, found_flags=held))
     right = mean(run.precision or 0.0 for run in runs)
-    return median(run.interval for run in runs), 100 * visible(runs, true), 100 * right
+    return median(run.interval for run in runs), 100 * estimate_visible_support(runs, true), 100 * right
 
 
 def _found(
     baskets: Any, side: str, name: str, question: dict[str, Any], seed: int
 ) -> tuple[list[tuple[int, ...]], float]:
     from discreet import simulate
-    from discreet.planning import interval_of, trial
+    from discreet.planning import compute_margin, trial
 
     if side == "curator":
         release = trial(baskets, seed=seed, items="public", people=len(baskets), mechanism=name, **question)
@@ -115,7 +122,7 @@ def _found(
         patterns = simulate(baskets, name, seed=seed, speed="aggregated", **question).patterns
     codes, ends = baskets.vocabulary.codes(patterns.vocabulary.take(patterns.codes).to_pylist()), patterns.offsets
     itemsets = [tuple(sorted(codes[a:b].tolist())) for a, b in pairwise(ends)]
-    return itemsets, interval_of(patterns)
+    return itemsets, compute_margin(patterns)
 
 
 def _counts(baskets: Any, found: list[tuple[int, ...]]) -> Any:

@@ -19,8 +19,8 @@ from discreet.baskets import bulk_buyers, groceries, quest, zipf
 from discreet.exact import LocalEngine, _metrics as metrics, judged, listed_patterns
 from discreet.planning import trial
 from discreet.planning._advising import LEVEL, advise
-from discreet.planning._measuring import wanted_patterns
-from discreet.planning._regret import adjusted, p_value, runs_needed
+from discreet.planning._measuring import mine_wanted_patterns
+from discreet.planning._regret import adjust_p_values, compute_p_value, count_runs_needed
 from discreet.results import Comparison, Trial, Trials
 from questions import case
 
@@ -48,29 +48,29 @@ class TestTests:
             sum(sign * one for sign, one in zip(signs, more, strict=True))
             for signs in product((1, -1), repeat=len(more))
         ]
-        assert p_value(more) == pytest.approx(np.mean([way >= sum(more) - 1e-9 for way in ways]))
+        assert compute_p_value(more) == pytest.approx(np.mean([way >= sum(more) - 1e-9 for way in ways]))
 
     def test_it_keeps_its_level(self):
         # 2,000 comparisons of equals, 6 tests each: 5 of 100 at most are called clear. With just 5 of 100, more than
         # 130 of 2,000 come once in 1,000 such tests.
         source = np.random.default_rng(7)
         wrong = sum(
-            min(adjusted(dict(enumerate(map(p_value, source.normal(size=(6, 10)))))).values()) <= LEVEL
+            min(adjust_p_values(dict(enumerate(map(compute_p_value, source.normal(size=(6, 10)))))).values()) <= LEVEL
             for _ in range(2_000)
         )
         assert 30 < wrong <= 130
 
     def test_many_runs_are_drawn_and_keep_it_too(self):
         source = np.random.default_rng(8)
-        assert p_value([0.1] * 40) == pytest.approx(1 / 65_536)
-        found = [p_value(source.normal(size=20)) for _ in range(100)]
+        assert compute_p_value([0.1] * 40) == pytest.approx(1 / 65_536)
+        found = [compute_p_value(source.normal(size=20)) for _ in range(100)]
         # Uniform: 5 of 100 below 0.05; over 13 once in 2,000.
         assert sum(p <= 0.05 for p in found) <= 13
 
     def test_how_many_runs_it_takes(self):
-        assert runs_needed(14, LEVEL) == 9  # 14 / 2^9 < 0.05 < 14 / 2^8
-        assert min(adjusted(dict.fromkeys(range(14), 2.0 ** (-9))).values()) <= LEVEL
-        assert min(adjusted(dict.fromkeys(range(14), 2.0 ** (-8))).values()) > LEVEL
+        assert count_runs_needed(14, LEVEL) == 9  # 14 / 2^9 < 0.05 < 14 / 2^8
+        assert min(adjust_p_values(dict.fromkeys(range(14), 2.0 ** (-9))).values()) <= LEVEL
+        assert min(adjust_p_values(dict.fromkeys(range(14), 2.0 ** (-8))).values()) > LEVEL
 
 
 class TestAdvice:
@@ -199,7 +199,7 @@ class TestOnData:
     def test_what_is_measured_is_what_a_release_gives(self):
         found = discreet.compare(SHOP, top=10, epsilon=1, mechanisms=["bases"], runs=2, seed=7)
         job = case(SHOP, top=10, epsilon=1, items="public")
-        wanted = wanted_patterns(job)
+        wanted = mine_wanted_patterns(job)
         made = trial(SHOP, seed=3, top=10, epsilon=1, items="public", mechanism="bases")
         true = discreet.mine(SHOP, top=10)
         numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), wanted, rules=False)
@@ -210,7 +210,7 @@ class TestOnData:
     def test_a_threshold_is_scored_by_the_f_score(self):
         job = case(SHOP, min_support="0.1", epsilon=1, items="public")
         made = trial(SHOP, seed=3, min_support="0.1", epsilon=1, items="public", mechanism="bases")
-        numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), wanted_patterns(job), rules=False)
+        numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), mine_wanted_patterns(job), rules=False)
         true = discreet.mine(SHOP, min_support="0.1").to_dict()
         assert 1 - numbers["missed"] == pytest.approx(metrics.f_score(made.patterns.to_dict(), true))
 

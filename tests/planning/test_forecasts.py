@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.errors import MisuseError
-from discreet.planning._known import Known
+from discreet.planning._public_facts import PublicFacts
 from discreet.report._lines import DrawnLine, draw_lines
 from discreet.report._slopes import spread_labels
 from running import run
@@ -125,11 +125,11 @@ def test_one_basket_each_is_the_forecast_without_the_word():
 
 
 def test_the_mean_is_what_was_said():
-    numbers, chances = Known.of(60, 3, 1, None, 4).each
+    numbers, chances = PublicFacts.of(60, 3, 1, None, 4).baskets_each
     assert numbers.min() == 1
     assert float(numbers @ chances) == pytest.approx(4, rel=0.01)
-    typical = Known.of(60, 3, 1, None, [1, 1, 7])
-    assert [one.tolist() for one in typical.each] == [[1, 7], pytest.approx([2 / 3, 1 / 3])]
+    typical = PublicFacts.of(60, 3, 1, None, [1, 1, 7])
+    assert [one.tolist() for one in typical.baskets_each] == [[1, 7], pytest.approx([2 / 3, 1 / 3])]
     assert typical.words["mean baskets each"] == 3
 
 

@@ -22,7 +22,17 @@ from discreet.curator import Answers, Found, Mechanism
 from discreet.errors import LimitError, MisuseError
 from discreet.exact import LocalEngine, Supports
 from discreet.local.study import Learnt
-from discreet.planning import Forecast, ForecastTask, ImaginedCrowd, Tried, interval_of, judged, trial, truth, visible
+from discreet.planning import (
+    CrowdRun,
+    Forecast,
+    ForecastTask,
+    ImaginedCrowd,
+    compute_margin,
+    estimate_visible_support,
+    judge_patterns,
+    mine_truth,
+    trial,
+)
 from discreet.planning._bounds import bounds
 from discreet.planning._crowd import imagine
 from discreet.planning._forecast import Outlook
@@ -144,7 +154,7 @@ def test_json_and_picture(small):
     ElementTree.fromstring(picture)
     assert "svsm (devices, counts ± " in picture
     assert "count (curator" not in picture
-    assert f">{small.stands}<" in picture
+    assert f">{small.caption}<" in picture
 
 
 def test_the_table_says_what_to_take(small):
@@ -312,11 +322,11 @@ def test_what_is_recommended(outlooks, best):
 
 def test_what_is_visible():
     true = CrowdTruth(
-        itemsets=[(0,), (1,), (2,), (0, 1)], counts=np.array([50.0, 40.0, 20.0, 10.0]), last=10, people=100
+        itemsets=[(0,), (1,), (2,), (0, 1)], counts=np.array([50.0, 40.0, 20.0, 10.0]), min_count=10, people=100
     )
 
     def seen(*found, interval=1.0):
-        return visible([Tried(precision=1, recall=1, interval=interval, found=found)], true)
+        return estimate_visible_support([CrowdRun(precision=1, recall=1, interval=interval, found_flags=found)], true)
 
     assert seen(True, True, True, True) == 0.1
     assert seen(True, True, False, True) == 0.1
@@ -327,9 +337,9 @@ def test_what_is_visible():
 
 
 def test_ties_are_not_held_against_anyone():
-    true = CrowdTruth(itemsets=[(0,), (1,)], counts=np.array([9.0, 5.0]), last=5.0, people=10)
-    assert judged([(0,), (2,)], np.array([9.0, 5.0]), true) == (1.0, 1.0, (True, False))
-    assert judged([], np.empty(0), true)[:2] == (0.0, 0.0)
+    true = CrowdTruth(itemsets=[(0,), (1,)], counts=np.array([9.0, 5.0]), min_count=5.0, people=10)
+    assert judge_patterns([(0,), (2,)], np.array([9.0, 5.0]), true) == (1.0, 1.0, (True, False))
+    assert judge_patterns([], np.empty(0), true)[:2] == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ["auto", "exponential", "privbasis"])
@@ -343,9 +353,9 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
         frequencies=numbered.item_counts / len(numbered),
     )[name]  # fmt: skip
     asked = ForecastTask(
-        top=20, min_support=None, least=1, longest=None, budget=Budget.of(1), neighbours=Neighbours.ADD_REMOVE
+        top=20, min_support=None, min_length=1, max_length=None, budget=Budget.of(1), neighbours=Neighbours.ADD_REMOVE
     )
-    true = truth(ImaginedCrowd(baskets=numbered, people=len(numbered)), asked)
+    true = mine_truth(ImaginedCrowd(baskets=numbered, people=len(numbered)), asked)
     runs = []
     for seed in range(3):
         patterns = trial(
@@ -353,11 +363,11 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
         ).patterns
         found = itemsets_of(patterns)
         counts = LocalEngine(numbered).answer(Supports(Itemsets.of(found))).astype(np.float64)
-        precision, recall, held = judged(found, counts, true)
-        runs.append(Tried(precision=precision, recall=recall, interval=interval_of(patterns), found=held))
+        precision, recall, held = judge_patterns(found, counts, true)
+        runs.append(CrowdRun(precision=precision, recall=recall, interval=compute_margin(patterns), found_flags=held))
     pairs = [
         (expected.interval, median(run.interval for run in runs)),
-        (expected.visible, visible(runs, true)),
+        (expected.visible, estimate_visible_support(runs, true)),
         (expected.precision, mean(run.precision for run in runs)),
     ]
     for one, other in pairs:

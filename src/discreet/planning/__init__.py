@@ -1,8 +1,7 @@
-"""Before anything is spent: what each mechanism and protocol would give, and what no one can give.
+"""Forecasts of mechanisms and protocols before any budget is spent, lower bounds on epsilon, and comparisons on data.
 
-A forecast reads no data. What is known in public (how many people and items there are, about how long baskets are, how
-frequent items are by rank) is enough to imagine a crowd, and over that crowd runs what would run over the real one. A
-comparison may be made on the data themselves: it is for the curator's eyes, and says so.
+A forecast reads no data: mechanisms and protocols run over a crowd that is drawn from public numbers. A comparison may
+run on data: its result is not private, and is marked so. Releases belong to `publish`.
 """
 
 from __future__ import annotations

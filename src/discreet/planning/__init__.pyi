@@ -13,10 +13,10 @@ from ._regret import Regret as Regret, Runs as Runs, ratio_of as ratio_of, regre
 from ._shuffle import shuffled as shuffled
 from ._trial import trial as trial
 from ._trying import (
+    CrowdRun as CrowdRun,
     ForecastTask as ForecastTask,
-    Tried as Tried,
-    interval_of as interval_of,
-    judged as judged,
-    truth as truth,
-    visible as visible,
+    compute_margin as compute_margin,
+    estimate_visible_support as estimate_visible_support,
+    judge_patterns as judge_patterns,
+    mine_truth as mine_truth,
 )

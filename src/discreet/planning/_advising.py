@@ -1,78 +1,87 @@
-"""What to take after trials: `auto`, unless another mechanism is better beyond the doubt of the runs.
+"""The recommendation after trials: `auto`, unless a test shows that a rival is better.
 
-Each rival is tested twice at an epsilon: does it find more than `auto`, and are its counts nearer? Both have to be by
-more than a margin, as a default is not left for a trifle. The runs are paired, each test is a sign-flip test, and
-Holm's method allows for all tests at that epsilon together: where nobody is better, somebody is called so in at most 5
-of 100 comparisons.
+Each rival is tested twice at an epsilon, over paired runs: does it find more patterns than `auto`, and are its counts
+nearer to the truth? The difference has to exceed a margin, since a change of mechanism for a small gain is not worth
+its risk. Holm's method adjusts the sign-flip tests of an epsilon: among mechanisms of equal quality, a rival is
+recommended in at most 5 of 100 comparisons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import exp, log
+from math import log
 from statistics import fmean
 from typing import Literal
 
 from ..results import AUTO, Advice, BetterMechanism, Reason, Trials
-from ._regret import adjusted, p_value, ratio_of, regret_of, runs_needed
+from ._regret import adjust_p_values, compute_p_value, count_runs_needed, ratio_of, regret_of
 
 LEVEL = 0.05
-"""In how many comparisons anybody is wrongly called better, at most, at one epsilon."""
-MORE = 0.02
-"""Who finds more has to find over so much more: two of a hundred patterns."""
-NEARER = 1.2
-"""Whose counts are nearer: the error of `auto` has to be over so many times as large."""
-SLACK = 0.04
-"""Who finds less than the best by over so much is no rival in counts: what is easy to find is easy to count."""
-HOPELESS = 0.5
-"""Where even the best finds a smaller share than this, everybody counts noise, and counts are not compared."""
+"""The family-wise error rate of the tests at an epsilon: the usual level."""
+FOUND_MARGIN = 0.02
+"""The share of the patterns by which a rival has to find more: two of a hundred patterns."""
+ERROR_RATIO = 1.2
+"""The ratio by which the error of `auto` has to exceed the error of a rival."""
+FOUND_SLACK = 0.04
+"""The share of the patterns by which a rival in counts may find fewer than the best: easily found patterns are easily
+counted, so that the errors of a shorter list are no comparison."""
+MIN_FOUND = 0.5
+"""The smallest share found by the best mechanism at which counts are compared: below, most counts are noise."""
 
 
-def advise(rows: Sequence[Trials], epsilon: Fraction) -> Advice:
-    """Return what to take at one epsilon.
+def advise(trials: Sequence[Trials], epsilon: Fraction) -> Advice:
+    """Return the recommendation at an epsilon.
 
     Parameters
     ----------
-    rows
-        All trials.
+    trials
+        The trials of all mechanisms, at all epsilons.
     epsilon
-        Which of them count.
+        The epsilon; the trials have rows at it.
     """
-    here = {row.mechanism: row for row in rows if row.epsilon == epsilon}
-    most = max(here.values(), key=lambda row: (row.found.mean, -row.error.mean))
-    ours = here.get(AUTO)
-    many = len(most.runs)
+    by_name = {row.mechanism: row for row in trials if row.epsilon == epsilon}
+    leader = max(by_name.values(), key=lambda row: (row.found.mean, -row.error.mean))
+    # Without `auto`, no rival has a margin to exceed: the mechanism that finds most is recommended.
+    ours = by_name.get(AUTO)
+    run_count = len(leader.runs)
     if ours is None:
         return Advice(
-            epsilon=epsilon, recommended=most.mechanism, reason="without auto", found=most.found.mean, runs=many
+            epsilon=epsilon,
+            recommended=leader.mechanism,
+            reason="without auto",
+            found=leader.found.mean,
+            runs=run_count,
         )
-    rivals = [row for name, row in here.items() if name != AUTO]
-    better = _better(ours, rivals)
-    recommended, reason = _taken(here, better, most)
-    missed = regret_of({name: [1 - run.found for run in row.runs] for name, row in here.items()}, AUTO)
-    level = {name: row for name, row in here.items() if name == AUTO or row.found.mean >= most.found.mean - SLACK}
-    near = nearest = None
-    if most.found.mean >= HOPELESS and rivals:
-        near = ratio_of({name: _errors(row) for name, row in level.items()}, AUTO)
-        nearest = min(level.values(), key=lambda row: (row.error.mean, row.mechanism != AUTO))
+    rivals = [row for name, row in by_name.items() if name != AUTO]
+    differences = _find_better(ours, rivals)
+    comparable = {
+        name: row for name, row in by_name.items() if name == AUTO or row.found.mean >= leader.found.mean - FOUND_SLACK
+    }
+    are_counts_compared = leader.found.mean >= MIN_FOUND
+    recommended, reason = _select(differences, comparable if are_counts_compared else {})
+    found_regret = regret_of({name: [1 - run.found for run in row.runs] for name, row in by_name.items()}, AUTO)
+    error_ratio = nearest = None
+    if are_counts_compared and rivals:
+        error_ratio = ratio_of({name: _errors(row) for name, row in comparable.items()}, AUTO)
+        nearest = min(comparable.values(), key=lambda row: (row.error.mean, row.mechanism != AUTO))
     return Advice(
         epsilon=epsilon,
         recommended=recommended,
         reason=reason if rivals else "alone",
         chosen=ours.chosen,
-        best=missed.line if rivals else None,
-        regret=missed.by if rivals else None,
-        doubt=missed.doubt if rivals and many > 1 else None,
+        best=found_regret.line if rivals else None,
+        regret=found_regret.by if rivals else None,
+        doubt=found_regret.doubt if rivals and run_count > 1 else None,
         nearest=None if nearest is None else nearest.mechanism,
-        ratio=None if near is None else near.by,
+        ratio=None if error_ratio is None else error_ratio.by,
         ours_found=ours.found.mean,
         ours_off=ours.error.mean,
         nearest_off=None if nearest is None else nearest.error.mean,
-        better=better,
-        found=most.found.mean,
-        runs=many,
-        runs_needed=runs_needed(2 * len(rivals), LEVEL),
+        better=differences,
+        found=leader.found.mean,
+        runs=run_count,
+        runs_needed=count_runs_needed(2 * len(rivals), LEVEL),
     )
 
 
@@ -80,38 +89,47 @@ def _errors(row: Trials) -> list[float]:
     return [run.error for run in row.runs]
 
 
-def _typical(row: Trials) -> float:
-    """Return the geometric mean of the errors: one bad run weighs no more than one good run."""
-    return exp(fmean(map(log, _errors(row))))
-
-
-def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[BetterMechanism, ...]:
-    """Return who is better than `auto` beyond doubt, and in what."""
-    tests: dict[tuple[str, Literal["found", "counts"]], float] = {}
+def _find_better(ours: Trials, rivals: Sequence[Trials]) -> tuple[BetterMechanism, ...]:
+    """Return the significant differences: the mechanisms that are better than `auto`, in patterns or in counts."""
+    p_values: dict[tuple[str, Literal["found", "counts"]], float] = {}
     for row in rivals:
         pairs = list(zip(row.runs, ours.runs, strict=True))
-        # Rounded: just the margin is not more than it, whatever binary fractions make of it.
-        tests[row.mechanism, "found"] = p_value([round(one.found - other.found - MORE, 9) for one, other in pairs])
-        tests[row.mechanism, "counts"] = p_value(
-            [round(log(other.error / one.error / NEARER), 9) for one, other in pairs]
+        # Rounded: a difference equal to the margin does not exceed it by an error of binary fractions.
+        p_values[row.mechanism, "found"] = compute_p_value(
+            [round(rival.found - run.found - FOUND_MARGIN, 9) for rival, run in pairs]
         )
-    clear = {test: p for test, p in adjusted(tests).items() if p <= LEVEL}
+        p_values[row.mechanism, "counts"] = compute_p_value(
+            [round(log(run.error / rival.error / ERROR_RATIO), 9) for rival, run in pairs]
+        )
     by_name = {row.mechanism: row for row in rivals}
-    found = []
-    for (name, what), p in clear.items():
-        mine, theirs = ((row.found if what == "found" else row.error).mean for row in (ours, by_name[name]))
-        found.append(BetterMechanism(mechanism=name, what=what, ours=mine, theirs=theirs, p=p))
-    return tuple(found)
+    differences = []
+    for (name, criterion), p in adjust_p_values(p_values).items():
+        if p <= LEVEL:
+            mine, theirs = ((row.found if criterion == "found" else row.error).mean for row in (ours, by_name[name]))
+            differences.append(BetterMechanism(mechanism=name, what=criterion, ours=mine, theirs=theirs, p=p))
+    return tuple(differences)
 
 
-def _taken(here: Mapping[str, Trials], better: Sequence[BetterMechanism], most: Trials) -> tuple[str, Reason]:
-    """Return what to take: who finds more, else who counts nearer and finds as much, else `auto`."""
-    more = [one for one in better if one.what == "found"]
-    if more:
-        return max(more, key=lambda one: one.theirs).mechanism, "found"
-    level = [
-        one for one in better if one.what == "counts" and here[one.mechanism].found.mean >= most.found.mean - SLACK
+def _select(differences: Sequence[BetterMechanism], comparable: Mapping[str, Trials]) -> tuple[str, Reason]:
+    """Return the recommended mechanism and the reason: more patterns before nearer counts, and both before `auto`.
+
+    Parameters
+    ----------
+    differences
+        The significant differences.
+    comparable
+        The mechanisms with comparable counts.
+    """
+    finders = [difference for difference in differences if difference.what == "found"]
+    # Of several, the largest mean: a smaller p-value may only be a smaller spread.
+    if finders:
+        return max(finders, key=lambda difference: difference.theirs).mechanism, "found"
+    counters = [
+        difference.mechanism
+        for difference in differences
+        if difference.what == "counts" and difference.mechanism in comparable
     ]
-    if level and most.found.mean >= HOPELESS:
-        return min((one.mechanism for one in level), key=lambda name: _typical(here[name])), "counts"
+    if counters:
+        # By geometric means: a single bad run weighs no more than a single good run.
+        return min(counters, key=lambda name: fmean(map(log, _errors(comparable[name])))), "counts"
     return AUTO, "level"

@@ -1,9 +1,9 @@
-"""When no mechanism can help: lower bounds on epsilon, whatever the algorithm (Zeng, Naughton, Cai 2012, section 3).
+"""Lower bounds on the epsilon of every useful algorithm (Zeng, Naughton, Cai 2012, section 3).
 
-An algorithm is *useful* if on every data set, with a probability of at least 1 - doubt, it shows every itemset held by
-over (1 + slack) times the threshold, and none held by less than (1 - slack) times it. The bounds are about the worst
-data set: one algorithm may do better on yours, and none can promise to. They are for pure epsilon, the unit being a
-person who is added or removed.
+An algorithm is *useful* if on every data set, with a probability of at least 1 - doubt, it lists every itemset with a
+count over (1 + slack) * threshold, and no itemset with a count below (1 - slack) * threshold. The bounds are for the
+worst data set: an algorithm may do better on one data set, but cannot guarantee it. They are for pure epsilon and the
+neighbouring relation add-remove.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from ..errors import MisuseError
 from ..privacy import exact
 from ..wording import number_of
 
-# What is called useful where nothing else is said: the numbers of the paper's own example.
+# The definition of useful in the paper's own example.
 SLACK, DOUBT = 0.2, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What no algorithm can go below, for one threshold.
+    """The lower bounds on epsilon for a threshold.
 
     Parameters
     ----------
     threshold
-        The number of people, or baskets, a pattern must be held by.
+        The smallest count of a pattern, in people or in baskets.
     any_baskets
-        The epsilon under which no algorithm is useful if baskets may be as long as they like (lemma 1, theorem 3).
+        The smallest epsilon of a useful algorithm for baskets of any length (lemma 1, theorem 3).
     longest
-        How many items a basket has at most in the two others.
+        The largest number of items of a basket, for `short_baskets` and `enough`.
     short_baskets
-        The same if every basket has at most so many items (theorem 6).
+        The smallest epsilon of a useful algorithm for short baskets (theorem 6).
     enough
-        An epsilon at which counting single items with noise is useful then, for people with one basket (theorem 5).
+        An epsilon at which noisy counts of single items are useful, for people with one short basket (theorem 5).
     unit
-        What holds a pattern: people, or baskets where a person may have several. What no algorithm can go below where
-        everybody has one basket, none can where some have more.
+        The unit of a count: people, or baskets if a person may have several. A lower bound for people with one basket
+        holds for people with several too.
     """
 
     threshold: int
@@ -51,28 +51,40 @@ class Bounds:
     unit: Unit = "people"
 
     def in_words(self, epsilon: float, *, pure: bool = True, local: bool = False) -> str:
-        """Say what the bounds mean for an epsilon, with no delta or with one, and for devices if they are meant too."""
+        """Return a text that compares an epsilon with the bounds.
+
+        Parameters
+        ----------
+        epsilon
+            The epsilon of the question.
+        pure
+            Whether the delta of the question is 0.
+        local
+            Whether the question is for devices too.
+        """
         words = ("person holds", "people hold") if self.unit == "people" else ("basket holds", "baskets hold")
         people = number_of(self.threshold, *words)
-        said = (
+        text = (
             f"To show on any data what at least {people}, give or take {SLACK:.0%}, and be right in {1 - DOUBT:.0%} of "
             f"the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the algorithm"
         )
         if self.short_baskets < self.any_baskets:
-            said += f"; {self.short_baskets:.3g} if no basket has more than {number_of(self.longest, 'item')}"
+            text += f"; {self.short_baskets:.3g} if no basket has more than {number_of(self.longest, 'item')}"
         if epsilon >= self.any_baskets:
-            said += ". There is as much."
+            text += ". There is as much."
         elif epsilon >= self.short_baskets:
-            said += ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
+            text += ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
         else:
-            said += ". There is less: no pure mechanism can promise it."
+            text += ". There is less: no pure mechanism can promise it."
+        # The proofs count data sets that differ in many people; a delta would add up over them.
         if not pure:
-            said += " Of mechanisms with a delta the bounds say nothing."
-        return said + (" The bounds are for a curator: devices need more still." if local else "")
+            text += " Of mechanisms with a delta the bounds say nothing."
+        return text + (" The bounds are for a curator: devices need more still." if local else "")
 
 
 def bounds(items: int, threshold: int, longest: int, unit: Unit = "people") -> Bounds:
-    """Return what no algorithm can go below for these numbers of items, people and items a basket."""
+    """Return the bounds for a number of items, a threshold, and a largest number of items of a basket."""
+    # A basket is a set: it has no more items than there are.
     longest = min(longest, items)
     return Bounds(
         threshold=threshold,
@@ -85,16 +97,16 @@ def bounds(items: int, threshold: int, longest: int, unit: Unit = "people") -> B
 
 
 def least_epsilon(items: int, threshold: int, *, slack: float = SLACK, doubt: float = DOUBT) -> float:
-    """Return the epsilon that every useful algorithm needs at least (lemma 1 and theorem 3).
+    """Return the smallest epsilon of a useful algorithm: ln((2^n - 1) (1 - doubt) / doubt) / (2 slack threshold + 2).
 
-    ln((2^items - 1) (1 - doubt) / doubt) over 2 slack threshold + 2, as printed.
+    It is lemma 1 and theorem 3 of the paper, for n items.
 
     Parameters
     ----------
     items, threshold
-        How many items there are, and how many people must hold a pattern.
+        The number of items, and the smallest count of a pattern.
     slack, doubt
-        What useful means: the paper's delta and eta.
+        The definition of useful, each between 0 and 1: the paper's delta and eta.
 
     Examples
     --------
@@ -102,16 +114,18 @@ def least_epsilon(items: int, threshold: int, *, slack: float = SLACK, doubt: fl
     18.4
     """
     _check(items, threshold, slack, doubt)
-    outputs = items * log(2) + log1p(-(2.0**-items)) if items < 1_000 else items * log(2)
-    return max(0.0, (outputs + log((1 - doubt) / doubt)) / _added(threshold, slack))
+    # ln(2^items - 1); the difference from ln(2^items) vanishes for many items.
+    log_outputs = items * log(2) + log1p(-(2.0**-items)) if items < 1_000 else items * log(2)
+    return max(0.0, (log_outputs + log((1 - doubt) / doubt)) / _count_added_people(threshold, slack))
 
 
 def least_epsilon_of_short(
     items: int, threshold: int, longest: int, *, slack: float = SLACK, doubt: float = DOUBT
 ) -> float:
-    """Return the same where no basket has more than `longest` items (theorem 6 as its proof gives it, C14).
+    """Return the smallest epsilon of a useful algorithm, if baskets have at most `longest` items (theorem 6).
 
-    ln(C(items, size) (1 - doubt)) over (2 slack threshold + 2) ceil(size / longest), for the best size of a set.
+    ln(C(items, size) (1 - doubt)) / ((2 slack threshold + 2) ceil(size / longest)), for the size with the largest
+    bound, in the form that the proof of the theorem gives (C14 in docs/errata.md).
 
     Examples
     --------
@@ -119,26 +133,27 @@ def least_epsilon_of_short(
     0.52
     """
     _check(items, threshold, slack, doubt)
+    # C(items, size) rises up to half of the items: larger sizes have more parts and no larger bound.
     longest, half = min(parse_positive("longest", longest), items), max(1, items // 2)
-    best, parts = 0.0, 0
-    # The logarithm is concave in the size, so its share of one part rises to the best one and falls from there on.
-    while parts * longest < half:
-        parts += 1
-        size = min(parts * longest, half)
-        outputs = lgamma(items + 1) - lgamma(size + 1) - lgamma(items - size + 1)
-        found = (outputs + log(1 - doubt)) / parts
-        if 0 < found < best:
+    largest, part_count = 0.0, 0
+    # The logarithm is concave in the size, so that its share per part rises to the largest one and falls afterwards.
+    while part_count * longest < half:
+        part_count += 1
+        size = min(part_count * longest, half)
+        log_outputs = lgamma(items + 1) - lgamma(size + 1) - lgamma(items - size + 1)
+        share = (log_outputs + log(1 - doubt)) / part_count
+        if 0 < share < largest:
             break
-        best = max(best, found)
-    return best / _added(threshold, slack)
+        largest = max(largest, share)
+    return largest / _count_added_people(threshold, slack)
 
 
 def sufficient_epsilon(
     items: int, threshold: int, longest: int, *, slack: float = SLACK, doubt: float = DOUBT
 ) -> float:
-    """Return an epsilon at which noise on the counts of all single items is useful (theorem 5).
+    """Return an epsilon at which noisy counts of single items are useful, for short baskets (theorem 5).
 
-    longest times -ln(1 - (1 - doubt)^(1 / items)), over slack threshold; no basket has more than `longest` items.
+    -longest ln(1 - (1 - doubt)^(1 / items)) / (slack threshold).
 
     Examples
     --------
@@ -146,16 +161,16 @@ def sufficient_epsilon(
     1.37
     """
     _check(items, threshold, slack, doubt)
-    missed = -expm1(log(1 - doubt) / items)
-    return -float(min(parse_positive("longest", longest), items)) * log(missed) / (slack * threshold)
+    miss_probability = -expm1(log(1 - doubt) / items)  # of each item, if all together may miss with `doubt`
+    return -float(min(parse_positive("longest", longest), items)) * log(miss_probability) / (slack * threshold)
 
 
-def _added(threshold: int, slack: float) -> float:
-    """Return how many people lift an item from below the slack to above it, or a little more.
+def _count_added_people(threshold: int, slack: float) -> float:
+    """Return an upper bound on the added people that lift an item from below the slack to above it.
 
-    From the last count under (1 - slack) threshold to the first one over (1 + slack) threshold, both whole, it is 2
-    floor(slack threshold) + 2, as in the proof of theorem 6. The proof of lemma 1 rounds up, which is more than it
-    needs; the number that the paper prints lies between the two, so what it prints holds.
+    From the last whole count under (1 - slack) threshold to the first over (1 + slack) threshold, the number is
+    2 floor(slack threshold) + 2, as in the proof of theorem 6. The proof of lemma 1 rounds up instead; the printed
+    2 slack threshold + 2 lies between the two, and is valid for both.
     """
     return float(2 * Fraction(exact(slack, "slack")) * threshold + 2)
 

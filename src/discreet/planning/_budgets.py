@@ -1,6 +1,6 @@
-"""What several budgets buy: the forecasts of one question at a few epsilons, side by side.
+"""A forecast at several epsilons: a picture, a page and tables with an epsilon per column.
 
-A forecast at several epsilons has the fields of the largest one: what all of them have in common is taken from there.
+It has the fields of its largest epsilon; fields that do not depend on epsilon are taken from there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import MisuseError
 from ..wording import number_of
-from ._outlook import HEADS, Side, most_off
+from ._outlook import HEADINGS, Outlook, Side, render_margin
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,133 +20,150 @@ if TYPE_CHECKING:
     from ..results import Picture
     from ._forecast import Forecast
 
-# So many lines can be told apart in a picture.
-_DRAWN = 6
+_MAX_LINES = 6  # of a picture: the number of colours and dashes that can be distinguished
 NOTHING_TO_DRAW = "There is nothing to draw: no mechanism can be forecast for this question."
-# Of one name: whether it is the one to take, which share it finds at each epsilon, and half an interval of a count.
+# The line of a mechanism: its name, whether it is recommended, and at each epsilon its recall and its margin.
 _Line: TypeAlias = tuple[str, bool, list[float], list[float]]
 
 
-def picture_of(made: Forecast) -> Picture:
-    """Return what is found at each epsilon, and how far counts are off."""
+def draw_picture(forecast: Forecast) -> Picture:
+    """Return a picture of the recall and the margin at each epsilon."""
     from ..report import draw_budgets
 
-    sides, left_out = _sides(made)
+    sides, left_out_count = _build_sides(forecast)
     if not sides:
         raise MisuseError(NOTHING_TO_DRAW)
-    notes = [made.stands_beside]
-    if left_out:
-        notes.append(f"{number_of(left_out, 'other that finds', 'others that find')} less left out.")
-    return draw_budgets(sides, _epsilons(made), notes=[*notes, *([made.units] if made.units else [])])
+    notes = [forecast.shared_caption]
+    if left_out_count:
+        notes.append(f"{number_of(left_out_count, 'other that finds', 'others that find')} less left out.")
+    return draw_budgets(sides, _epsilons(forecast), notes=[*notes, *([forecast.units] if forecast.units else [])])
 
 
-def page_of(made: Forecast, title: str | None) -> str:
-    """Return a page that says what a budget buys: what to take at each, pictures, all numbers."""
+def render_page(forecast: Forecast, title: str | None) -> str:
+    """Return an HTML page with the recommendation at each epsilon, pictures and tables."""
     from ..report import ForecastTable, TableColumn, draw_budget_lines, forecast_page
 
-    sides, _ = _sides(made)
+    sides, _ = _build_sides(forecast)
     tables = []
-    for side, heading in HEADS.items():
-        names = _names(made, side)
+    for side in HEADINGS:
+        names = _names(forecast, side)
         columns = [
-            TableColumn(f"Epsilon {one.asked['epsilon']}", [_cell(one, name) for name in names])
-            for one in made.by_epsilon
+            TableColumn(f"Epsilon {part.asked['epsilon']}", [_render_cell(part, name) for name in names])
+            for part in forecast.by_epsilon
         ]
         if names:
-            told = f"{heading}: found, and {made.unit(side)} off by"
-            tables.append(ForecastTable(told, "Name", names, columns))
-    recommended = _recommended(made)
+            tables.append(ForecastTable(_render_heading(forecast, side), "Name", names, columns))
+    recommended = _render_recommended(forecast)
     return forecast_page(
         title,
         lead=recommended,
-        drawings=draw_budget_lines(sides, _epsilons(made)) if sides else [],
+        drawings=draw_budget_lines(sides, _epsilons(forecast)) if sides else [],
         tables=tables,
-        notes=[line for line in lines_of(made) if line not in recommended],
-        refused=made.refused,
+        notes=[line for line in render_lines(forecast) if line not in recommended],
+        refused=forecast.refused,
     )
 
 
-def lines_of(made: Forecast) -> list[str]:
-    """Return what there is to say beside the tables: what was asked, what to take, what it rests on."""
-    return [made.stands_beside, *([made.units] if made.units else []), *_recommended(made), *made.notes]
+def render_lines(forecast: Forecast) -> list[str]:
+    """Return the lines below the tables: the question, the recommendations and the notes."""
+    units = [forecast.units] if forecast.units else []
+    return [forecast.shared_caption, *units, *_render_recommended(forecast), *forecast.notes]
 
 
-def tables_of(made: Forecast, rows: int | None) -> list[RenderableType]:
-    """Return a table of each side under its title, with a column for each epsilon."""
+def render_tables(forecast: Forecast, max_rows: int | None) -> list[RenderableType]:
+    """Return a heading and a table for each side, with a column for each epsilon."""
     from rich.text import Text
 
-    # A title of the table itself would be broken where the table ends, which is far narrower than the line.
+    # The title of a rich table is broken at the width of the table, which is far narrower than the terminal.
     return [
         part
-        for side in HEADS
-        if _names(made, side)
-        for part in (
-            Text(f"{HEADS[side]}: found, and {made.unit(side)} off by", "bold"),
-            _table(made, side, rows),
-        )
+        for side in HEADINGS
+        if _names(forecast, side)
+        for part in (Text(_render_heading(forecast, side), "bold"), _build_table(forecast, side, max_rows))
     ]
 
 
-def _epsilons(made: Forecast) -> list[float]:
-    return [float(Fraction(one.asked["epsilon"])) for one in made.by_epsilon]
+def _render_heading(forecast: Forecast, side: Side) -> str:
+    return f"{HEADINGS[side]}: found, and {forecast.unit(side)} off by"
 
 
-def _sides(made: Forecast) -> tuple[list[tuple[str, str, list[_Line]]], int]:
-    """Return what pictures show of each side, and how many names have no room there."""
-    last, left_out = made, 0
+def _epsilons(forecast: Forecast) -> list[float]:
+    return [float(Fraction(part.asked["epsilon"])) for part in forecast.by_epsilon]
+
+
+def _build_sides(forecast: Forecast) -> tuple[list[tuple[str, str, list[_Line]]], int]:
+    """Return heading, unit and lines of each side of a picture, and the number of names that are left out."""
+    left_out_count = 0
     sides: list[tuple[str, str, list[_Line]]] = []
-    for side, heading in HEADS.items():
-        names = _names(made, side, best=True)
-        left_out += len(names[_DRAWN:])
-        rows = [(name, name == last.recommended.get(side), *_numbers(made, name)) for name in names[:_DRAWN]]
-        if rows:
-            sides.append((heading, last.unit(side), rows))
-    return sides, left_out
+    for side, heading in HEADINGS.items():
+        names = _rank_names(forecast, side)
+        left_out_count += len(names[_MAX_LINES:])
+        recommended = forecast.recommended.get(side)
+        lines = [(name, name == recommended, *_numbers(forecast, name)) for name in names[:_MAX_LINES]]
+        if lines:
+            sides.append((heading, forecast.unit(side), lines))
+    return sides, left_out_count
 
 
-def _names(made: Forecast, side: Side, best: bool = False) -> list[str]:
-    """Return what is forecast on a side: in the order of the last forecast, or those that find most first."""
-    there = [one.name for forecast in reversed(made.by_epsilon) for one in forecast.outlooks if one.side == side]
-    names = list(dict.fromkeys(there))
-    if not best:
-        return names
+def _names(forecast: Forecast, side: Side) -> list[str]:
+    """Return the names on a side, in the order of the largest epsilon."""
+    # A mechanism may be forecast at some epsilons only: names beyond the largest epsilon come last.
+    names = [
+        outlook.name for part in reversed(forecast.by_epsilon) for outlook in part.outlooks if outlook.side == side
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _rank_names(forecast: Forecast, side: Side) -> list[str]:
+    """Return the names on a side that have a score, the largest sum of scores first."""
     scores = {
-        name: [one.score for row in made.by_epsilon for one in row.outlooks if one.name == name] for name in names
+        name: [outlook.score for outlook in _find_outlooks(forecast, name) if outlook is not None]
+        for name in _names(forecast, side)
     }
-    return sorted((name for name in names if max(scores[name]) >= 0), key=lambda name: -sum(scores[name]))
+    return sorted((name for name in scores if max(scores[name]) >= 0), key=lambda name: -sum(scores[name]))
 
 
-def _numbers(made: Forecast, name: str) -> tuple[list[float], list[float]]:
-    """Return what one is expected to find, and how far off its counts are, at each epsilon."""
-    there = [next((one for one in row.outlooks if one.name == name), None) for row in made.by_epsilon]
-    found = [nan if one is None or one.recall is None else one.recall for one in there]
-    return found, [inf if one is None else one.interval for one in there]
+def _find_outlook(forecast: Forecast, name: str) -> Outlook | None:
+    return next((outlook for outlook in forecast.outlooks if outlook.name == name), None)
 
 
-def _recommended(made: Forecast) -> list[str]:
-    said = []
-    for one in made.by_epsilon:
-        best = " and ".join(one.recommended.values()) or "nothing, as nothing can be told from noise"
-        needed = "".join(f" {one.found(*what)}" for what in one.needed.items())
-        said.append(f"Recommended at epsilon = {one.asked['epsilon']}: {best}.{needed}")
-    return said
+def _find_outlooks(forecast: Forecast, name: str) -> list[Outlook | None]:
+    """Return the outlook of a name at each epsilon: None at an epsilon at which it cannot answer."""
+    return [_find_outlook(part, name) for part in forecast.by_epsilon]
 
 
-def _table(made: Forecast, side: Side, rows: int | None) -> Table:
+def _numbers(forecast: Forecast, name: str) -> tuple[list[float], list[float]]:
+    """Return the recall and the margin of a name at each epsilon."""
+    outlooks = _find_outlooks(forecast, name)
+    recalls = [nan if outlook is None or outlook.recall is None else outlook.recall for outlook in outlooks]
+    return recalls, [inf if outlook is None else outlook.interval for outlook in outlooks]
+
+
+def _render_recommended(forecast: Forecast) -> list[str]:
+    lines = []
+    for part in forecast.by_epsilon:
+        names = " and ".join(part.recommended.values()) or "nothing, as nothing can be told from noise"
+        search = "".join(f" {part.render_needed(name, value)}" for name, value in part.needed.items())
+        lines.append(f"Recommended at epsilon = {part.asked['epsilon']}: {names}.{search}")
+    return lines
+
+
+def _build_table(forecast: Forecast, side: Side, max_rows: int | None) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     table.add_column("epsilon")
-    for forecast in made.by_epsilon:
-        table.add_column(forecast.asked["epsilon"], justify="right", no_wrap=True)
-    for name in _names(made, side)[:rows]:
-        table.add_row(name, *(_cell(forecast, name) for forecast in made.by_epsilon))
+    for part in forecast.by_epsilon:
+        table.add_column(part.asked["epsilon"], justify="right", no_wrap=True)
+    for name in _names(forecast, side)[:max_rows]:
+        table.add_row(name, *(_render_cell(part, name) for part in forecast.by_epsilon))
     return table
 
 
-def _cell(forecast: Forecast, name: str) -> str:
-    one = next((one for one in forecast.outlooks if one.name == name), None)
-    if one is None:
+def _render_cell(forecast: Forecast, name: str) -> str:
+    outlook = _find_outlook(forecast, name)
+    if outlook is None:
         return "–"
-    found = "" if one.recall is None else f"{one.recall:.0%} "
-    return f"{found}± {most_off(one.interval)}" if isfinite(one.interval) else f"{found}± –"
+    recall = "" if outlook.recall is None else f"{outlook.recall:.0%} "
+    # Without a found pattern there can be no margin, though the recall of 0 is a number.
+    return f"{recall}± {render_margin(outlook.interval)}" if isfinite(outlook.interval) else f"{recall}± –"

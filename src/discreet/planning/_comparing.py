@@ -1,8 +1,8 @@
-"""Trying every mechanism on data, with seeded noise, and measuring what comes out against the truth.
+"""`discreet.compare`: trials of every mechanism on data, with seeded noise, measured against the true patterns.
 
-Trials go through the curator's own door, so whatever is registered is tried with the shares and scales it really has.
-The truth is mined once. What comes out depends on the data as they are: it is for the curator's eyes, and nothing of it
-is charged to anyone. Where no data are given, a crowd is imagined from public numbers, and nobody is looked at.
+Trials go through `publish`, so that each mechanism has its real shares and scales. The true patterns are mined once.
+The results are functions of the data: they are for the curator, and no ledger is charged. Without data, trials run
+over a crowd that is imagined from public numbers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..registry import Entry, blamed, entry, mechanisms as every_mechanism
 from ..results import AUTO, Comparison, Trial, Trials
 from ..wording import number_of
 from ._advising import advise
-from ._ground import Ground, ground_of, imagined_ground
-from ._measuring import tried, wanted_patterns
+from ._measuring import mine_wanted_patterns, run_trial
+from ._trial_data import TrialData, build_trial_data, imagine_trial_data
 
-RUNS = 10
+RUNS = 10  # the smallest p-value is 1/1,024: significant among two tests for each of 25 rivals
 EPSILONS = ("0.5", "1")
 
 Progress = Callable[[str, float], object]
@@ -66,48 +66,49 @@ def compare(
     progress: Progress | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Try every mechanism that answers a question on your data, and say which to take: not private.
+    """Return trials of every mechanism on data, and a recommendation for each epsilon: not private.
 
-    Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them. Nothing is charged
-    to a ledger, and choosing a mechanism or an epsilon by it is a use of the data. Without `baskets` no data are read,
-    and there is nothing to protect. See :doc:`/compare`.
+    Privacy: **none**. The result is a function of the data: it is for their holder. No ledger is charged, and the
+    selection of a mechanism or an epsilon by this result is a use of the data. Without `baskets` no data are read, and
+    no privacy is at stake. See :doc:`/compare`.
 
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. Left out: a crowd is made up from `people`, `items`,
-        `sizes`, `exponent` and `frequencies`, as :func:`discreet.plan` does.
+        The result of :func:`discreet.read`, or a source that it accepts. Left out: a crowd is drawn from `people`,
+        `items`, `sizes`, `exponent` and `frequencies`, as in :func:`discreet.plan`.
     epsilon
-        One budget or several: ``1``, ``["0.5", "1"]``; with the same delta each.
+        One budget or several, with an equal delta: ``1``, ``["0.5", "1"]``.
     mechanisms
-        Only these, by their names; `auto` is always among them, as the others are measured by it.
+        The names of the mechanisms, by default all; `auto` is always added, since rivals are compared with it.
     crowd
-        Try on so many people, drawn from the data with replacement: another size, or less to do.
+        The number of people to draw from the data with replacement, for a forecast of a different size or for less
+        time.
     sizes, exponent, frequencies
-        What the made-up crowd is like, as for :func:`discreet.plan`.
+        The description of the imagined crowd, as in :func:`discreet.plan`.
     runs
-        How often each is run at each epsilon.
+        The number of runs of each mechanism at each epsilon.
     seed
-        The same seed gives the same trials; drawn where none is given.
+        The seed of the trials: equal seeds give equal trials. Left out: a random seed.
     progress
-        Called before each trial with its name and the share that is done.
+        Called before each trial with its name and the finished share of the work, from 0 to 1.
     FIELDS
 
-    Without `baskets`, `items` and `people` say how many items and people the made-up crowd has. With them, and without
-    a delta, the items of the data are the list where no other is given.
+    Without `baskets`, `items` and `people` are the numbers of items and people of the imagined crowd. With `baskets`
+    and without a delta, the items of the data are the public list if none is given.
 
     Examples
     --------
     >>> import discreet
     >>> baskets = [{"tea", "milk"}] * 600 + [{"bread"}] * 300
-    >>> found = discreet.compare(baskets, top=2, epsilon=1, mechanisms=["bases"], runs=3, seed=7)
-    >>> sorted(row.mechanism for row in found), found.private
+    >>> comparison = discreet.compare(baskets, top=2, epsilon=1, mechanisms=["bases"], runs=3, seed=7)
+    >>> sorted(row.mechanism for row in comparison), comparison.private
     (['auto', 'bases'], False)
     """
     run_count = parse_positive("runs", runs)
-    budgets = _epsilons(epsilon)
-    entries, refused = _entries(mechanisms)
-    drawn = _seed(seed)
+    budgets = _parse_epsilons(epsilon)
+    entries, refused = _select_entries(mechanisms)
+    trial_seed = _parse_seed(seed)
     keywords = Keywords.of(options)
     question = keywords.question
     items, people = question.get("items"), question.get("people")
@@ -118,157 +119,172 @@ def compare(
                     "{option} is about data, and none were given: give them, or leave it out.",
                     option=name_options(name),
                 )
-        ground = imagined_ground(people, items, sizes, 1 if exponent is None else exponent, frequencies, drawn)
+        data = imagine_trial_data(people, items, sizes, 1 if exponent is None else exponent, frequencies, trial_seed)
     else:
-        given = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
-        held = read_data(baskets, **keywords.reading)
-        ground = ground_of(held, items, people, question.get("delta", 0), crowd, drawn, given)
-    question |= {"items": ground.items, "people": ground.people}
-    cases = _cases(ground, entries, budgets, question, refused)
-    first = next(iter(cases.values()))
-    wanted = wanted_patterns(first, ground.scale)
-    rows = _rounds(ground, cases, wanted, run_count, drawn, entries, refused, progress)
-    advice = tuple(advise(rows, one) for one in budgets if any(row.epsilon == one for row in rows))
-    order = {one: place for place, one in enumerate(budgets)}
+        crowd_options = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
+        data = build_trial_data(
+            read_data(baskets, **keywords.reading),
+            items,
+            people,
+            question.get("delta", 0),
+            crowd,
+            trial_seed,
+            crowd_options,
+        )
+    question |= {"items": data.items, "people": data.people}
+    cases = _build_cases(data, entries, budgets, question, refused)
+    case = next(iter(cases.values()))  # cases differ in mechanism and epsilon alone
+    wanted_patterns = mine_wanted_patterns(case, data.scale)
+    rows = _run_trials(data, cases, wanted_patterns, run_count, trial_seed, entries, refused, progress)
+    advice = tuple(advise(rows, budget) for budget in budgets if any(row.epsilon == budget for row in rows))
+    # The best first at each epsilon; the name makes the order of ties repeatable.
+    order = {budget: place for place, budget in enumerate(budgets)}
     rows.sort(key=lambda row: (order[row.epsilon], -row.found.mean, row.error.mean, row.mechanism))
     return Comparison(
         rows=tuple(rows),
         advice=advice,
         refused=refused,
         asked={
-            **first.record,
-            "epsilon": [shown(one) for one in budgets],
-            "delta": shown(first.budget.delta),
-            "neighbours": first.neighbours.value,
+            **case.record,
+            "epsilon": [shown(budget) for budget in budgets],
+            "delta": shown(case.budget.delta),
+            "neighbours": case.neighbours.value,
         },
         truth={
-            "people": round(len(first.baskets) * ground.scale),
-            "items": first.baskets.items,
-            "wanted": wanted.many,
-            "last": wanted.last,
+            "people": round(len(case.baskets) * data.scale),
+            "items": case.baskets.items,
+            "wanted": wanted_patterns.many,
+            "last": wanted_patterns.last,
         },
-        on=ground.on,
-        seed=drawn,
-        unit=first.baskets.unit,
-        notes=(*ground.notes, *_notes(first, run_count, drawn)),
+        on=data.source,
+        seed=trial_seed,
+        unit=case.baskets.unit,
+        notes=(*data.notes, *_render_notes(case, run_count, trial_seed)),
     )
 
 
-def _epsilons(epsilon: Any) -> list[Fraction]:
-    """Return the budgets that are tried, each once and the smallest first."""
-    several = epsilon if isinstance(epsilon, Iterable) and not isinstance(epsilon, str) else [epsilon]
-    budgets = sorted({exact(one, "epsilon") for one in several})
+def _parse_epsilons(epsilon: Any) -> list[Fraction]:
+    """Return the different epsilons, the smallest first."""
+    values = epsilon if isinstance(epsilon, Iterable) and not isinstance(epsilon, str) else [epsilon]
+    budgets = sorted({exact(value, "epsilon") for value in values})
     if not budgets:
         raise MisuseError.format("Say what may be spent: one {epsilon} or several, such as 0.5 and 1.")
     return budgets
 
 
-def _entries(names: Iterable[str] | None) -> tuple[list[Entry], dict[str, Message]]:
-    """Return the mechanisms that are tried, `auto` first, and why some may not be used."""
+def _select_entries(names: Iterable[str] | None) -> tuple[list[Entry], dict[str, Message]]:
+    """Return the mechanisms to try, `auto` first, and the reasons of the unproven ones, which are not tried."""
     if isinstance(names, str):
         raise MisuseError(f"mechanisms is a list of names, such as ['bases', 'clipped']; {names!r} was given.")
-    known = every_mechanism()
-    listed = list(known) if names is None else [entry(name, "mechanism").name for name in names]
-    every = [known[name] for name in dict.fromkeys([AUTO, *listed])]
-    return [one for one in every if not one.unproven], {
-        one.name: Message(one.unproven, one.unproven) for one in every if one.unproven
+    registered = every_mechanism()
+    selected = list(registered) if names is None else [entry(name, "mechanism").name for name in names]
+    # `auto` comes first, and once, whether or not a user named it.
+    entries = [registered[name] for name in dict.fromkeys([AUTO, *selected])]
+    return [entrant for entrant in entries if not entrant.unproven], {
+        entrant.name: Message(entrant.unproven, entrant.unproven) for entrant in entries if entrant.unproven
     }
 
 
-def _seed(seed: Any) -> int:
+def _parse_seed(seed: Any) -> int:
     if seed is None:
         from secrets import randbelow
 
+        # A note prints the seed, so that the trials can be repeated with it.
         return randbelow(1 << 32)
     if not is_whole(seed) or seed < 0:
         raise MisuseError.format("{seed} is a whole number, 0 or more; {given!r} was given.", given=seed)
     return int(seed)
 
 
-def _cases(
-    ground: Ground,
+def _build_cases(
+    data: TrialData,
     entries: Sequence[Entry],
     budgets: Sequence[Fraction],
     question: Mapping[str, Any],
     refused: dict[str, Message],
 ) -> dict[tuple[str, Fraction], Case]:
-    """Return the checked questions; who does not answer is listed with the reason. Baskets are recoded once."""
+    """Return the checked case of each mechanism and epsilon; further reasons are added to `refused`."""
     cases: dict[tuple[str, Fraction], Case] = {}
-    over = ground.baskets
-    for one in entries:
+    baskets = data.baskets
+    for entrant in entries:
         reasons: dict[Fraction, Message] = {}
         for budget in budgets:
             try:
-                # Nothing is promised by a trial, so nothing can be promised in vain.
-                asked = Question(mechanism=one.name, epsilon=budget, really=True, **question)
-                case = build_cases(asked, over, trying=True)[""]
+                # A trial has no guarantee, so that an epsilon too large for a release does no harm.
+                release_question = Question(mechanism=entrant.name, epsilon=budget, really=True, **question)
+                case = build_cases(release_question, baskets, trying=True)[""]
             except MisuseError as error:
                 reasons[budget] = error.message
                 continue
-            cases[one.name, budget] = case
-            over = case.baskets
-        for budget, why in reasons.items():
-            everywhere = len(reasons) == len(budgets)
-            refused[one.name if everywhere else f"{one.name} at epsilon {shown(budget)}"] = why
+            cases[entrant.name, budget] = case
+            baskets = case.baskets  # recoded to the public list once for all cases
+        for budget, reason in reasons.items():
+            is_refused_everywhere = len(reasons) == len(budgets)
+            refused[entrant.name if is_refused_everywhere else f"{entrant.name} at epsilon {shown(budget)}"] = reason
     if not cases:
-        # What is wrong is wrong for all of them: the first one says it.
+        # An error of the question is an error of every mechanism: the first message is enough.
         raise MisuseError(next(iter(refused.values())))
     return cases
 
 
-def _rounds(
-    ground: Ground,
+def _run_trials(
+    data: TrialData,
     cases: dict[tuple[str, Fraction], Case],
-    wanted: WantedPatterns,
-    runs: int,
+    wanted_patterns: WantedPatterns,
+    run_count: int,
     seed: int,
     entries: Sequence[Entry],
     refused: dict[str, Message],
     progress: Progress | None,
 ) -> list[Trials]:
-    """Run everybody once, then everybody once more, and so on: what is known grows evenly."""
-    strange = {one.name: one.package for one in entries if one.package != "discreet"}
-    done: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
-    truth = ground.engine(next(iter(cases.values())).baskets)
-    for run in range(runs):
+    """Return the trials of each case; a mechanism that fails is moved to `refused`.
+
+    Every case runs once before any case runs a second time, so that an interruption leaves comparable numbers.
+    """
+    packages = {entrant.name: entrant.package for entrant in entries if entrant.package != "discreet"}
+    trials: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
+    # One engine looks up the true counts of all trials; each release builds its own.
+    truth = data.engine(next(iter(cases.values())).baskets)
+    for run in range(run_count):
         for place, (name, epsilon) in enumerate(cases):
-            if (name, epsilon) not in done:
+            if (name, epsilon) not in trials:
                 continue
             if progress is not None:
-                progress(f"{name}, epsilon {shown(epsilon)}, run {run + 1}", (run + place / len(cases)) / runs)
-            package = strange.get(name)
+                progress(f"{name}, epsilon {shown(epsilon)}, run {run + 1}", (run + place / len(cases)) / run_count)
+            package = packages.get(name)
+            trial_seed = _derive_seed(seed, run, name, epsilon)
             try:
+                # An error inside a mechanism of a foreign package names the package.
                 with nullcontext() if package is None else blamed(f"{name} of the package {package}", "tried"):
-                    one = tried(cases[name, epsilon], wanted, _drawn(seed, run, name, epsilon), ground.engine, truth)
+                    trial = run_trial(cases[name, epsilon], wanted_patterns, trial_seed, data.engine, truth)
             except DiscreetError as error:
                 refused[name] = error.message
-                for other in [key for key in done if key[0] == name]:
-                    del done[other]
+                trials = {key: runs for key, runs in trials.items() if key[0] != name}
                 continue
-            done[name, epsilon].append(one)
+            trials[name, epsilon].append(trial)
     if progress is not None:
         progress("", 1.0)
-    if not done:
+    if not trials:
         raise MisuseError(next(iter(refused.values())))
-    return [Trials(mechanism=name, epsilon=epsilon, runs=tuple(several)) for (name, epsilon), several in done.items()]
+    return [Trials(mechanism=name, epsilon=epsilon, runs=tuple(runs)) for (name, epsilon), runs in trials.items()]
 
 
-def _drawn(seed: int, run: int, name: str, epsilon: Fraction) -> int:
-    """Return a seed of this trial's own: equal seeds would give the same noise to every mechanism."""
+def _derive_seed(seed: int, run: int, name: str, epsilon: Fraction) -> int:
+    """Return the seed of a trial: with an equal seed, all mechanisms would have equal noise."""
     return int.from_bytes(hashlib.sha256(f"{seed} {run} {name} {epsilon}".encode()).digest()[:6])
 
 
-def _notes(case: Case, runs: int, seed: int) -> list[str]:
-    told = []
+def _render_notes(case: Case, run_count: int, seed: int) -> list[str]:
+    notes = []
     if case.baskets.several:
-        told.append(
+        notes.append(
             "Counts are of baskets. What is found and how far counts are off is measured against all baskets; whether "
             "intervals hold, against counts in which the baskets of a person weigh as much as may take part."
         )
-    told.append(
+    notes.append(
         "Found is the share of the true patterns that was found, over a threshold the F-score. Off by is the median "
         "relative error of their counts. Hold is the share of the 95 % intervals that hold the true count; interval is "
         "half of a typical one. Numbers are means over runs, ± the deviation from run to run."
     )
-    told.append(f"{number_of(runs, 'run')} each with seeded noise; the seed is {seed}. Nothing was spent.")
-    return told
+    notes.append(f"{number_of(run_count, 'run')} each with seeded noise; the seed is {seed}. Nothing was spent.")
+    return notes

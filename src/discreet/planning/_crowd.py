@@ -1,8 +1,8 @@
 """An imagined crowd: baskets drawn from public numbers, over which mechanisms and protocols run as over real ones.
 
-Each of its few baskets represents many people: counts are scaled up to the number of people, and noise is that of the
-real number. So a forecast for a billion people takes as long as for ten thousand. Equal numbers draw equal crowds. This
-module reads no data.
+Each of its few baskets represents many people: counts are scaled up to the number of people, and noise has the scale
+of the real number. So a forecast for a billion people takes as long as for ten thousand. Equal numbers draw equal
+crowds. This module reads no data.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from ..local.study import Ask, Estimate, draw_baskets
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-# The imagined baskets, and the items in all of them. Larger: less random error of a forecast; smaller: less time.
+# The imagined baskets, and their items together. Larger: less random error of a forecast; smaller: less time.
 BASKETS, CODES = 20_000, 600_000
-_SEVERAL = 4  # the factor of BASKETS if people have several: the number of persons sets the random error
+_BASKETS_FACTOR = 4  # the factor of BASKETS if people have several: the number of persons sets the random error
 # The itemsets of a listing: rarer ones are in a handful of imagined baskets, too few for an estimate.
-_LISTED = 50_000
+_MAX_LISTED = 50_000
 # The quantiles of basket sizes, and the steps, of the fit of popularities. Larger: nearer supports; smaller: less time.
 _QUANTILES, _STEPS = 16, 8
 # Arrival times per item of a basket that are drawn one by one, and array cells per block (8 MB each).
-_LIKELIEST, _CELLS = 8, 1_000_000
+_TIMES_PER_ITEM, _CELLS = 8, 1_000_000
 # The largest support of an item: its logarithm has to be finite.
-MOST = 0.999
+MAX_SUPPORT = 0.999
 
 
 def zipf(items: int, mean: float, exponent: float) -> F64:
     """Return supports of items that fall with a power of the rank and add up to the mean size of a basket.
 
-    Supports are at most `MOST`: the excess of the first items is spread over further items.
+    Supports are at most `MAX_SUPPORT`: the excess of the first items is spread over further items.
     """
     falling = np.arange(1, items + 1, dtype=np.float64) ** -exponent
     low, high = mean / falling.sum(), mean / falling[-1]
     for _ in range(100):
         middle = np.sqrt(low * high)  # where the power is steep, the two are many powers of ten apart
-        low, high = (middle, high) if np.minimum(middle * falling, MOST).sum() < mean else (low, middle)
-    supports: F64 = np.minimum(high * falling, MOST)
+        low, high = (middle, high) if np.minimum(middle * falling, MAX_SUPPORT).sum() < mean else (low, middle)
+    supports: F64 = np.minimum(high * falling, MAX_SUPPORT)
     return supports
 
 
@@ -60,7 +60,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
     spread = np.arange(1, int(np.ceil(16 * mean)) + 1)
     chances: F64 = (1 - 1 / mean) ** (spread - 1).astype(np.float64)
     chances /= chances.sum()
-    needed = np.cumsum(np.sort(supports)[::-1])
+    support_sums = np.cumsum(np.sort(supports)[::-1])
     for nearer in (0.0, 0.25, 0.5, 0.75, 1.0):
         # A size between two whole numbers is split between both, so that the mean is unchanged.
         moved = (1 - nearer) * spread + nearer * mean
@@ -72,14 +72,14 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
         sizes = np.flatnonzero(law)
         # The largest number of any j items in a basket: E min(size, j), summed up from the probability of each size.
         room = np.cumsum(1 - np.cumsum(law))
-        if (needed[: len(room)] <= room[: len(needed)] + 0.01 * mean).all():
+        if (support_sums[: len(room)] <= room[: len(support_sums)] + 0.01 * mean).all():
             break
     return sizes, law[sizes] / law.sum()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImaginedCrowd:
-    """Imagined baskets of imagined people, each of whom represents many people.
+    """Imagined baskets of imagined people; each person represents many people.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class ImaginedCrowd:
         return round(self.scale * len(self.baskets))
 
     def of(self, people: int) -> ImaginedCrowd:
-        """Return a crowd with these baskets and another number of people."""
+        """Return a crowd with equal baskets and a different number of people."""
         return replace(self, people=people)
 
     def answering(self, max_baskets: int) -> ImaginedCrowd:
@@ -115,10 +115,10 @@ class ImaginedCrowd:
 
         Hardly any two begin alike, and none ends early: both make texts harder to find than real ones.
         """
-        drawn = np.random.default_rng(len(self.baskets.vocabulary)).integers(
+        draws = np.random.default_rng(len(self.baskets.vocabulary)).integers(
             0, len(symbols), (self.baskets.items, length)
         )
-        rows = np.ascontiguousarray(np.array(list(symbols))[drawn])
+        rows = np.ascontiguousarray(np.array(list(symbols))[draws])
         texts = rows.view(f"<U{length}").ravel().tolist()
         return replace(self, baskets=replace(self.baskets, vocabulary=Vocabulary(texts)))
 
@@ -130,24 +130,24 @@ class ImaginedCrowd:
     def hear(self, ask: Ask, generator: np.random.Generator) -> Estimate:
         """Return the estimate of a round from a draw of the sums of its reports.
 
-        The mean answer of these people is that of the imagined baskets. A report supports a value with the probability
-        of its holders, or of other people, so that each sum is drawn from its own law.
+        The mean answer of the people equals the mean answer of the imagined baskets. A report supports a
+        value with the probability of its holders, or of other people, so that each sum is drawn from its own law.
         """
         people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
         basket_numbers = np.arange(len(self.baskets), dtype=np.int64)
         oracle = ask.oracle
         if not isinstance(oracle, Oracle) or oracle.aggregate_size != oracle.size:
             # Without a sum per value, reports are made one by one, for baskets drawn with replacement.
-            drawn = generator.integers(0, len(self.baskets), people)
-            offsets, held = ask.question.answers(self.baskets, drawn)
-            answered = Answered(offsets=offsets, held=held, people=np.arange(people, dtype=np.int64))
+            draws = generator.integers(0, len(self.baskets), people)
+            offsets, codes = ask.question.answers(self.baskets, draws)
+            answered = Answered(offsets=offsets, held=codes, people=np.arange(people, dtype=np.int64))
             aggregate = oracle.adder.start()
             oracle.add_drawn(aggregate, answered, int(generator.integers(1 << 62)), generator)
             return Estimate(ask, people, oracle.adder.decode(aggregate))
-        offsets, held = ask.question.answers(self.baskets, basket_numbers)
+        offsets, codes = ask.question.answers(self.baskets, basket_numbers)
         sizes = np.diff(offsets)
         weights = np.repeat(np.minimum(1.0, oracle.pad / np.maximum(sizes, 1)), sizes)
-        share = np.bincount(held, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
+        share = np.bincount(codes, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
         holders = generator.binomial(people, np.clip(share, 0.0, 1.0))
         supports = generator.binomial(holders, float(oracle.p_held))
         supports += generator.binomial(people - holders, float(oracle.p_other))
@@ -157,9 +157,9 @@ class ImaginedCrowd:
 def imagine(
     supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0, each: tuple[I64, F64] | None = None
 ) -> ImaginedCrowd:
-    """Return a crowd with items of about these supports, and baskets of about these sizes.
+    """Return a crowd with items and baskets of about the given supports and sizes.
 
-    The items of a basket are drawn one after the other by their popularity, without replacement; apart from that, items
+    The items of a basket are drawn successively by their popularity, without replacement; apart from that, items
     are independent. Popularities are fitted to the supports.
 
     Parameters
@@ -182,7 +182,9 @@ def imagine(
         basket_count = max(100, min(BASKETS, people, room))
         owners = None
     else:
-        person_count = max(100, min(BASKETS, people, int(min(room, _SEVERAL * BASKETS) / float(each[0] @ each[1]))))
+        person_count = max(
+            100, min(BASKETS, people, int(min(room, _BASKETS_FACTOR * BASKETS) / float(each[0] @ each[1])))
+        )
         owners = starts(generator.choice(each[0], person_count, p=each[1]))
         basket_count = int(owners[-1])
     lengths = np.minimum(generator.choice(sizes, basket_count, p=chances), int((supports > 0).sum()))
@@ -209,25 +211,27 @@ def _draw_items(popularity: F64, lengths: I64, generator: np.random.Generator) -
         baskets = np.flatnonzero(lengths == length)
         # The likeliest items have a time each. A rarer item is in a basket with a probability below 1/7, so that draws
         # with replacement are nearly all different, and a quarter more draws than items are enough.
-        likeliest = min(_LIKELIEST * length, len(weights))
-        rarer = length + length // 4 + 16 if likeliest < len(weights) else 0
-        rows = max(1, _CELLS // (likeliest + rarer))
+        popular_count = min(_TIMES_PER_ITEM * length, len(weights))
+        rarer = length + length // 4 + 16 if popular_count < len(weights) else 0
+        rows = max(1, _CELLS // (popular_count + rarer))
         for start in range(0, len(baskets), rows):
             block = baskets[start : start + rows]
-            times = np.empty((len(block), likeliest + rarer))
-            times[:, :likeliest] = generator.standard_exponential((len(block), likeliest)) / weights[:likeliest]
+            times = np.empty((len(block), popular_count + rarer))
+            times[:, :popular_count] = (
+                generator.standard_exponential((len(block), popular_count)) / weights[:popular_count]
+            )
             codes = np.empty(times.shape, np.int64)
-            codes[:, :likeliest] = np.arange(likeliest)
+            codes[:, :popular_count] = np.arange(popular_count)
             if rarer:
-                total_weight = rarest[len(weights) - likeliest - 1]
-                times[:, likeliest:] = (
+                total_weight = rarest[len(weights) - popular_count - 1]
+                times[:, popular_count:] = (
                     np.cumsum(generator.standard_exponential((len(block), rarer)), axis=1) / total_weight
                 )
                 drawn_ranks = np.searchsorted(
                     rarest, total_weight * generator.random((len(block), rarer)), side="right"
                 )
-                codes[:, likeliest:] = len(weights) - 1 - drawn_ranks
-                times[:, likeliest:][_find_repeats(drawn_ranks)] = np.inf
+                codes[:, popular_count:] = len(weights) - 1 - drawn_ranks
+                times[:, popular_count:][_find_repeats(drawn_ranks)] = np.inf
             earliest = np.argpartition(times, length - 1, axis=1)[:, :length]
             holders.append(np.repeat(block, length))
             items.append(np.take_along_axis(codes, earliest, axis=1).ravel())
@@ -245,12 +249,12 @@ def _find_repeats(values: I64) -> NDArray[np.bool_]:
 
 
 def _fit_popularity(supports: F64, lengths: I64) -> F64:
-    """Return the weights with which baskets of these lengths give items these supports.
+    """Return the weights that give items their supports, in baskets of the given lengths.
 
-    A basket of h items has item i with a probability of about 1 - exp(-w_i t), with t such that the probabilities add
-    up to h (Rosén's approximation of successive sampling).
+    A basket of h items has item i with a probability of about 1 - exp(-w_i t), with the t at which the probabilities
+    add up to h (Rosén's approximation of successive sampling).
     """
-    rates = -np.log1p(-np.minimum(supports, MOST))
+    rates = -np.log1p(-np.minimum(supports, MAX_SUPPORT))
     weights = np.maximum(rates, 1e-290)
     lengths = lengths[lengths > 0] if lengths.any() else np.ones(1, np.int64)
     times = np.ones(len(lengths))
@@ -258,11 +262,11 @@ def _fit_popularity(supports: F64, lengths: I64) -> F64:
         for _ in range(2):  # Newton steps towards the times, from below: the sum is concave
             waited = np.outer(times, weights)
             slope = (np.exp(-waited) * weights).sum(axis=1)
-            short = lengths + np.expm1(-waited).sum(axis=1)
-            times = np.maximum(times + short / np.maximum(slope, 1e-12), times / 2)
+            missing = lengths + np.expm1(-waited).sum(axis=1)
+            times = np.maximum(times + missing / np.maximum(slope, 1e-12), times / 2)
         probabilities = -np.expm1(-np.outer(times, weights))
         probabilities[lengths == 1] = weights / weights.sum()  # which is exact
-        weights = weights * rates / np.maximum(-np.log1p(-np.minimum(probabilities.mean(axis=0), MOST)), 1e-300)
+        weights = weights * rates / np.maximum(-np.log1p(-np.minimum(probabilities.mean(axis=0), MAX_SUPPORT)), 1e-300)
     # An item with holders keeps a positive weight, however rare it is: it is a divisor.
     return np.where(supports > 0, np.maximum(weights, 1e-290), 0.0)
 
@@ -280,17 +284,18 @@ class ScaledEngine(Engine):
         """Return the answer to a query, scaled up."""
         self._queries.append(type(query).__name__)
         if isinstance(query, Largest):
-            query = replace(query, floor=max(1, int(query.floor / self._scale)), rank=min(query.rank, _LISTED))
+            query = replace(query, floor=max(1, int(query.floor / self._scale)), rank=min(query.rank, _MAX_LISTED))
         return self._scaled(self.inner.answer(query))
 
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
         """Return the itemsets that more than `bound` people hold, as far as the imagined baskets tell."""
         self._queries.append("above")
-        listed = self.inner.above(max(1, int(bound / self._scale)), least, longest, min(limit, _LISTED))
-        counts = np.maximum(self._scaled(listed.counts), bound + 1)
-        raised = max(bound, int(listed.bound * self._scale))
-        kept = np.flatnonzero(counts > raised)
-        return Listed(listed.itemsets.take(kept), counts[kept], raised)
+        listing = self.inner.above(max(1, int(bound / self._scale)), least, longest, min(limit, _MAX_LISTED))
+        # Rounding must not take an itemset below the bound: every itemset of the listing is over it.
+        counts = np.maximum(self._scaled(listing.counts), bound + 1)
+        raised = max(bound, int(listing.bound * self._scale))
+        rows = np.flatnonzero(counts > raised)
+        return Listed(listing.itemsets.take(rows), counts[rows], raised)
 
     def cut(self, truncation: Truncation) -> ScaledEngine:
         """Return an engine over truncated baskets."""

@@ -1,4 +1,7 @@
-"""What a forecast says, at one budget or several: a table, a picture, a page and JSON, with what it rests on."""
+"""The result of `discreet.plan`, at one budget or several: a table, a picture, a page and JSON.
+
+The module computes the recommendation alone; the numbers come from `_planner`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from ..privacy import exact, shown
 from ..results import Provenance, Result, read_fields
 from . import _budgets as budgets
 from ._bounds import Bounds
-from ._outlook import EACH, HEADS, Outlook, Side, cells_of, most_off, units_of
+from ._outlook import HEADINGS, MEAN_BASKETS_FIELD, Outlook, Side, render_cells, render_margin, render_units
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,47 +25,46 @@ if TYPE_CHECKING:
 
     from ..results import Picture
 
-# Of those that find as much as the best, give or take so much, one that chooses for itself is safer: it does not rely
-# on the curve that was stated.
-_LEVEL, _WIDER = 0.05, 2
-_CHOOSERS = ("auto", "adept")
+# Scores within 0.05 of the largest count as ties. Among ties, a mechanism that selects its own method is preferred up
+# to this ratio of margins, since it does not rely on the stated curve.
+_SCORE_SLACK, _MARGIN_RATIO = 0.05, 2
+_SELF_SELECTING = ("auto", "adept")
 _NOTHING = "Nothing can be told from noise: more people, more epsilon or fewer patterns are needed."
 _SIDES = {"curator": "curator", "local": "devices"}
-_LOOKED = {"epsilon": "this epsilon was looked for", "people": "so many people were looked for"}
-_EACH = ("", "right", " ", "found", "off by", "visible")
-# The types of the columns of its table.
-_TABLE = {
+_SEARCH_NOTES = {"epsilon": "this epsilon was looked for", "people": "so many people were looked for"}
+_SHARED_COLUMNS = ("", "right", " ", "found", "off by", "visible")
+_COLUMN_TYPES = {
     "epsilon": "float64", "name": "large_string", "side": "large_string", "precision": "float64", "recall": "float64",
     "interval": "float64", "visible": "float64", "complete": "bool_", "chosen": "large_string", "max_baskets": "int64",
     "questions": "int64", "rounds": "int64", "answering": "int64", "report_bytes": "int64", "shuffled": "float64",
     "recommended": "bool_",
 }  # fmt: skip
-_COLUMNS = {"curator": (*_EACH, "questions"), "local": (*_EACH, "rounds", "bytes", "shuffled")}
+_COLUMNS = {"curator": (*_SHARED_COLUMNS, "questions"), "local": (*_SHARED_COLUMNS, "rounds", "bytes", "shuffled")}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Forecast(Result):
-    """What :func:`discreet.plan` returns: what to expect of each mechanism and protocol, the best first.
+    """The result of :func:`discreet.plan`: the outlook of each mechanism and protocol, the best first.
 
     Parameters
     ----------
     asked
-        The question and what was assumed about the data: public values by name.
+        The question and the assumptions about the data: public values by name.
     outlooks
-        What is expected, one for each that can answer the question.
+        The outlooks of the mechanisms and protocols that can answer the question.
     refused
-        Why the others cannot, by name.
+        The reason of each mechanism and protocol that cannot, by name.
     bounds
-        What no mechanism can go below.
+        The lower bounds on epsilon of every mechanism.
     delta
-        The delta at which shuffling was accounted for.
+        The delta of the accounting of shuffling.
     needed
-        What was looked for, where epsilon or people was left out: for each name the smallest value that is enough, or
-        None where even the largest tried is not.
+        The result of a search for epsilon or people: the smallest sufficient value by name, or None if the largest
+        value is not sufficient.
     notes
-        Sentences about what the forecast rests on.
+        Sentences about the assumptions.
     smaller
-        The forecasts at smaller epsilons, the smallest first, where there are several: all else is of the largest one.
+        The forecasts at smaller epsilons, the smallest first; all other fields are of the largest epsilon.
 
     Examples
     --------
@@ -70,8 +72,8 @@ class Forecast(Result):
     >>> forecast = discreet.plan(people=100_000, items=200, epsilon=1, top=10, side="curator")
     >>> round(forecast["exponential"].precision, 1)
     1.0
-    >>> bought = discreet.plan(people=20_000, items=200, top=10, names=["auto"], epsilon=["0.1", 1])
-    >>> bought.at("0.1")["auto"].interval > bought.at(1)["auto"].interval
+    >>> forecast = discreet.plan(people=20_000, items=200, top=10, names=["auto"], epsilon=["0.1", 1])
+    >>> forecast.at("0.1")["auto"].interval > forecast.at(1)["auto"].interval
     True
     """
 
@@ -94,17 +96,18 @@ class Forecast(Result):
 
     @property
     def epsilons(self) -> tuple[str, ...]:
-        """The epsilons, the smallest first, as they are written; empty of a forecast that states none."""
-        return tuple(one.asked["epsilon"] for one in self.by_epsilon if "epsilon" in one.asked)
+        """The epsilons as text, the smallest first; empty for a loaded forecast without an epsilon."""
+        return tuple(part.asked["epsilon"] for part in self.by_epsilon if "epsilon" in part.asked)
 
     def at(self, epsilon: Any) -> Forecast:
         """Return the forecast at one epsilon."""
-        wanted = exact(epsilon, "epsilon")
-        for one, there in zip(self.by_epsilon, self.epsilons, strict=False):
-            if Fraction(there) == wanted:
-                return one
+        exact_epsilon = exact(epsilon, "epsilon")
+        for part, part_epsilon in zip(self.by_epsilon, self.epsilons, strict=False):
+            if Fraction(part_epsilon) == exact_epsilon:
+                return part
         raise MisuseError(
-            f"There is no forecast at an epsilon of {shown(wanted)}; there are those at {', '.join(self.epsilons)}."
+            f"There is no forecast at an epsilon of {shown(exact_epsilon)}; there are those at "
+            f"{', '.join(self.epsilons)}."
         )
 
     def __getitem__(self, name: str) -> Outlook:
@@ -113,56 +116,68 @@ class Forecast(Result):
                 f"This is a forecast at several epsilons ({', '.join(self.epsilons)}): say at which one, as in "
                 f"at({self.epsilons[0]})[{name!r}]."
             )
-        for one in self.outlooks:
-            if one.name == name:
-                return one
-        why = self.refused.get(name, "")
-        there = ", ".join(one.name for one in self.outlooks) or "none"
-        raise MisuseError(f"There is no forecast for {name!r}{f' ({why})' if why else ''}; there are {there}.")
+        for outlook in self.outlooks:
+            if outlook.name == name:
+                return outlook
+        reason = self.refused.get(name, "")
+        names = ", ".join(outlook.name for outlook in self.outlooks) or "none"
+        raise MisuseError(f"There is no forecast for {name!r}{f' ({reason})' if reason else ''}; there are {names}.")
 
     @property
     def recommended(self) -> dict[str, str]:
-        """The name to take on each side that was asked about.
+        """The name of the recommended mechanism or protocol on each side of the question.
 
-        It is the one that finds most. Of several that find about as much, it is one that chooses for itself (`auto`,
-        `adept`) if its intervals are at most twice as wide as the narrowest; otherwise the one with the narrowest. A
-        side on which nothing can be told from noise has none.
+        1. The candidates have a score of at most 0.05 below the largest score.
+        2. Candidates that select their own method (`auto`, `adept`) are preferred, if their margin is at most twice the
+           smallest margin.
+        3. Of the remaining candidates, the smallest margin is recommended.
+
+        A side without a pattern that can be distinguished from noise has no recommendation.
         """
-        best: dict[str, str] = {}
-        for side in ("curator", "local"):
-            rows = [one for one in self.outlooks if one.side == side and one.score > 0 and one.visible <= 1]
-            most = max((one.score for one in rows), default=0.0)
-            level = [one for one in rows if one.score >= most - _LEVEL]
-            if level:
-                narrow = min(one.interval for one in level)
-                near = [one for one in level if one.name in _CHOOSERS and one.interval <= _WIDER * narrow]
-                best[side] = min(near or level, key=lambda one: (one.interval, one.name)).name
-        return best
+        recommended: dict[str, str] = {}
+        for side in HEADINGS:
+            rows = [outlook for outlook in self._select_side(side) if outlook.score > 0 and outlook.visible <= 1]
+            largest_score = max((outlook.score for outlook in rows), default=0.0)
+            candidates = [outlook for outlook in rows if outlook.score >= largest_score - _SCORE_SLACK]
+            if candidates:
+                max_margin = _MARGIN_RATIO * min(outlook.interval for outlook in candidates)
+                preferred = [
+                    outlook
+                    for outlook in candidates
+                    if outlook.name in _SELF_SELECTING and outlook.interval <= max_margin
+                ]
+                selected = min(preferred or candidates, key=lambda outlook: (outlook.interval, outlook.name))
+                recommended[side] = selected.name
+        return recommended
+
+    def _select_side(self, side: Side) -> list[Outlook]:
+        return [outlook for outlook in self.outlooks if outlook.side == side]
 
     @property
     def provenance(self) -> Provenance:
-        """The question, and what the forecast rests on."""
+        """The question and the assumptions of the forecast."""
         return Provenance(question=dict(self.asked), notes=self.notes)
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table, a row for each mechanism and protocol at each epsilon; what is infinite is null."""
+        """Return an Arrow table with a row for each outlook at each epsilon; an infinite number is null."""
         import pyarrow as pa
 
         rows = [
             {
-                "epsilon": float(Fraction(made.asked["epsilon"])) if "epsilon" in made.asked else None,
-                **one.to_dict(),
-                "recommended": made.recommended.get(one.side) == one.name,
+                "epsilon": float(Fraction(part.asked["epsilon"])) if "epsilon" in part.asked else None,
+                **outlook.to_dict(),
+                "recommended": part.recommended.get(outlook.side) == outlook.name,
             }
-            for made in self.by_epsilon
-            for one in made.outlooks
+            for part in self.by_epsilon
+            for outlook in part.outlooks
         ]
-        return pa.Table.from_pylist(rows, pa.schema({name: getattr(pa, kind)() for name, kind in _TABLE.items()}))
+        schema = pa.schema({name: getattr(pa, type_name)() for name, type_name in _COLUMN_TYPES.items()})
+        return pa.Table.from_pylist(rows, schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; of several epsilons, those of each in a list."""
+        """Return all fields as plain values; for several epsilons, a list of the fields at each."""
         if self.smaller:
-            return {"discreet": self.FORM, "forecasts": [one._to_values() for one in self.by_epsilon]}
+            return {"discreet": self.FORM, "forecasts": [part._to_values() for part in self.by_epsilon]}
         return {"discreet": self.FORM, **self._to_values()}
 
     def _to_values(self) -> dict[str, Any]:
@@ -170,7 +185,7 @@ class Forecast(Result):
             "asked": dict(self.asked),
             "recommended": self.recommended,
             "needed": dict(self.needed),
-            "forecasts": [one.to_dict() for one in self.outlooks],
+            "forecasts": [outlook.to_dict() for outlook in self.outlooks],
             "refused": dict(self.refused),
             "bounds": vars(self.bounds).copy(),
             "shuffling_delta": shown(self.delta),
@@ -179,151 +194,168 @@ class Forecast(Result):
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        # A saved forecast at several epsilons is a list of forecasts, without fields of its own.
         if "asked" not in values:
             *smaller, largest = map(cls._from_values, values["forecasts"])
             return replace(largest, smaller=tuple(smaller))
+        # Two saved names differ from the names of the fields.
         renamed = {"outlooks": values["forecasts"], "delta": values["shuffling_delta"]}
         return read_fields(cls, {**values, **renamed}, smaller=())
 
     def plot(self) -> Picture:
-        """Return a picture of what this budget buys: what each is expected to get right, and how far off counts are.
+        """Return a picture of the precision and the margin of each mechanism and protocol.
 
-        A notebook shows it, and ``.save("picture.svg")`` writes it. Of several epsilons it shows what is found at each,
-        with the one to take at the largest drawn strong; of very many, those that find the most.
+        A notebook shows it, and ``.save("picture.svg")`` writes it. For several epsilons, the picture shows the recall
+        at each, with the recommendation at the largest epsilon drawn strong; of many lines, the best by score.
         """
         from ..report import draw_forecast
 
         if self.smaller:
-            return budgets.picture_of(self)
-        rows = self._drawn()
-        if not rows:
+            return budgets.draw_picture(self)
+        bars = self._bars()
+        if not bars:
             raise MisuseError(budgets.NOTHING_TO_DRAW)
-        return draw_forecast(rows, crowd=self.stands, notes=self._recommended())
+        return draw_forecast(bars, crowd=self.caption, notes=self._render_recommended())
 
-    def _drawn(self) -> list[tuple[str, float]]:
-        """Return what a picture shows of each that finds something: its name and its margin, and what is right."""
-        rows = []
-        for one in self.outlooks:
-            if one.precision is not None:
-                off = f", counts ± {most_off(one.interval)}" if isfinite(one.interval) else ""
-                rows.append((f"{one.name} ({_SIDES[one.side]}{off})", one.precision))
-        return rows
+    def _bars(self) -> list[tuple[str, float]]:
+        """Return the label and the precision of each bar of a picture."""
+        bars = []
+        for outlook in self.outlooks:
+            # Counts of named patterns have no precision, and a bar shows the precision.
+            if outlook.precision is not None:
+                margin = f", counts ± {render_margin(outlook.interval)}" if isfinite(outlook.interval) else ""
+                bars.append((f"{outlook.name} ({_SIDES[outlook.side]}{margin})", outlook.precision))
+        return bars
 
     def report(self, *, title: str | None = None) -> str:
-        """Return a page that says what this budget buys: what to take, a picture, all numbers and what they rest on."""
+        """Return an HTML page with the recommendation, a picture, all numbers and the assumptions."""
         from ..report import ForecastTable, TableColumn, draw_precisions, forecast_page
 
         if self.smaller:
-            return budgets.page_of(self, title)
+            return budgets.render_page(self, title)
         tables = []
-        for side, heading in HEADS.items():
-            there = [one for one in self.outlooks if one.side == side]
-            cells = list(zip(*map(cells_of, there), strict=True))
-            # The small bars of a terminal are left to the picture.
+        for side, heading in HEADINGS.items():
+            rows = self._select_side(side)
+            cells = list(zip(*map(render_cells, rows), strict=True))
+            # The bars of text are for a terminal: a page has a picture.
             columns = [
                 TableColumn(name.capitalize(), texts)
                 for name, texts in zip(_COLUMNS[side], cells, strict=False)
                 if name.strip()
             ]
-            if there:
+            if rows:
                 tables.append(ForecastTable(heading, "Name", cells[0], columns))
-        drawn = self._drawn()
-        recommended = self._recommended()
+        bars = self._bars()
+        lead = self._render_recommended() or [_NOTHING]
         return forecast_page(
             title,
-            lead=[*(self.found(name, value) for name, value in self.needed.items()), *(recommended or [_NOTHING])],
-            drawings=[draw_precisions(drawn)] if drawn else [],
+            lead=[*self._render_search(), *lead],
+            drawings=[draw_precisions(bars)] if bars else [],
             tables=tables,
-            notes=[line for line in self.lines() if line not in (*recommended, _NOTHING)],
+            notes=[line for line in self.lines() if line not in lead],
             refused=self.refused,
         )
 
     @property
-    def stands(self) -> str:
-        """At which budget, with how many people, items and patterns this forecast stands."""
+    def caption(self) -> str:
+        """A sentence with the budget, the people, the items and the patterns of the forecast."""
         epsilon = [f"epsilon = {self.asked['epsilon']}"] if self.asked.get("epsilon") is not None else []
-        return self._stands("This forecast stands", epsilon)
+        return self._render_caption("This forecast stands", epsilon)
 
     @property
-    def stands_beside(self) -> str:
-        """The same beside others, which differ in epsilon alone."""
-        return self._stands("These forecasts stand", [])
+    def shared_caption(self) -> str:
+        """The caption without the epsilon, for forecasts that differ in epsilon alone."""
+        return self._render_caption("These forecasts stand", [])
 
-    def _stands(self, begins: str, told: list[str]) -> str:
+    def _render_caption(self, start: str, parts: list[str]) -> str:
         asked = self.asked
-        told += [f"delta = {asked['delta']}"] if "delta" in asked else []
-        each = f" with about {asked[EACH]:,.3g} baskets each" if EACH in asked else ""
-        told += [f"{asked['people']:,} people{each}"] if asked.get("people") is not None else []
-        told += [f"{asked['items']:,} items"] if asked.get("items") is not None else []
-        told += [f"the top {asked['top']:,}"] if "top" in asked else []
-        told += [f"a support of {asked['min_support']:g} or more"] if "min_support" in asked else []
-        looked = f"; {_LOOKED[asked['looked for']]}" if "looked for" in asked else ""
+        # The fields depend on the question, and a loaded forecast may lack any field.
+        parts += [f"delta = {asked['delta']}"] if "delta" in asked else []
+        mean_baskets = (
+            f" with about {asked[MEAN_BASKETS_FIELD]:,.3g} baskets each" if MEAN_BASKETS_FIELD in asked else ""
+        )
+        parts += [f"{asked['people']:,} people{mean_baskets}"] if asked.get("people") is not None else []
+        parts += [f"{asked['items']:,} items"] if asked.get("items") is not None else []
+        parts += [f"the top {asked['top']:,}"] if "top" in asked else []
+        parts += [f"a support of {asked['min_support']:g} or more"] if "min_support" in asked else []
+        search_note = f"; {_SEARCH_NOTES[asked['looked for']]}" if "looked for" in asked else ""
+        # Without a sufficient value, the forecast is at the largest value of the search.
         if self.needed and all(value is None for value in self.needed.values()):
-            looked = "; that is the most that was tried"
-        return f"{begins} at {', '.join(told)}{looked}."
+            search_note = "; that is the most that was tried"
+        return f"{start} at {', '.join(parts)}{search_note}."
 
-    def _recommended(self) -> list[str]:
-        return [
-            f"Recommended for {'a curator' if side == 'curator' else 'devices'}: {name}{self._why(name)}."
-            for side, name in self.recommended.items()
-        ]
+    def _render_recommended(self) -> list[str]:
+        lines = []
+        for side, name in self.recommended.items():
+            outlook = self[name]
+            chosen = f", which would choose {outlook.chosen}" if outlook.chosen else ""
+            audience = "a curator" if side == "curator" else "devices"
+            lines.append(f"Recommended for {audience}: {name}{chosen}, {outlook.precision:.0%} of the patterns right.")
+        return lines
+
+    def _render_search(self) -> list[str]:
+        return [self.render_needed(name, value) for name, value in self.needed.items()]
 
     def lines(self) -> list[str]:
-        """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
+        """Return the lines below the table: the search, the question, the recommendation, the bounds, the notes."""
         if self.smaller:
-            return budgets.lines_of(self)
-        said = [*(self.found(name, value) for name, value in self.needed.items()), self.stands, *self._recommended()]
+            return budgets.render_lines(self)
+        recommended = self._render_recommended()
+        lines = [*self._render_search(), self.caption, *recommended]
         if self.units:
-            said.append(self.units)
-        if not self.recommended:
-            said.append(_NOTHING)
+            lines.append(self.units)
+        if not recommended:
+            lines.append(_NOTHING)
         if self.asked.get("epsilon") is not None:
-            local = any(one.side == "local" for one in self.outlooks)
-            curator = any(one.side == "curator" for one in self.outlooks)
-            # Devices have no delta, whatever a curator may have.
-            pure = not (curator and "delta" in self.asked)
-            said.append(self.bounds.in_words(float(Fraction(self.asked["epsilon"])), pure=pure, local=local))
-        return [*said, *self.notes]
+            # A delta is the curator's: a question to devices alone is about pure epsilon.
+            pure = not (self._select_side("curator") and "delta" in self.asked)
+            epsilon = float(Fraction(self.asked["epsilon"]))
+            lines.append(self.bounds.in_words(epsilon, pure=pure, local=bool(self._select_side("local"))))
+        return [*lines, *self.notes]
 
     def unit(self, side: Side) -> str:
-        """Return what counts of a side are of: a curator counts baskets where people have several, devices people."""
-        return "baskets" if side == "curator" and EACH in self.asked else "people"
+        """Return the unit of counts on a side: baskets for a curator, if people have several; otherwise people."""
+        return "baskets" if side == "curator" and MEAN_BASKETS_FIELD in self.asked else "people"
 
     @property
     def units(self) -> str:
-        """What is counted and what is protected, where people have several baskets; nothing otherwise."""
-        return units_of(self.asked, (one for made in self.by_epsilon for one in made.outlooks))
+        """The unit of counts and the unit of privacy, if people have several baskets; otherwise an empty text."""
+        return render_units(self.asked, (outlook for part in self.by_epsilon for outlook in part.outlooks))
 
-    def _why(self, name: str) -> str:
-        one = self[name]
-        chosen = f", which would choose {one.chosen}" if one.chosen else ""
-        return f"{chosen}, {one.precision:.0%} of the patterns right"
+    def render_needed(self, name: str, value: float | None) -> str:
+        """Return a sentence with the smallest sufficient value of a mechanism or protocol.
 
-    def found(self, name: str, value: float | None) -> str:
-        """Say how much of what was looked for one needs."""
-        what = self.asked["looked for"]
+        Parameters
+        ----------
+        name
+            The name of the mechanism or protocol.
+        value
+            The epsilon or the number of people; None if the largest value is not sufficient.
+        """
+        searched = self.asked["looked for"]
         if value is None:
-            return f"No {what} that was tried is enough for {name}."
-        return f"{name} needs about {value:,} people." if what == "people" else f"{name} needs an epsilon of {value:g}."
+            return f"No {searched} that was tried is enough for {name}."
+        if searched == "people":
+            return f"{name} needs about {value:,} people."
+        return f"{name} needs an epsilon of {value:g}."
 
     def _rich(self, rows: int | None) -> Group:
         from rich.console import Group
         from rich.text import Text
 
         if self.smaller:
-            tables = budgets.tables_of(self, rows)
+            tables = budgets.render_tables(self, rows)
         else:
-            sides = [side for side in HEADS if any(one.side == side for one in self.outlooks)]
-            tables = [self._table(side, rows) for side in sides]
+            tables = [self._build_table(side, rows) for side in HEADINGS if self._select_side(side)]
         return Group(*tables, *(Text(f"\n{line}") for line in self.lines()))
 
-    def _table(self, side: Side, rows: int | None) -> Table:
+    def _build_table(self, side: Side, max_rows: int | None) -> Table:
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, title=HEADS[side], title_justify="left", title_style="bold")
-        for head in _COLUMNS[side]:
-            table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
-        for one in [one for one in self.outlooks if one.side == side][:rows]:
-            chosen = one.name == self.recommended.get(side)
-            table.add_row(*cells_of(one), style="bold" if chosen else "")
+        table = Table(box=None, pad_edge=False, title=HEADINGS[side], title_justify="left", title_style="bold")
+        for column in _COLUMNS[side]:
+            table.add_column(column, justify="right" if column.strip() else "left", no_wrap=True)
+        recommended = self.recommended.get(side)
+        for outlook in self._select_side(side)[:max_rows]:
+            table.add_row(*render_cells(outlook), style="bold" if outlook.name == recommended else "")
         return table

@@ -1,4 +1,4 @@
-"""One trial on data: a release with seeded noise, measured against what is true of them."""
+"""A trial on data: a release with seeded noise, measured against the true patterns."""
 
 from __future__ import annotations
 
@@ -19,88 +19,107 @@ from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
 from ..publish import Case, run_case
 from ..results import Patterns, Trial
-from ._trying import interval_of
+from ._trying import compute_margin
 
-# The most patterns that may lie over a threshold.
-_MOST = 1_000_000
+_MAX_PATTERNS = 1_000_000  # patterns over a threshold: larger takes more memory, smaller refuses more thresholds
 
 
-def wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
-    """Return what is asked for, as it is in the data; mined once for all trials."""
-    vocabulary = case.baskets.vocabulary
-    barred = np.setdiff1d(np.arange(len(vocabulary), dtype=np.int32), np.union1d(case.extra_items, case.required_items))
-    which: dict[str, Any] = {
-        "lengths": (case.question.min_length, case.question.max_length),
+def mine_wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
+    """Return the true patterns that a question asks for; they are mined once for all trials.
+
+    Parameters
+    ----------
+    case
+        The question and the data.
+    scale
+        The number of people that a person in the data represents.
+    """
+    vocabulary, question = case.baskets.vocabulary, case.question
+    # The data may have items beyond the public list, which no mechanism can find.
+    excluded = np.setdiff1d(
+        np.arange(len(vocabulary), dtype=np.int32), np.union1d(case.extra_items, case.required_items)
+    )
+    bounds: dict[str, Any] = {
+        "lengths": (question.min_length, question.max_length),
         "contains": vocabulary.take(case.required_items).to_pylist(),
-        "excludes": vocabulary.take(barred).to_pylist(),
+        "excludes": vocabulary.take(excluded).to_pylist(),
     }
-    threshold = case.question.top is None
-    if case.question.top is not None:
-        found = mine(case.baskets, top=case.question.top, **which)
-        last = round(int(found.counts.min(initial=MAX_COUNT)) * scale)
+    is_threshold = question.top is None
+    if question.top is not None:
+        patterns = mine(case.baskets, top=question.top, **bounds)
+        min_count = round(int(patterns.counts.min(initial=MAX_COUNT)) * scale)
     else:
         people = round(len(case.baskets) * scale)
-        last = case.question.min_count or max(1, ceil(case.question.min_support * people))
+        min_count = question.min_count or max(1, ceil(question.min_support * people))
         try:
-            found = mine(case.baskets, min_count=max(1, ceil(last / scale)), limit=_MOST, **which)
+            patterns = mine(case.baskets, min_count=max(1, ceil(min_count / scale)), limit=_MAX_PATTERNS, **bounds)
         except LimitError:
             raise LimitError.format(
                 "More than {many:,} patterns lie over this threshold: ask for a larger one, for shorter patterns "
                 "({lengths=}), or for the first of them ({top=}).",
-                many=_MOST,
+                many=_MAX_PATTERNS,
             ) from None
-    if not len(found):
+    if not len(patterns):
         raise MisuseError.format(
             "Nobody in these data holds such a pattern, so there is nothing to find: ask for others, for a smaller "
             "threshold, or give the list of items that is theirs ({items=})."
         )
-    counts = {one: round(count * scale) for one, count in zip(tuples_of(found), found.counts.tolist(), strict=True)}
-    above = counts if threshold else {one: count for one, count in counts.items() if count > last}
-    return WantedPatterns(many=len(found), last=last, counts=above, threshold=threshold)
+    counts = {
+        itemset: round(count * scale)
+        for itemset, count in zip(tuples_of(patterns), patterns.counts.tolist(), strict=True)
+    }
+    if not is_threshold:
+        # Patterns that tie at the last count are interchangeable: a top need not have any particular one.
+        counts = {itemset: count for itemset, count in counts.items() if count > min_count}
+    return WantedPatterns(many=len(patterns), last=min_count, counts=counts, threshold=is_threshold)
 
 
-def tried(case: Case, wanted: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine) -> Trial:
-    """Make one release with seeded noise, and measure it.
+def run_trial(
+    case: Case, wanted_patterns: WantedPatterns, seed: int, engine: Callable[[Any], Engine], truth: Engine
+) -> Trial:
+    """Return the numbers of a release with seeded noise.
 
     Parameters
     ----------
-    case, wanted
-        The question, and what is true of it.
+    case, wanted_patterns
+        The question, and its true patterns.
     seed
-        The same seed gives the same noise.
+        The seed of the noise.
     engine
-        Who answers for baskets: anew for each trial, so that it takes as long as a release would.
+        The function that builds the engine of the release: a new one for each trial, so that the measured time is that
+        of a release.
     truth
-        An engine over all baskets, kept over trials, to look up what was found.
+        An engine over all baskets, for the true counts of the released patterns; it is kept over trials.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
     release = run_case(case, meter, engine)
-    seconds = time.perf_counter() - began
-    found = _coded(release.patterns, case)
-    listed = listed_patterns(truth, found)
-    numbers = judged(listed, wanted, rules=False)
-    # Where people have several baskets, an interval is for the weighed count: `publish/basket_cap.md`.
-    true_counts = listed.true_counts
+    seconds = time.perf_counter() - start
+    patterns = _recode(release.patterns, case)
+    released = listed_patterns(truth, patterns)
+    numbers = judged(released, wanted_patterns, rules=False)
+    true_counts = released.true_counts
     if case.baskets.several:
+        # The intervals of a release with a basket cap are for weighted counts: `publish/basket_cap.md`.
         cap = int(release.facts["most baskets of a person"])
-        true_counts = cap * expected_counts(case.baskets, found, cap)
-    margin = interval_of(release.patterns)
+        true_counts = cap * expected_counts(case.baskets, patterns, cap)
+    margin = compute_margin(release.patterns)
     return Trial(
         found=1 - numbers["missed"],
         error=numbers["median_error"],
-        listed=len(found),
-        held=int(((listed.low <= true_counts) & (true_counts <= listed.high)).sum()),
+        listed=len(patterns),
+        held=int(((released.low <= true_counts) & (true_counts <= released.high)).sum()),
         margin=margin if isfinite(margin) else None,
         seconds=seconds,
         chosen=release.chosen,
     )
 
 
-def _coded(patterns: Patterns, case: Case) -> Patterns:
-    """Return released patterns in the codes of the data: where the list is not public, a release numbers items anew."""
+def _recode(patterns: Patterns, case: Case) -> Patterns:
+    """Return released patterns in the codes of the data."""
     vocabulary = case.baskets.vocabulary
     if patterns.vocabulary is vocabulary:
         return patterns
+    # Without a public list, a release numbers its items anew.
     table = build_code_table(patterns.vocabulary, vocabulary)
     return replace(patterns, codes=table[patterns.codes], vocabulary=vocabulary)

@@ -1,4 +1,4 @@
-"""What is expected of one mechanism or protocol, and how its numbers are written."""
+"""The expected numbers of a mechanism or a protocol, and their form in tables."""
 
 from __future__ import annotations
 
@@ -12,43 +12,44 @@ from ..results import read_fields
 
 Side: TypeAlias = Literal["curator", "local"]
 
-_WIDE = 6
-_DIGITS = 4  # of a number that is shown
-# What is said of people with several baskets is kept under this name.
-EACH = "mean baskets each"
+_BAR_WIDTH = 6  # characters: a bar compares rows, and the number stands beside it
+_DIGITS = 4  # significant digits of a margin: the random error of a forecast is larger than further digits
+# The field of a saved question that only a question about people with several baskets has.
+MEAN_BASKETS_FIELD = "mean baskets each"
 
-HEADS: dict[Side, str] = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
+HEADINGS: dict[Side, str] = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What is expected of one mechanism or protocol.
+    """The expected numbers of a mechanism or a protocol.
 
     Parameters
     ----------
     name, side
-        Which one, and on which side: ``"curator"`` or ``"local"``.
+        The name, and the side: ``"curator"`` or ``"local"``.
     precision, recall
-        Which share of what it finds is right, and which share of what is right it finds; None where patterns are named
-        and only counted.
+        The share of the found patterns that are right, and the share of the right patterns that are found, from 0 to 1;
+        None for counts of named patterns.
     interval
-        How far a count lies from the truth at most in 95 of 100 cases, in people. Infinite where nothing is found. A
-        curator's is in baskets where people have several: of those that take part.
+        The margin of a 95 % interval of a count, in people; infinite if no pattern is found. For a curator and people
+        with several baskets, in baskets that take part.
     visible
-        The smallest support that can be told from noise. Infinite where none can.
+        The smallest support that can be distinguished from noise; infinite without one.
     complete
-        Whether all patterns that were asked for are seen: then smaller supports may be visible too.
+        Whether all right patterns are found: then smaller supports may be visible too.
     chosen
-        The mechanism that would do the work, where it chooses one.
+        The mechanism that `auto` would choose; empty for other mechanisms.
     max_baskets
-        How many baskets of a person would take part in a curator's release, where people have several: 0 otherwise.
+        The number of baskets of a person that would take part in a curator's release, if people have several: 0
+        otherwise.
     questions
-        How often a curator's engine goes through the data; 0 for a protocol.
+        The number of passes of a curator's engine over the data; 0 for a protocol.
     rounds, answering, report_bytes
-        How many rounds a protocol has, how many people answer in the smallest of them, and the largest report in bytes;
-        0 for a mechanism.
+        The number of rounds of a protocol, the number of people in the smallest round, and the largest size of a report
+        in bytes; 0 for a mechanism.
     shuffled
-        The central epsilon of the smallest round once its reports are anonymous; None for a mechanism.
+        The central epsilon of the smallest round with anonymous reports; None for a mechanism.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Outlook:
 
     @property
     def score(self) -> float:
-        """The harmonic mean of precision and recall, by which forecasts are ordered; below 0 where there is none."""
+        """The harmonic mean of precision and recall, which orders forecasts; -1 if they are None."""
         if self.precision is None or self.recall is None:
             return -1.0
         return (
@@ -76,56 +77,70 @@ class Outlook:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; what is infinite is null."""
+        """Return all fields as plain values; an infinite number becomes None."""
+        # JSON has no infinity.
         values = {name: None if value in (inf, "") else value for name, value in vars(self).items()}
         shuffled = None if self.shuffled is None else float(self.shuffled)
         return values | {"max_baskets": self.max_baskets or None, "shuffled": shuffled}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Outlook:
-        """Return the expectation that :meth:`to_dict` wrote; any error says what is wrong with the values."""
+        """Return the outlook that :meth:`to_dict` wrote; an error names the wrong field."""
         absent = {"precision": None, "recall": None, "interval": inf, "visible": inf}
         return read_fields(cls, absent | {name: value for name, value in values.items() if value is not None})
 
 
-def cells_of(one: Outlook) -> list[str]:
-    """Return the cells of the row that shows an expectation."""
-    off = most_off(one.interval) if isfinite(one.interval) else "–"
-    name = f"{one.name} ({one.chosen})" if one.chosen else one.name
-    cells = [name, _percent(one.precision), _bar(one.precision), _percent(one.recall), off, _visible(one)]
-    if one.side == "curator":
-        return [*cells, f"{one.questions:,}"]
-    mixed = f"{float(one.shuffled):.3g}" if one.shuffled is not None else ""
-    return [*cells, f"{one.rounds:,}", f"{one.report_bytes:,}", mixed]
+def render_cells(outlook: Outlook) -> list[str]:
+    """Return the cells of the table row of an outlook."""
+    margin = render_margin(outlook.interval) if isfinite(outlook.interval) else "–"
+    name = f"{outlook.name} ({outlook.chosen})" if outlook.chosen else outlook.name
+    precision, recall = outlook.precision, outlook.recall
+    cells = [name, _percent(precision), _bar(precision), _percent(recall), margin, _visible_support(outlook)]
+    if outlook.side == "curator":
+        return [*cells, f"{outlook.questions:,}"]
+    central_epsilon = f"{float(outlook.shuffled):.3g}" if outlook.shuffled is not None else ""
+    return [*cells, f"{outlook.rounds:,}", f"{outlook.report_bytes:,}", central_epsilon]
 
 
-def most_off(margin: float) -> str:
-    """Return by how much counts are off at the most, in four digits: a forecast has no more.
+def render_margin(margin: float) -> str:
+    """Return a margin of counts as text, rounded to four digits.
 
     Examples
     --------
-    >>> most_off(31_098.4), most_off(12.3)
+    >>> render_margin(31_098.4), render_margin(12.3)
     ('31,100', '12')
     """
-    size = 10 ** max(0, len(f"{margin:.0f}") - _DIGITS)
-    return f"{round(margin / size) * size:,}"
+    unit = 10 ** max(0, len(f"{margin:.0f}") - _DIGITS)
+    return f"{round(margin / unit) * unit:,}"
 
 
-def units_of(asked: Mapping[str, Any], outlooks: Iterable[Outlook]) -> str:
-    """Say what is counted and what is protected, where people have several baskets; nothing otherwise."""
-    if EACH not in asked:
+def render_units(question: Mapping[str, Any], outlooks: Iterable[Outlook]) -> str:
+    """Return a text with the unit of counts and the unit of privacy, if people have several baskets; else none.
+
+    Parameters
+    ----------
+    question
+        The fields of the question.
+    outlooks
+        The outlooks of a forecast, at all its epsilons.
+    """
+    if MEAN_BASKETS_FIELD not in question:
         return ""
     outlooks = tuple(outlooks)
-    caps = sorted({one.max_baskets for one in outlooks if one.max_baskets})
-    most, said = asked.get("max_baskets"), []
+    caps = sorted({outlook.max_baskets for outlook in outlooks if outlook.max_baskets})
+    asked_cap, sentences = question.get("max_baskets"), []
     if caps:
-        how = "as was asked" if most is not None else "a number that would be chosen with noise"
-        many = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}"
-        said.append(f"A curator counts baskets, {many} of each person at most: {how}.")
-    if any(one.side == "local" for one in outlooks):
-        drawn = f" Those with fewer than {most:,} may draw an empty one." if most is not None and most > 1 else ""
-        said.append(f"Devices are counted as people: each answers for one of its baskets, drawn at random.{drawn}")
-    return " ".join([*said, "The unit of privacy is the person, with all their baskets."])
+        origin = "as was asked" if asked_cap is not None else "a number that would be chosen with noise"
+        cap_range = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}"
+        sentences.append(f"A curator counts baskets, {cap_range} of each person at most: {origin}.")
+    if any(outlook.side == "local" for outlook in outlooks):
+        empty = (
+            f" Those with fewer than {asked_cap:,} may draw an empty one."
+            if asked_cap is not None and asked_cap > 1
+            else ""
+        )
+        sentences.append(f"Devices are counted as people: each answers for one of its baskets, drawn at random.{empty}")
+    return " ".join([*sentences, "The unit of privacy is the person, with all their baskets."])
 
 
 def _percent(value: float | None) -> str:
@@ -133,11 +148,12 @@ def _percent(value: float | None) -> str:
 
 
 def _bar(value: float | None) -> str:
-    full = round(_WIDE * (value or 0.0))
-    return "█" * full + "·" * (_WIDE - full) if value is not None else ""
+    full = round(_BAR_WIDTH * (value or 0.0))
+    return "█" * full + "·" * (_BAR_WIDTH - full) if value is not None else ""
 
 
-def _visible(one: Outlook) -> str:
-    if not isfinite(one.visible) or one.visible > 1:
+def _visible_support(outlook: Outlook) -> str:
+    # Half an interval may be wider than the crowd; no pattern has a support over 1.
+    if not isfinite(outlook.visible) or outlook.visible > 1:
         return "nothing"
-    return f"{'≤ ' if one.complete else ''}{100 * one.visible:.3g} %"
+    return f"{'≤ ' if outlook.complete else ''}{100 * outlook.visible:.3g} %"

@@ -19,10 +19,19 @@ from ..wording import hint_keywords
 from ._bounds import bounds
 from ._crowd import ImaginedCrowd, imagine
 from ._forecast import Forecast
-from ._known import MOST_PEOPLE, Known, at_most, cap_of
 from ._outlook import Outlook
+from ._public_facts import MAX_PEOPLE, PublicFacts, parse_count, parse_max_baskets
 from ._shuffle import shuffled
-from ._trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
+from ._trying import (
+    RUNS,
+    CrowdRun,
+    CrowdTruth,
+    ForecastTask,
+    estimate_visible_support,
+    mine_truth,
+    try_mechanism,
+    try_protocol,
+)
 
 _MAX_TOP = 10_000  # patterns of a forecast: its time grows with them
 _SHUFFLING_DELTA = Fraction(1, 10**8)  # if the question has no delta: far below one over the number of people
@@ -68,7 +77,7 @@ def plan(
         The number of people, about. Left out: the forecast finds the number at which four of five patterns are found.
     epsilon, delta
         The budget: of a curator once, of a device for its one report (which has no delta). Left out: the forecast finds
-        the epsilon that is needed. For a list of epsilons, ``forecast.at(0.5)`` is the forecast at one of them.
+        the epsilon that is needed. For a list of epsilons, ``forecast.at(0.5)`` is the forecast at one epsilon.
     top, min_support
         The patterns to find: their number, or the smallest fraction of the people who hold them. One of the two.
     lengths
@@ -118,20 +127,21 @@ def plan(
         )
     if side not in ("curator", "local", "both"):
         raise MisuseError.format("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side)
-    facts = Known.of(items, sizes, exponent, frequencies, baskets_each)
-    least, longest = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
+    facts = PublicFacts.of(items, sizes, exponent, frequencies, baskets_each)
+    min_length, max_length = (1, MAX_LENGTH) if lengths is None else parse_lengths(lengths)
+    # For a search of epsilon, any budget does: its epsilon is replaced at each step.
     is_list = isinstance(epsilon, list | tuple)
     budgets = [Budget.of(1 if value is None else value, delta) for value in (epsilon if is_list else [epsilon])]
     if not budgets:
         raise MisuseError.format("{epsilon} is an empty list: give one epsilon, or several.")
     task = ForecastTask(
-        top=None if top is None else at_most("top", top, _MAX_TOP),
+        top=None if top is None else parse_count("top", top, _MAX_TOP),
         min_support=None if min_support is None else _fraction(min_support),
-        least=least,
-        longest=None if longest == MAX_LENGTH else longest,
+        min_length=min_length,
+        max_length=None if max_length == MAX_LENGTH else max_length,
         budget=budgets[0],
         neighbours=Neighbours.typed(neighbours),
-        max_baskets=cap_of(max_baskets, facts),
+        max_baskets=parse_max_baskets(max_baskets, facts),
     )
     _check_enough(task, items)
     planner = _Planner(
@@ -140,13 +150,13 @@ def plan(
         crowd=imagine(
             facts.supports,
             facts.sizes,
-            facts.chances,
-            at_most("people", 10**6 if people is None else people, MOST_PEOPLE),
-            each=facts.each,
+            facts.size_chances,
+            parse_count("people", 10**6 if people is None else people, MAX_PEOPLE),
+            each=facts.baskets_each,
         ),
         looked_for="epsilon" if epsilon is None else "people" if people is None else "",
-        named=names is not None,
-        words={**({} if lengths is None else {"lengths": [task.least, task.longest]}), "side": side},
+        is_named=names is not None,
+        words={**({} if lengths is None else {"lengths": [task.min_length, task.max_length]}), "side": side},
         progress=progress,
     )
     forecasts = [
@@ -170,24 +180,24 @@ class _Planner:
         The crowd that they run over.
     looked_for
         The value to search for: `epsilon`, `people`, or empty for no search.
-    named
+    is_named
         Whether the entries were given by name.
     words
-        Further fields of the question, as they are shown.
+        Further fields of the question, in their shown form.
     progress
         Called with the name of each entry before it runs.
     """
 
-    facts: Known
+    facts: PublicFacts
     entries: list[Entry]
     crowd: ImaginedCrowd
     looked_for: str
-    named: bool
+    is_named: bool
     words: dict[str, Any]
     progress: Callable[[str], object] | None
 
     def forecast(self, task: ForecastTask, suffix: str) -> Forecast:
-        """Return the forecast of one budget; after a search, that of the value it found.
+        """Return the forecast of one budget; after a search, the forecast at the result.
 
         Parameters
         ----------
@@ -204,20 +214,21 @@ class _Planner:
                 largest=float(self.facts.supports.max()),
                 unit=self.crowd.baskets.unit,
             )
-        needed: dict[str, float | int | None] = {}
+        needed_values: dict[str, float | int | None] = {}
         searched = self.looked_for
         if searched:
-            for entrant in self.entries if self.named else _select_representatives(self.entries):
+            for entrant in self.entries if self.is_named else _select_representatives(self.entries):
                 self._report_progress(f"{entrant.name}: {searched}{suffix}")
-                needed[entrant.name] = _find_needed(entrant, stage, searched)
-            enough = min((value for value in needed.values() if value is not None), default=None)
+                needed_values[entrant.name] = _find_needed(entrant, stage, searched)
+            smallest_value = min((value for value in needed_values.values() if value is not None), default=None)
+            # One forecast serves all entries: at the smallest sufficient value, or else at the end of the range.
             if searched == "people":
-                stage = stage.with_people(int(enough or _CROWDS[1]))
+                stage = stage.with_people(int(smallest_value or _CROWDS[1]))
             else:
-                stage = stage.with_epsilon(f"{enough or _EPSILONS[1]:.4g}")
+                stage = stage.with_epsilon(f"{smallest_value or _EPSILONS[1]:.4g}")
         outlooks, refused = self._compute_outlooks(stage, suffix)
         task, crowd = stage.task, stage.crowd
-        asked = {
+        question = {
             "people": crowd.people,
             "items": crowd.baskets.items,
             "epsilon": shown(task.budget.epsilon),
@@ -232,12 +243,12 @@ class _Planner:
         # The bound is about the longest basket; a few long ones would make it say nothing about the data.
         longest = max(1, int(np.quantile(crowd.baskets.sizes, 0.85)))
         return Forecast(
-            asked=asked,
+            asked=question,
             outlooks=outlooks,
             refused=refused,
-            bounds=bounds(crowd.baskets.items, max(1, ceil(stage.truth.last)), longest, crowd.baskets.unit),
+            bounds=bounds(crowd.baskets.items, max(1, ceil(stage.truth.min_count)), longest, crowd.baskets.unit),
             delta=task.budget.delta or _SHUFFLING_DELTA,
-            needed=needed,
+            needed=needed_values,
             notes=(
                 *self.facts.notes,
                 *(_render_text_note(entrant) for entrant in self.entries if _is_unlisted(entrant)),
@@ -245,7 +256,7 @@ class _Planner:
         )
 
     def _compute_outlooks(self, stage: _Stage, suffix: str) -> tuple[tuple[Outlook, ...], dict[str, str]]:
-        """Return the outlook of each entry, the best first, and the reasons of those that cannot answer."""
+        """Return the outlook of each entry, the best first, and the reasons of the entries that cannot answer."""
         outlooks = []
         refused: dict[str, Message] = {}
         for entrant in self.entries:
@@ -293,16 +304,16 @@ class _Stage:
     @classmethod
     def of(cls, crowd: ImaginedCrowd, task: ForecastTask) -> _Stage:
         """Return the stage of a question and a crowd."""
-        device_crowd, crowd_truth = crowd.answering(task.max_baskets or 1), truth(crowd, task)
-        device_truth = crowd_truth if device_crowd is crowd else truth(device_crowd, task)
+        device_crowd, crowd_truth = crowd.answering(task.max_baskets or 1), mine_truth(crowd, task)
+        device_truth = crowd_truth if device_crowd is crowd else mine_truth(device_crowd, task)
         return cls(task=task, crowd=crowd, truth=crowd_truth, device_crowd=device_crowd, device_truth=device_truth)
 
     def with_people(self, people: int) -> _Stage:
-        """Return the stage with another number of people."""
+        """Return the stage with a different number of people."""
         return _Stage.of(self.crowd.of(people), self.task)
 
     def with_epsilon(self, epsilon: str) -> _Stage:
-        """Return the stage with another epsilon."""
+        """Return the stage with a different epsilon."""
         return replace(self, task=replace(self.task, budget=Budget.of(epsilon, self.task.budget.delta)))
 
     def truth_for(self, entrant: Entry) -> CrowdTruth:
@@ -310,7 +321,7 @@ class _Stage:
         return self.truth if entrant.what == "mechanism" else self.device_truth
 
 
-def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[Tried]:
+def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[CrowdRun]:
     """Return the runs of a mechanism or a protocol over the crowd, with different seeds."""
     entrant_truth = stage.truth_for(entrant)
     if not entrant_truth.itemsets:
@@ -318,13 +329,14 @@ def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[Tried]:
             "No pattern is expected in so large a part of the baskets that devices draw: ask for a smaller "
             "{min_support} or {max_baskets}."
         )
+    # Protocols with hundreds of rounds, or with texts, take seconds per run.
     seeds = range(1 if _is_long(entrant) or _is_unlisted(entrant) else run_count)
     if entrant.what == "mechanism":
         return [try_mechanism(entrant, stage.crowd, stage.task, entrant_truth, seed) for seed in seeds]
     return [try_protocol(entrant, stage.device_crowd, stage.task, entrant_truth, seed) for seed in seeds]
 
 
-def _build_outlook(entrant: Entry, runs: list[Tried], stage: _Stage) -> Outlook:
+def _build_outlook(entrant: Entry, runs: list[CrowdRun], stage: _Stage) -> Outlook:
     """Return the outlook of a mechanism or a protocol, from its runs."""
     sample, budget, shuffled_epsilon = runs[0], stage.task.budget, None
     is_local = entrant.what == "protocol"
@@ -334,11 +346,12 @@ def _build_outlook(entrant: Entry, runs: list[Tried], stage: _Stage) -> Outlook:
     return Outlook(
         name=entrant.name,
         side="local" if is_local else "curator",
+        # Shares are averaged, and margins have a median: one run that finds nothing has an infinite margin.
         precision=_mean([run.precision for run in runs]),
         recall=_mean([run.recall for run in runs]),
         interval=float(np.median([run.interval for run in runs])),
-        visible=visible(runs, stage.truth_for(entrant)),
-        complete=bool(sample.found) and all(all(run.found) for run in runs),
+        visible=estimate_visible_support(runs, stage.truth_for(entrant)),
+        complete=bool(sample.found_flags) and all(all(run.found_flags) for run in runs),
         chosen=sample.chosen,
         max_baskets=sample.max_baskets,
         questions=sample.questions,
@@ -365,15 +378,16 @@ def _find_needed(entrant: Entry, stage: _Stage, searched: str) -> float | int | 
         moved = stage.with_people(round(value)) if searched == "people" else stage.with_epsilon(f"{value:.6g}")
         outlook = _build_outlook(entrant, _run(entrant, moved, 1), moved)
         finds_most = outlook.recall is None or outlook.recall >= _ENOUGH_RECALL
-        return finds_most and isfinite(outlook.interval) and outlook.interval <= moved.truth_for(entrant).last
+        return finds_most and isfinite(outlook.interval) and outlook.interval <= moved.truth_for(entrant).min_count
 
+    # The ends come first: a search without a result, or with a trivial one, needs no further step.
     low, high = _EPSILONS if searched == "epsilon" else _CROWDS
     if not is_enough(high):
         return None
     if is_enough(low):
         return low if searched == "epsilon" else round(low)
     while high > _PRECISION * low:
-        middle = (low * high) ** 0.5
+        middle = (low * high) ** 0.5  # in ratios, as both ranges span powers of ten
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return float(f"{high:.3g}") if searched == "epsilon" else round(float(f"{high:.3g}"))
 
@@ -427,31 +441,31 @@ def _select_representatives(entries: list[Entry]) -> list[Entry]:
 
 
 def _fraction(value: Any) -> Fraction:
-    """Return a fraction of people; the error for another number names only values that a forecast takes."""
+    """Return a fraction of people; the error for a different number names only values that a forecast takes."""
     try:
         return parse_support(value)
     except MisuseError:
         number = parse_number(value)
         percent = f" For {value} % write {float(number / 100):g}." if number is not None and 1 < number <= 100 else ""
-        given = value if number is not None else f"{value!r:.60}"
+        typed_value = value if number is not None else f"{value!r:.60}"
         raise MisuseError.format(
             "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {given} was given.{percent}",
-            given=given,
+            given=typed_value,
             percent=percent,
         ) from None
 
 
 def _check_enough(task: ForecastTask, items: int) -> None:
     """Check that the items have as many patterns as the question asks for."""
-    longest = min(task.longest or items, items)
-    if task.least > items:
+    max_length = min(task.max_length or items, items)
+    if task.min_length > items:
         raise MisuseError.format(
             "{lengths} asks for patterns of {asked:,} items or more, but there are only {there:,}.",
-            asked=task.least,
+            asked=task.min_length,
             there=items,
         )
     top = task.top or 1
-    pattern_count = Universe(items, task.least, longest).up_to(top)
+    pattern_count = Universe(items, task.min_length, max_length).up_to(top)
     if pattern_count < top:
         raise MisuseError.format(
             "{top} is {given:,}, but there are only {there:,} patterns of these items: ask for fewer.",

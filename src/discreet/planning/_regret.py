@@ -1,8 +1,8 @@
-"""Regret: how much worse the default does than the best of all; and who is better than it, beyond doubt.
+"""The regret of the default against the best mechanism, and tests of whether a mechanism is better than the default.
 
-The best of several noisy numbers looks better than it is. So runs are halved by their seeds: one half says which
-mechanism is the best, and the other half says by how much, and the other way round. Who is called better has passed a
-test over paired runs, and how many were tested is allowed for.
+The smallest of several noisy means is biased downwards. So runs are halved by their seeds: one half selects the best
+mechanism, the other half measures the regret, and vice versa. A mechanism is called better after a
+test over paired runs, with an adjustment for the number of tests.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ import numpy as np
 
 Key = TypeVar("Key", bound=Hashable)
 
-# By line, the numbers of its runs by seed.
+# For each line, one number per run, in the order of the seeds; a smaller number is better.
 Runs: TypeAlias = Mapping[str, Sequence[float]]
 
-# With so many runs or fewer all ways of giving signs are looked at; with more, so many of them are drawn.
-_ALL_WAYS, _DRAWN = 12, 65_535
+# Up to 12 runs, all 2**12 = 4,096 sign vectors are enumerated. Beyond, 2**16 - 1 are drawn, which with the observed one
+# make 2**16: the smallest p-value is 1.5e-5, and a p-value of 0.05 has a standard error below 0.001.
+_MAX_ENUMERATED_RUNS, _SIGN_DRAWS = 12, 65_535
 
 
 @dataclass(frozen=True, kw_only=True)
 class Regret:
-    """One number of the default beside that of the best.
+    """The regret of the default, and the means behind it.
 
     Parameters
     ----------
     ours, best
         The mean of the default and of the best mechanism over all runs.
     line
-        Which one is the best: the default itself where nobody is better.
+        The name of the best mechanism: the default itself, if no mechanism has a smaller mean.
     by
-        The regret: how much more the default has, with the best chosen by other runs; a ratio where numbers are ratios.
+        The regret: the excess of the default over the best mechanism of the further runs; a ratio for ratios.
     doubt
-        The standard error of the regret; of a ratio that of its logarithm.
+        The standard error of the regret; for a ratio, of its logarithm. Infinite for a single run.
     """
 
     ours: float
@@ -48,75 +49,89 @@ class Regret:
 
 
 def regret_of(runs: Runs, ours: str) -> Regret:
-    """Return the regret of one line: how much larger its numbers are than those of the line with the least.
+    """Return the regret of a line: the excess of its mean over the smallest mean.
+
+    Parameters
+    ----------
+    runs
+        The numbers of each line, a smaller number being better.
+    ours
+        The name of the line to measure.
 
     Examples
     --------
     >>> regret_of({"auto": [3.0, 3.0], "other": [1.0, 2.0]}, "auto").by
     1.5
     """
-    many = len(runs[ours])
-    halves = ([*range(0, many, 2)], [*range(1, many, 2)]) if many > 1 else ([0], [0])
-    more = [
-        runs[ours][seed] - runs[_least(runs, ours, choosing)][seed]
-        for choosing, telling in (halves, halves[::-1])
-        for seed in telling
+    run_count = len(runs[ours])
+    halves = ([*range(0, run_count, 2)], [*range(1, run_count, 2)]) if run_count > 1 else ([0], [0])
+    excesses = [
+        runs[ours][seed] - runs[_select_best(runs, ours, selecting_seeds)][seed]
+        for selecting_seeds, measuring_seeds in (halves, halves[::-1])
+        for seed in measuring_seeds
     ]
-    best = _least(runs, ours, range(many))
-    doubt = stdev(more) / sqrt(len(more)) if many > 1 else inf
-    return Regret(ours=fmean(runs[ours]), best=fmean(runs[best]), line=best, by=fmean(more), doubt=doubt)
+    best_line = _select_best(runs, ours, range(run_count))
+    # A single run selects and measures at once: its regret is biased, and has no standard error.
+    doubt = stdev(excesses) / sqrt(len(excesses)) if run_count > 1 else inf
+    return Regret(ours=fmean(runs[ours]), best=fmean(runs[best_line]), line=best_line, by=fmean(excesses), doubt=doubt)
 
 
 def ratio_of(runs: Runs, ours: str) -> Regret:
-    """Return the same for numbers above 0 that are compared as ratios: means are geometric."""
-    found = regret_of({line: [log(number) for number in numbers] for line, numbers in runs.items()}, ours)
-    return Regret(ours=exp(found.ours), best=exp(found.best), line=found.line, by=exp(found.by), doubt=found.doubt)
+    """Return the regret of a line as a ratio of geometric means, for numbers above 0."""
+    regret = regret_of({line: [log(number) for number in numbers] for line, numbers in runs.items()}, ours)
+    return Regret(ours=exp(regret.ours), best=exp(regret.best), line=regret.line, by=exp(regret.by), doubt=regret.doubt)
 
 
-def _least(runs: Runs, ours: str, seeds: Iterable[int]) -> str:
-    """Return the line with the least mean over some seeds; where several have it, ours."""
-    some = [*seeds]
-    means = {line: fmean(numbers[seed] for seed in some) for line, numbers in runs.items()}
+def _select_best(runs: Runs, ours: str, seeds: Iterable[int]) -> str:
+    """Return the line with the smallest mean over some seeds; of several with this mean, `ours`."""
+    selected_seeds = [*seeds]
+    means = {line: fmean(numbers[seed] for seed in selected_seeds) for line, numbers in runs.items()}
     return min(means, key=lambda line: (means[line], line != ours))
 
 
-def p_value(more: Sequence[float]) -> float:
-    """Return how likely differences of paired runs add up to so much by chance: a sign-flip test, one-sided.
+def compute_p_value(differences: Sequence[float]) -> float:
+    """Return the one-sided p-value of the sum of paired differences, by a sign-flip test.
 
-    If nobody is better, each difference is as likely to have the other sign. So it is the share of all ways of giving
-    them signs whose sum is as large as the one that was seen, or larger. With more than a few runs ways are drawn, and
-    the one that was seen is counted among them, so that the test keeps its level.
+    Under the null hypothesis, each difference is as likely to have the opposite sign. The p-value is the share of all
+    sign vectors with a sum of at least the observed sum. The observed vector is counted among drawn vectors, so that
+    the test keeps its level.
+
+    Parameters
+    ----------
+    differences
+        The difference of each pair of runs.
 
     Examples
     --------
-    >>> p_value([0.1, 0.2, 0.1, 0.3])  # 1 of 16
+    >>> compute_p_value([0.1, 0.2, 0.1, 0.3])  # 1 of 16
     0.0625
     """
-    values = np.asarray(more, np.float64)
-    seen = values.sum() - 1e-9 * np.abs(values).sum()  # what rounding makes of equal sums is no difference
-    if len(values) <= _ALL_WAYS:
-        ways = np.arange(1 << len(values))[:, None] >> np.arange(len(values)) & 1
-        return float(((1 - 2 * ways) @ values >= seen).mean())
-    ways = np.random.default_rng(len(values)).integers(0, 2, (_DRAWN, len(values)), np.int8)
-    return float((1 + ((1.0 - 2 * ways) @ values >= seen).sum()) / (1 + _DRAWN))
+    values = np.asarray(differences, np.float64)
+    observed_sum = values.sum() - 1e-9 * np.abs(values).sum()  # equal sums may differ by rounding
+    if len(values) <= _MAX_ENUMERATED_RUNS:
+        signs = np.arange(1 << len(values))[:, None] >> np.arange(len(values)) & 1
+        return float(((1 - 2 * signs) @ values >= observed_sum).mean())
+    signs = np.random.default_rng(len(values)).integers(0, 2, (_SIGN_DRAWS, len(values)), np.int8)
+    return float((1 + ((1.0 - 2 * signs) @ values >= observed_sum).sum()) / (1 + _SIGN_DRAWS))
 
 
-def adjusted(values: Mapping[Key, float]) -> dict[Key, float]:
-    """Return p-values adjusted for how many there are, so that any is below a level by chance no oftener (Holm 1979).
+def adjust_p_values(values: Mapping[Key, float]) -> dict[Key, float]:
+    """Return p-values adjusted for the number of tests, for a family-wise error rate (Holm 1979).
 
     Examples
     --------
-    >>> adjusted({"one": 0.01, "two": 0.2, "three": 0.02})
+    >>> adjust_p_values({"one": 0.01, "two": 0.2, "three": 0.02})
     {'one': 0.03, 'three': 0.04, 'two': 0.2}
     """
-    found: dict[Key, float] = {}
+    adjusted_values: dict[Key, float] = {}
     largest = 0.0
-    for place, key in enumerate(sorted(values, key=lambda one: values[one])):
-        largest = max(largest, min(1.0, (len(values) - place) * values[key]))
-        found[key] = largest
-    return found
+    for rank, key in enumerate(sorted(values, key=lambda key: values[key])):
+        # An adjusted value never falls with a larger p-value: Holm's method stops at the first large one.
+        largest = max(largest, min(1.0, (len(values) - rank) * values[key]))
+        adjusted_values[key] = largest
+    return adjusted_values
 
 
-def runs_needed(tests: int, level: float) -> int:
-    """Return how many runs it takes at least before one of so many tests can come out clear at a level."""
-    return max(1, ceil(log2(max(tests, 1) / level)))
+def count_runs_needed(test_count: int, level: float) -> int:
+    """Return the smallest number of runs at which one of some tests can be significant at a level."""
+    return max(1, ceil(log2(max(test_count, 1) / level)))  # the smallest p-value is 1 / 2**runs

@@ -1,9 +1,8 @@
-"""What local reports give centrally once they are anonymous: amplification by shuffling.
+"""The central guarantee of anonymous local reports: amplification by shuffling.
 
-Where a batch of reports reaches the collector in random order and without names, each person hides among the others,
-and the batch as a whole keeps a smaller central (epsilon, delta). This is an accountant to plan with and no default
-claim: it holds only where someone who does not collude with the collector does the shuffling. The reasons are in
-`shuffle.md`.
+A batch of reports in random order and without names has a central (epsilon, delta) smaller than the epsilon of a
+report. This accountant is for planning and is no default claim: it holds only if the shuffler does not collude with the
+collector. The proof is in `shuffle.md`.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from ..errors import MisuseError
 from ..privacy import Budget, rounded_up, shown
 from ..privacy.sampling import intervals
 
-_DIGITS = 50
+_DIGITS = 50  # of intermediate values: all rounding together is far below the digits of a shown epsilon
 
 
 def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
-    """Return the central epsilon, at this delta, of an anonymous batch of reports of which each is epsilon-private.
+    """Return the central epsilon of an anonymous batch of reports, rounded up.
 
-    The bound of Feldman, McMillan and Talwar (FOCS 2021, theorem 3.1, for any randomiser), computed in arithmetic that
-    rounds up. It never exceeds the epsilon of one report, and it is that epsilon where the bound says nothing: for an
-    epsilon over ln(n / (16 ln(2 / delta))).
+    The bound is theorem 3.1 of Feldman, McMillan and Talwar (FOCS 2021), for any randomiser. It is never larger than
+    the epsilon of a report. For an epsilon over ln(n / (16 ln(2 / delta))), the theorem does not apply, and the epsilon
+    of a report is returned.
 
-    Privacy: nothing is spent; the unit is the person, of whom one is replaced.
+    Privacy: nothing is spent; the unit is the person, with the neighbouring relation replace.
 
     Parameters
     ----------
     epsilon
-        What one report gives away at most.
+        The epsilon of the local guarantee of a report.
     people
-        How many reports are shuffled together: those of one round, which share a question and an oracle.
+        The number of reports in the batch: the reports of a round, with one question and one oracle.
     delta
-        The delta of the central promise, over 0.
+        The delta of the central guarantee, over 0.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     >>> shuffled(1, people=100, delta="1e-8")
     Fraction(1, 1)
     """
-    many = parse_positive("people", people)
+    people_count = parse_positive("people", people)
     budget = Budget.of(epsilon, delta)
     if budget.pure:
         raise MisuseError.format(
@@ -52,24 +51,25 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
             given=shown(budget.delta),
         )
     local = budget.epsilon
-    if local > many.bit_length():  # e to the epsilon is far over n: no need to work it out
+    if local > people_count.bit_length():  # then exp(epsilon) > n, and would take long to compute
         return local
     growth = intervals.exp(intervals.ratio(local, _DIGITS), _DIGITS)
-    if Fraction(growth[1]) * 16 * _logarithm(2 / budget.delta) > many:
+    if Fraction(growth[1]) * 16 * _logarithm(2 / budget.delta) > people_count:
         return local
     high = Fraction(growth[1])
-    # (E - 1) / (E + 1) rises with E, and so does all the rest: the upper end of E bounds the whole.
-    hidden = 8 * _root(high * _logarithm(4 / budget.delta) / many) + 8 * high / many
-    bound = rounded_up(_logarithm(1 + (high - 1) / (high + 1) * hidden))
+    # Every term rises with E = exp(epsilon), (E - 1) / (E + 1) too: the upper end of E gives an upper bound.
+    leakage = 8 * _root(high * _logarithm(4 / budget.delta) / people_count) + 8 * high / people_count
+    bound = rounded_up(_logarithm(1 + (high - 1) / (high + 1) * leakage))
     return min(bound, local)
 
 
 def _logarithm(value: Fraction) -> Fraction:
-    """Return a natural logarithm, rounded up."""
+    """Return the natural logarithm of a number, rounded up."""
     return Fraction(intervals.ln(intervals.ratio(value, _DIGITS), _DIGITS)[1])
 
 
 def _root(value: Fraction) -> Fraction:
-    """Return a square root, rounded up: the decimal one is right to half a unit, and one step more is above it."""
-    up = intervals.contexts(_DIGITS)[1]
-    return Fraction(up.next_plus(up.sqrt(intervals.ratio(value, _DIGITS)[1])))
+    """Return the square root of a number, rounded up."""
+    upward = intervals.contexts(_DIGITS)[1]
+    # A decimal square root is right to half a unit in the last place, in every rounding mode: one step is enough.
+    return Fraction(upward.next_plus(upward.sqrt(intervals.ratio(value, _DIGITS)[1])))

@@ -1,4 +1,4 @@
-"""Trying a mechanism on known data with seeded noise: repeatable, and marked as simulated. Nothing is promised."""
+"""A run of a mechanism over data with seeded noise: repeatable, marked as simulated, and without a guarantee."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ..publish import Question, Release, build_cases, read_data, run_case
 
 
 def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_of, **question: Any) -> Release:
-    """Run what :func:`discreet.release` would run, with noise from a seed.
+    """Return the release of a question, with noise from a seed instead of the system source.
 
     Parameters
     ----------
     baskets
         The data.
     seed
-        The same seed gives the same result.
+        The seed of the noise: equal seeds give equal releases.
     engine
-        Who answers exact questions about the baskets: one that is kept over many trials spares its preparations.
+        The function that builds the engine for exact queries; an engine kept over many trials is prepared once.
     question
-        As for :func:`discreet.release`, without ledger and segments.
+        The keywords of :func:`discreet.release`, without ledger and segments.
 
     Examples
     --------
     >>> baskets = [{"tea", "milk"}] * 600 + [{"bread"}] * 300
-    >>> one = trial(baskets, seed=7, top=2, epsilon=1, items="public", mechanism="exponential")
-    >>> one.simulated, len(one.patterns)
+    >>> release = trial(baskets, seed=7, top=2, epsilon=1, items="public", mechanism="exponential")
+    >>> release.simulated, len(release.patterns)
     (True, 2)
     """
-    # Nothing is promised, so nothing can be promised in vain.
+    # A trial has no guarantee, so that an epsilon too large for a release does no harm.
     case = build_cases(Question(**question | {"really": True}), read_data(baskets), trying=True)[""]
     meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
     return run_case(case, meter, engine)
