@@ -106,10 +106,9 @@ def test_nobody():
         oracle = kind.make(Fraction(1), 5, pad=2)
         assert oracle.supports(oracle.reports(answered([], []), 1)).tolist() == [0] * 5
     for mean in means().values():
-        assert (
-            mean.make(Fraction(1)).mean(mean.make(Fraction(1)).reports(one_each(*np.empty((2, 0), np.int64)), 1)).people
-            == 0
-        )
+        oracle = mean.make(Fraction(1))
+        supports = oracle.supports(oracle.reports(one_each(*np.empty((2, 0), np.int64)), 1))
+        assert oracle.estimate(supports, 0).tolist() == [0.0]
 
 
 def test_a_wheel_with_too_many_arcs_is_not_made():

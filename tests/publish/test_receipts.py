@@ -319,7 +319,9 @@ class TestPrivacy:
         """All pairs of the questions about several baskets: those about one are in `auditing/test_registry.py`."""
         questions = coupling.list_questions
         monkeypatch.setattr(
-            coupling, "questions", lambda *asked: [one for one in questions(*asked) if "several baskets" in str(one)]
+            coupling,
+            "list_questions",
+            lambda *asked: [one for one in questions(*asked) if "several baskets" in str(one)],
         )
         verdict = coupled(mechanism, Budget.of(1, delta), neighbours, 7)
         assert verdict.stands

@@ -52,7 +52,6 @@ from ._generate import (
     latent_groups as latent_groups,
     number_vocabulary as number_vocabulary,
     quest as quest,
-    spawn_seeds as spawn_seeds,
 )
 from ._generate_census import census as census
 from ._generate_crowds import bulk_buyers as bulk_buyers, zipf as zipf
@@ -93,6 +92,6 @@ from ._redaction import (
     public_name as public_name,
     public_path as public_path,
 )
-from ._resample import draw_one_basket_each as draw_one_basket_each, resample as resample
+from ._resample import draw_one_basket_each as draw_one_basket_each, resample as resample, spawn_seeds as spawn_seeds
 from ._streams import COMPRESSIONS as COMPRESSIONS, open_stream as open_stream
 from ._view import render_cluster_html as render_cluster_html

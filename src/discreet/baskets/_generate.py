@@ -17,6 +17,7 @@ from ..checks import is_whole
 from ..errors import MisuseError
 from ._arrow import as_arrow
 from ._core import Baskets, Codes, Offsets, Vocabulary, starts
+from ._resample import spawn_seeds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -414,13 +415,6 @@ def build_from_events(
 def number_vocabulary(items: int) -> Vocabulary:
     """Return the vocabulary of the numbers 0 to `items` - 1."""
     return Vocabulary(as_arrow(np.arange(items, dtype=np.int64)))
-
-
-def spawn_seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
-    """Return the seeds of independent streams, derived from a seed of the user."""
-    if not is_whole(seed) or seed < 0:
-        raise MisuseError.format("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed)
-    return np.random.SeedSequence(int(seed)).spawn(streams)
 
 
 def check_counts(**counts: int) -> None:

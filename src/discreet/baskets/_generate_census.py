@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Baskets, Vocabulary, starts
-from ._generate import check_counts, spawn_seeds
+from ._generate import check_counts
+from ._resample import spawn_seeds
 
 ATTRIBUTES = {
     "age": ("to-35", "36-55", "56-75", "over-75"),

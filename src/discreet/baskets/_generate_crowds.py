@@ -6,7 +6,8 @@ import numpy as np
 
 from ..errors import MisuseError
 from ._core import Baskets
-from ._generate import build_from_events, check_counts, draw_background, number_vocabulary, spawn_seeds
+from ._generate import build_from_events, check_counts, draw_background, number_vocabulary
+from ._resample import spawn_seeds
 
 
 def zipf(people: int, items: int, *, exponent: float = 1.0, mean_size: float = 5.0, seed: int = 0) -> Baskets:

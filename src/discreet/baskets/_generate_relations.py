@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ._build import sort_pairs
 from ._core import Baskets, Sequences, starts
-from ._generate import build_from_events, check_counts, draw_background, number_vocabulary, spawn_seeds
+from ._generate import build_from_events, check_counts, draw_background, number_vocabulary
+from ._resample import spawn_seeds
 
 Numbers = NDArray[np.int64]
 

@@ -7,7 +7,13 @@ import numpy as np
 from ..checks import is_whole
 from ..errors import MisuseError
 from ._core import Baskets, Pairs, Sequences, take_rows
-from ._generate import spawn_seeds
+
+
+def spawn_seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
+    """Return the seeds of independent streams, derived from a seed of the user."""
+    if not is_whole(seed) or seed < 0:
+        raise MisuseError.format("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed)
+    return np.random.SeedSequence(int(seed)).spawn(streams)
 
 
 def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:

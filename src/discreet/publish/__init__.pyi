@@ -35,10 +35,6 @@ from ._relations import (
     release_relations as release_relations,
     run_relations as run_relations,
 )
-from ._resolving import (
-    PERSON_COLUMN_HINT as PERSON_COLUMN_HINT,
-    build_cases as build_cases,
-    read_data as read_data,
-)
+from ._resolving import PERSON_COLUMN_HINT as PERSON_COLUMN_HINT, build_cases as build_cases, read_data as read_data
 from ._result import Release as Release
 from ._run import carry_out as carry_out, run_case as run_case
