@@ -94,10 +94,11 @@ def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
     """
     command: Any = _commands()
     words = [str(word) for word in arguments]
-    for word in words:
-        with contextlib.suppress(MisuseError):  # a command of another package that is broken has no options
+    known: set[str] = set()
+    with contextlib.suppress(MisuseError):  # a broken command of a plugin package has no options
+        for word in words:
             command = getattr(command, "commands", {}).get(word, command)
-    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
     named = re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub("`[^`]*`", "", message))
     return set(named) - known - {word.partition("=")[0] for word in words} - {"--help"}
 
