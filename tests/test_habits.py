@@ -261,3 +261,14 @@ def test_the_citation_can_be_read():
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert cited["license"] == PROJECT["license"]
     assert cited["type"] == "software"
+
+
+def test_subjects_of_commits_name_a_room_and_a_change():
+    """Since the rule stands: `room: change`, 72 characters at most."""
+    command = ["git", "log", "--since=2026-11-20", "--no-merges", "--format=%s"]
+    log = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if log.returncode:
+        pytest.skip("there is no repository here, as in an sdist")
+    for subject in log.stdout.splitlines():
+        assert re.match(r"[\w., /-]+: \S", subject), subject
+        assert len(subject) <= 72, subject
