@@ -32,11 +32,7 @@ def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], lis
         if name not in homes:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         module, original = homes[name]
-        value = (
-            getattr(import_module(module, package), original)
-            if module.strip(".")
-            else import_module(module + original, package)
-        )
+        value = getattr(import_module(module, package), original)
         # The next use finds the name in the module, without __getattr__.
         setattr(sys.modules[room], name, value)
         return value
@@ -46,7 +42,7 @@ def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], lis
 
 
 def read_stub(path: Path) -> dict[str, tuple[str, str]]:
-    """Return the home and the original name of each name that a stub imports. The home of a module is its package."""
+    """Return the home and the original name of each name that a stub imports."""
     return {
         alias.asname or alias.name: ("." * statement.level + (statement.module or ""), alias.name)
         for statement in ast.parse(path.read_text(encoding="utf-8")).body
