@@ -27,13 +27,13 @@ from discreet.local.study import (
 )
 from faults.mutating import mutants
 from faults.test_questions import changed
-from vectors.make import LIVE, WHO
+from vectors.make import ALL_PEOPLE, LIVE
 
 Form = dict[str, Any]
 EPSILONS = ("1/10", "0.5", "1", "2", "7/3", "5")
 
 
-def asked(chance: Random) -> bytes:
+def draw_question(chance: Random) -> bytes:
     """Return the text of a question: half of them as a collector asks, the others with something odd in them."""
     form = as_asked(chance)
     kind = chance.randrange(10)
@@ -45,12 +45,14 @@ def asked(chance: Random) -> bytes:
     return text if kind < 9 else next(mutants(text, chance.getrandbits(32), 1))
 
 
-def held(chance: Random) -> tuple[list[int], list[list[int]], list[list[int]]]:
+def draw_holdings(chance: Random) -> tuple[list[int], list[list[int]], list[list[int]]]:
     """Return a basket, and the pairs that its device was given and has in time."""
     basket = chance.sample(range(20), chance.choice((0, 0, 1, 2, 5, 12, 20)))
     basket += chance.sample((0, 1, -1, 69, 70, 71, 999, 1 << 31, 1 << 40), chance.choice((0, 1, 3)))
-    given, after = ([[chance.randrange(8), chance.randrange(8)] for _ in range(chance.choice((0, 2, 9)))] for _ in "ab")
-    return basket, given, after
+    given_pairs, after = (
+        [[chance.randrange(8), chance.randrange(8)] for _ in range(chance.choice((0, 2, 9)))] for _ in "ab"
+    )
+    return basket, given_pairs, after
 
 
 def stream(chance: Random, words: int = 600) -> bytes:
@@ -58,22 +60,22 @@ def stream(chance: Random, words: int = 600) -> bytes:
     if chance.random() < 0.6:
         return chance.randbytes(4 * words)
     ends = (0, 1, (1 << 31) - 1, 1 << 31, WORD - 2, WORD - 1)
-    some = (chance.choice(ends) if chance.random() < 0.5 else chance.getrandbits(32) for _ in range(words))
-    return b"".join(word.to_bytes(4, "little") for word in some)
+    drawn_words = (chance.choice(ends) if chance.random() < 0.5 else chance.getrandbits(32) for _ in range(words))
+    return b"".join(word.to_bytes(4, "little") for word in drawn_words)
 
 
 def as_asked(chance: Random) -> Form:
     """Return a question as a collector asks it."""
-    epsilon, how = Fraction(chance.choice(EPSILONS)), chance.choice(("together", "given", "after"))
+    epsilon, pair_kind = Fraction(chance.choice(EPSILONS)), chance.choice(("together", "given", "after"))
     items = tuple(chance.sample(range(8), chance.randint(2, 6)))
-    pairs = [(one, other) for one in items for other in items if one != other]
-    relations = Relations(Items(items, how), tuple(chance.sample(pairs, chance.randint(1, len(pairs)))))
+    pairs = [(antecedent, consequent) for antecedent in items for consequent in items if antecedent != consequent]
+    relations = Relations(Items(items, pair_kind), tuple(chance.sample(pairs, chance.randint(1, len(pairs)))))
     kind = chance.randrange(9)
     if kind < 2:
-        return _mean(chance, kind, Items(items, how, tuple(chance.sample(pairs, chance.randint(0, 2)))), epsilon)
-    some = {tuple(sorted(chance.sample(range(9), chance.randint(1, 3)))) for _ in range(5)}
-    few = CandidateList(itemsets=tuple(sorted(some)))
-    candidates = chance.choice((CandidateList(chance.choice((1, 3, 10, 70, 1000))), few))
+        return _mean(chance, kind, Items(items, pair_kind, tuple(chance.sample(pairs, chance.randint(0, 2)))), epsilon)
+    itemsets = {tuple(sorted(chance.sample(range(9), chance.randint(1, 3)))) for _ in range(5)}
+    listed_candidates = CandidateList(itemsets=tuple(sorted(itemsets)))
+    candidates = chance.choice((CandidateList(chance.choice((1, 3, 10, 70, 1000))), listed_candidates))
     question: DeviceQuestion
     if kind == 2:
         question = HowMany(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
@@ -89,7 +91,7 @@ def as_asked(chance: Random) -> Form:
     else:
         question = Which(candidates) if kind == 7 else Which(relations)
     pad = chance.choice((1, 1, 2, 3, 5)) if kind >= 6 else 1
-    ask = Ask.of("", WHO, question, chance.choice(LIVE), epsilon, pad=pad)
+    ask = Ask.of("", ALL_PEOPLE, question, chance.choice(LIVE), epsilon, pad=pad)
     if ask.oracle.name == "olh" and chance.random() < 0.5:
         ask = replace(ask, oracle=replace(ask.frequencies, seeds=2 ** chance.randint(1, 31)))
     return dict(ask.form)
@@ -98,15 +100,15 @@ def as_asked(chance: Random) -> Form:
 def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
     ends = sorted(chance.sample((-(10**15), -40, -3, 0, 2, 50, (1 << 53) - 1), 2))
     largest = chance.choice((3, 1 << 20))
-    many = chance.randint(1, 16)
-    width = isqrt(many - 1) + 1 if kind else len(items)
-    left, right = (tuple(chance.randint(-largest, largest) for _ in range(width)) for _ in "lr")
+    item_count = chance.randint(1, 16)
+    width = isqrt(item_count - 1) + 1 if kind else len(items)
+    left_weights, right_weights = (tuple(chance.randint(-largest, largest) for _ in range(width)) for _ in "lr")
     question: DeviceQuestion
     if kind:
-        question = FoldedProjection(items=many, left=left, right=right, low=ends[0], high=ends[1])
+        question = FoldedProjection(items=item_count, left=left_weights, right=right_weights, low=ends[0], high=ends[1])
     else:
-        question = Projection(items=items, left=left, right=right, low=ends[0], high=ends[1])
-    return dict(Ask.mean("", WHO, question, chance.choice(list(means())), epsilon).form)
+        question = Projection(items=items, left=left_weights, right=right_weights, low=ends[0], high=ends[1])
+    return dict(Ask.mean("", ALL_PEOPLE, question, chance.choice(list(means())), epsilon).form)
 
 
 def _odd(form: Form, chance: Random) -> Form:
@@ -114,6 +116,8 @@ def _odd(form: Form, chance: Random) -> Form:
     oracle = dict(form["oracle"])
     for name in chance.sample(sorted(set(oracle) - {"oracle", "size", "pm", "duchi"}), chance.choice((1, 1, 2))):
         number = int(oracle[name])
-        drawn = chance.choice((number + 1, number - 1, 2 * number, number // 2, chance.randrange(2 * number + 2)))
-        oracle[name] = str(drawn) if name == "inside" else drawn
+        changed_number = chance.choice(
+            (number + 1, number - 1, 2 * number, number // 2, chance.randrange(2 * number + 2))
+        )
+        oracle[name] = str(changed_number) if name == "inside" else changed_number
     return {**form, "epsilon": chance.choice(("64", form["epsilon"])), "oracle": oracle}

@@ -31,7 +31,7 @@ def opened() -> Iterator[Any]:
             browser.close()
 
 
-def kept(page: Any, name: str) -> None:
+def save_screenshot(page: Any, name: str) -> None:
     """Keep a picture of a page, where DISCREET_SCREENSHOTS names a folder for them."""
     folder = os.environ.get("DISCREET_SCREENSHOTS")
     if folder:

@@ -31,10 +31,10 @@ def missing(folder: Path = FOLDER) -> str | None:
     return None
 
 
-def needed() -> None:
+def require_client() -> None:
     """Skip a test where the client cannot be tried; on a forge, where it must be, fail."""
-    if (why := missing()) is not None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
+    if (reason := missing()) is not None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
 @contextmanager
@@ -46,8 +46,8 @@ def speaking(script: str) -> Iterator[Any]:
         assert process.stdin is not None
         assert process.stdout is not None
 
-        def ask(asked: Any) -> Any:
-            process.stdin.write(json.dumps(asked).encode() + b"\n")
+        def ask(request: Any) -> Any:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             return json.loads(process.stdout.readline())
 

@@ -17,7 +17,7 @@ from discreet.local.device import ANSWERS, check, find_values
 SEEDS = 5  # of a hash function, that the law goes through with the same chance each
 
 
-def small(chance: Random) -> dict:
+def draw_small_question(chance: Random) -> dict:
     """Return a question with few values, so that all reports can be gone through."""
     while True:
         form = asking.as_asked(chance)
@@ -26,29 +26,43 @@ def small(chance: Random) -> dict:
             return form
 
 
-@pytest.mark.parametrize("many", [60, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_chances_are_those_of_the_law(many):
+@pytest.mark.parametrize("question_count", [60, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_chances_are_those_of_the_law(question_count):
     """Exact fractions, equal; a law that could not be followed to its end is not compared."""
-    node.needed()
-    chance, compared = Random(many), dict.fromkeys(ANSWERS, 0)
+    node.require_client()
+    chance, compared = Random(question_count), dict.fromkeys(ANSWERS, 0)
     with node.speaking("chances.mjs") as ask:
-        for _ in range(many):
-            form, (basket, given, after) = small(chance), asking.held(chance)
+        for _ in range(question_count):
+            form, (basket, given_pairs, after) = draw_small_question(chance), asking.draw_holdings(chance)
             check(form, 64, "0.01")
-            own = after if form.get("pairs") == "after" else given
-            oracle, values = form["oracle"], find_values(form, basket, map(tuple, own))
-            found = law(lambda draws, oracle=oracle, values=values: ANSWERS[oracle["oracle"]](oracle, values, draws))
-            if found.left_out:
+            held_pairs = after if form.get("pairs") == "after" else given_pairs
+            oracle, values = form["oracle"], find_values(form, basket, map(tuple, held_pairs))
+            report_law = law(
+                lambda draws, oracle=oracle, values=values: ANSWERS[oracle["oracle"]](oracle, values, draws)
+            )
+            if report_law.left_out:
                 continue
-            wanted = {text: likely for text, likely in found.single.items() if not text.startswith(("pm", "duchi"))}
-            for rest, stretches in found.stretched.items():
+            wanted_chances = {
+                text: probability
+                for text, probability in report_law.single.items()
+                if not text.startswith(("pm", "duchi"))
+            }
+            for partial_report, stretches in report_law.stretched.items():
                 name = "value" if oracle["oracle"] in ("grr", "olh") else "point"
-                wanted |= {with_number(rest, point, name): likely for point, likely in at_ends(stretches).items()}
-            reports = [json.loads(text) for text in wanted]
-            told = ask({"question": form, "basket": basket, "own": own, "reports": reports})
-            for report, likely, there in zip(reports, wanted.values(), told, strict=True):
+                wanted_chances |= {
+                    with_number(partial_report, point, name): probability
+                    for point, probability in at_ends(stretches).items()
+                }
+            reports = [json.loads(text) for text in wanted_chances]
+            answers = ask({"question": form, "basket": basket, "own": held_pairs, "reports": reports})
+            for report, probability, fraction_parts in zip(reports, wanted_chances.values(), answers, strict=True):
                 seeds = min(SEEDS, oracle.get("seeds", SEEDS)) if "seed" in report else 1
-                assert Fraction(int(there[0]), int(there[1])) == seeds * likely, (form, basket, own, report)
+                assert Fraction(int(fraction_parts[0]), int(fraction_parts[1])) == seeds * probability, (
+                    form,
+                    basket,
+                    held_pairs,
+                    report,
+                )
                 compared[oracle["oracle"]] += 1
     print(compared)
     assert min(compared.values()) > 0
@@ -57,19 +71,19 @@ def test_chances_are_those_of_the_law(many):
 def at_ends(stretches: list[tuple[int, int, Fraction]]) -> dict[int, Fraction]:
     """Return how likely the first and the last number of each stretch are, by all stretches that have it."""
     steps: dict[int, Fraction] = {}
-    for start, stop, likely in stretches:
-        steps[start] = steps.get(start, Fraction()) + likely
-        steps[stop] = steps.get(stop, Fraction()) - likely
-    ends, found, sum_here = sorted(steps), {}, Fraction()
-    for here, after in pairwise(ends):
-        sum_here += steps[here]
-        found |= {here: sum_here, after - 1: sum_here}
-    return {point: found[point] for start, stop, _ in stretches for point in (start, stop - 1)}
+    for start, stop, probability in stretches:
+        steps[start] = steps.get(start, Fraction()) + probability
+        steps[stop] = steps.get(stop, Fraction()) - probability
+    ends, totals, sum_here = sorted(steps), {}, Fraction()
+    for position, after in pairwise(ends):
+        sum_here += steps[position]
+        totals |= {position: sum_here, after - 1: sum_here}
+    return {point: totals[point] for start, stop, _ in stretches for point in (start, stop - 1)}
 
 
-def with_number(rest: str, number: int, name: str) -> str:
+def with_number(partial_report: str, number: int, name: str) -> str:
     """Return the text of a report from that of the rest and the number that the law left out of it."""
-    kind, space, inner = rest.partition(" ")
+    kind, space, inner = partial_report.partition(" ")
     if kind in ("pm", "duchi") and space:
         return json.dumps({kind: json.loads(with_number(inner, number, name))})
-    return json.dumps({**json.loads(rest), name: number})
+    return json.dumps({**json.loads(partial_report), name: number})

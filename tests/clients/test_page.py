@@ -30,12 +30,12 @@ ITEMS = ("bread", "butter", "käse", "<b>tea</b>", "milk", *(f"thing {number}" f
 class Service:
     """What a service answers, from a table, and what it was sent."""
 
-    def __init__(self, oracle: str, who: str, hierarchy: Hierarchy | None = None) -> None:
-        plan = replace(PLAN, items=ITEMS, who=who, hierarchy=hierarchy)
-        study, many = study_document(plan, SIGNER), len(plan.asked_items)
-        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(many)), oracle, Fraction(1))
+    def __init__(self, oracle: str, audience: str, hierarchy: Hierarchy | None = None) -> None:
+        plan = replace(PLAN, items=ITEMS, who=audience, hierarchy=hierarchy)
+        study, item_count = study_document(plan, SIGNER), len(plan.asked_items)
+        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(item_count)), oracle, Fraction(1))
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
-        self.oracle, self.reports = make(oracle, Fraction(1), many), []
+        self.oracle, self.reports = make(oracle, Fraction(1), item_count), []
         self.refusals: list[tuple[int, str]] = []  # what the first reports are answered with
         self.answers: dict[str, Any] = {
             "/v1/studies/breakfast": {"study": study.text, "signature": study.signature, "key": SIGNER.key},
@@ -49,16 +49,17 @@ class Service:
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Take part</title>'
             '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
             '<link rel="stylesheet" href="/static/take-part.css">'
-            f'<main><h1>Breakfast</h1><section id="take-part" data-study="breakfast" data-who="{who}"></section></main>'
+            "<main><h1>Breakfast</h1>"
+            f'<section id="take-part" data-study="breakfast" data-who="{audience}"></section></main>'
             '<script type="module" src="/static/take-part.js"></script></html>'
         )
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    node.needed()
-    with browser.opened() as found:
-        yield found
+    node.require_client()
+    with browser.opened() as opened_browser:
+        yield opened_browser
 
 
 @pytest.fixture
@@ -85,8 +86,8 @@ def serving(request) -> Iterator[tuple[Service, str]]:
             service.reports.append(body)
             if service.refusals:
                 status, reason = service.refusals.pop(0)
-                told = {"type": f"urn:discreet:{reason}", "title": "No", "reason": reason}
-                self.answer("application/problem+json", json.dumps(told).encode(), status)
+                problem = {"type": f"urn:discreet:{reason}", "title": "No", "reason": reason}
+                self.answer("application/problem+json", json.dumps(problem).encode(), status)
                 return
             self.answer("application/json", b'{"outcome":"counted"}')
 
@@ -112,11 +113,13 @@ def visitor(chromium) -> Iterator[Any]:
     """A person with a phone, and nothing that goes wrong unseen."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     page, wrong = context.new_page(), []
-    planned = "Failed to load resource: the server responded with a status of "  # as the test has it answer
+    expected_message = "Failed to load resource: the server responded with a status of "  # as the test has it answer
     page.on(
         "console",
-        lambda said: (
-            wrong.append(said.text) if said.type in ("error", "warning") and not said.text.startswith(planned) else None
+        lambda message: (
+            wrong.append(message.text)
+            if message.type in ("error", "warning") and not message.text.startswith(expected_message)
+            else None
         ),
     )
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -137,10 +140,10 @@ def test_what_is_sent_is_what_is_shown(serving, visitor):
     visitor.get_by_text("Thank you: your report was counted.").wait_for()
     (body,) = service.reports
     assert visitor.locator("pre.take-part-bytes").inner_text() == body
-    sent = json.loads(body)
-    assert list(sent) == ["round", "token", "key", "report"]
-    assert sent["token"] == TOKEN
-    report = json.dumps(sent["report"], separators=(",", ":")).encode()
+    sent_report = json.loads(body)
+    assert list(sent_report) == ["round", "token", "key", "report"]
+    assert sent_report["token"] == TOKEN
+    report = json.dumps(sent_report["report"], separators=(",", ":")).encode()
     assert service.oracle.codec.read([report]).refused == ()
     assert visitor.evaluate("document.activeElement.textContent") == "What your browser sent"
     rows = visitor.locator("table.take-part-table tbody tr").all_inner_texts()
@@ -148,7 +151,7 @@ def test_what_is_sent_is_what_is_shown(serving, visitor):
     assert sum(row.startswith("nothing at all\t") for row in rows) == 1
     assert visitor.get_by_text("more than 2.72 times as often as anybody else").count() == 1
     assert visitor.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
-    browser.kept(visitor, f"take-part-{service.oracle.name}")
+    browser.save_screenshot(visitor, f"take-part-{service.oracle.name}")
     # Whoever comes back is shown the same, and sends nothing more; what was ticked is not there.
     visitor.reload()
     visitor.get_by_text("Nobody is asked twice").wait_for()
@@ -172,10 +175,10 @@ def test_in_a_study_with_a_hierarchy_things_are_ticked_and_answers_are_for_more(
     report = json.dumps(json.loads(service.reports[0])["report"], separators=(",", ":")).encode()
     assert service.oracle.codec.read([report]).refused == ()
     # Who holds butter answers as who holds butter, dairy and food: one of these without the others is somebody else.
-    told = visitor.locator("table.take-part-table tbody").inner_text()
-    assert "what you ticked" in told
-    assert not {"what you ticked, and also dairy", "what you ticked, and also food"} & set(told.split("\t"))
-    browser.kept(visitor, "take-part-hierarchy")
+    table_text = visitor.locator("table.take-part-table tbody").inner_text()
+    assert "what you ticked" in table_text
+    assert not {"what you ticked, and also dairy", "what you ticked, and also food"} & set(table_text.split("\t"))
+    browser.save_screenshot(visitor, "take-part-hierarchy")
 
 
 @pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)
@@ -193,7 +196,7 @@ def test_by_keyboard_with_a_token(serving, visitor):
     visitor.keyboard.press("Enter")
     visitor.get_by_text("Thank you: your report was counted.").wait_for()
     assert json.loads(service.reports[0])["token"] == TOKEN[::-1]
-    browser.kept(visitor, "take-part-token")
+    browser.save_screenshot(visitor, "take-part-token")
 
 
 @pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)
@@ -254,9 +257,9 @@ def test_a_token_that_is_not_known_is_put_right(serving, visitor):
     visitor.get_by_label("The service does not know the token. My token").fill("ef" * 16)
     visitor.get_by_role("button", name="Send my report again").click()
     visitor.get_by_text("Nobody is asked twice").wait_for()
-    first, second, third = map(json.loads, service.reports)
-    assert [first["token"], second["token"], third["token"]] == [TOKEN, "cd" * 16, "ef" * 16]
-    assert first | {"token": ""} == second | {"token": ""} == third | {"token": ""}
+    first_report, second, third = map(json.loads, service.reports)
+    assert [first_report["token"], second["token"], third["token"]] == [TOKEN, "cd" * 16, "ef" * 16]
+    assert first_report | {"token": ""} == second | {"token": ""} == third | {"token": ""}
 
 
 @pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)

@@ -110,13 +110,15 @@ _TYPES = {
 def signatures() -> dict[str, list[tuple[str, bool]]]:
     """Return the types of the arguments of every kernel, and which are arrays."""
     text = re.sub(r"//.*", "", source())
-    found = {}
+    parsed_signatures = {}
     for name in kernel_names(source()):
-        listed = re.search(rf"void {name}\((.*?)\) \{{", text, re.DOTALL)
-        assert listed is not None
-        words = [one.replace("const ", "").split() for one in listed[1].replace("\n", " ").split(",")]
-        found[name] = [(kind, place.startswith("*")) for kind, place in words]
-    return found
+        parameter_list = re.search(rf"void {name}\((.*?)\) \{{", text, re.DOTALL)
+        assert parameter_list is not None
+        words = [
+            parameter.replace("const ", "").split() for parameter in parameter_list[1].replace("\n", " ").split(",")
+        ]
+        parsed_signatures[name] = [(kind, place.startswith("*")) for kind, place in words]
+    return parsed_signatures
 
 
 def compiled(folder: Path, text: str) -> ctypes.CDLL:
@@ -170,14 +172,14 @@ class ShimDriver:
         return memory[RIM : RIM + size].view(kind).reshape(shape)
 
     def zeros(self, shape, kind):
-        made = self.empty(shape, kind)
-        made[:] = 0
-        return made
+        buffer = self.empty(shape, kind)
+        buffer[:] = 0
+        return buffer
 
     def upload(self, array):
-        made = self.empty(array.shape, array.dtype)
-        made[:] = array
-        return made
+        buffer = self.empty(array.shape, array.dtype)
+        buffer[:] = array
+        return buffer
 
     def download(self, array):
         for rim in self._rims:
@@ -192,28 +194,28 @@ class ShimDriver:
             return
         kinds = signatures()[name]
         assert len(kinds) == len(arguments), name
-        for one, (kind, is_array) in zip(arguments, kinds, strict=True):
+        for argument, (kind, is_array) in zip(arguments, kinds, strict=True):
             if is_array:
                 # Reports and what people hold come as bytes; sums of 64 bits are counted with or without a sign.
                 alike = {_TYPES[kind], np.uint8} | ({np.int64, np.uint64} if kind in ("i64", "u64") else set())
-                assert one.dtype.type in alike, (name, kind, one.dtype)
-                assert one.ctypes.data % np.dtype(_TYPES[kind]).itemsize == 0
+                assert argument.dtype.type in alike, (name, kind, argument.dtype)
+                assert argument.ctypes.data % np.dtype(_TYPES[kind]).itemsize == 0
             else:
-                assert type(one) is _TYPES[kind], (name, kind, type(one))
+                assert type(argument) is _TYPES[kind], (name, kind, type(argument))
         self._run(name, grid, arguments)
 
     def _run(self, name, grid, arguments):
-        kept, places = [], []
-        for one in arguments:
-            if isinstance(one, np.ndarray):
-                kept.append(ctypes.c_void_p(one.ctypes.data))
-                places.append(ctypes.cast(ctypes.byref(kept[-1]), ctypes.c_void_p))
+        c_values, places = [], []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                c_values.append(ctypes.c_void_p(argument.ctypes.data))
+                places.append(ctypes.cast(ctypes.byref(c_values[-1]), ctypes.c_void_p))
             else:
-                kept.append(np.array(one))
-                places.append(ctypes.c_void_p(kept[-1].ctypes.data))
-        listed = (ctypes.c_void_p * len(places))(*places)
-        left = self._library.launch(name.encode(), grid[0], grid[1], THREADS, int(self._backwards), listed)
-        assert left == 0, f"threads of {name} left a block that others waited in"
+                c_values.append(np.array(argument))
+                places.append(ctypes.c_void_p(c_values[-1].ctypes.data))
+        pointers = (ctypes.c_void_p * len(places))(*places)
+        fault_count = self._library.launch(name.encode(), grid[0], grid[1], THREADS, int(self._backwards), pointers)
+        assert fault_count == 0, f"threads of {name} left a block that others waited in"
 
     def stage(self, size):
         return ShimStage(self, size)

@@ -17,29 +17,31 @@ from discreet.local import Answered
 from discreet.local.oracle_steps import oracles
 from gpu.shim import ShimDriver
 
-FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW_EXAMPLES = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = ["olh", "blh", "wheel", "olh, published", "blh, published"]
 
 
-def made(name, size, pad, epsilon, seeds=64):
+def make_oracle(name, size, pad, epsilon, seeds=64):
     kind, _, published = name.partition(", ")
     oracle = oracles()[kind].make(Fraction(epsilon), size, pad=pad)
     return replace(oracle, seeds=seeds) if published else oracle
 
 
-def answered_by(generator, size, many):
-    rows = [np.sort(generator.choice(size, generator.integers(0, size + 1), replace=False)) for _ in range(many)]
+def answered_by(generator, size, person_count):
+    rows = [
+        np.sort(generator.choice(size, generator.integers(0, size + 1), replace=False)) for _ in range(person_count)
+    ]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    people = generator.integers(0, 1 << 40, many)
+    people = generator.integers(0, 1 << 40, person_count)
     return Answered(offsets=offsets, held=np.concatenate([[], *rows]).astype(np.int32), people=people)
 
 
 @pytest.mark.parametrize("name", ["olh", "wheel", "olh, published"])
-@FEW
+@FEW_EXAMPLES
 @given(st.sampled_from([1, 300]), st.sampled_from(["0.5", "4"]), st.integers(24, 400), st.integers(0, 99))
 def test_reports_are_streamed(driver, name, size, epsilon, hosted, seed):
     generator = np.random.default_rng(seed)
-    oracle = made(name, size, 1, epsilon)
+    oracle = make_oracle(name, size, 1, epsilon)
     words = generator.integers(0, 1 << 32, (60, oracle.codec.width), dtype=np.uint32)
     words[::2] |= np.uint32(1)
     bounds = (oracle.seeds + 3, oracle.buckets + 1) if "published" in name else (1 << 32, 1 << 32, 1 << 32)
@@ -48,21 +50,21 @@ def test_reports_are_streamed(driver, name, size, epsilon, hosted, seed):
     if name == "olh":
         words[:, 2] %= oracle.buckets + 1
     right = oracle.codec.find_good_rows(words)
-    columns, wanted = oracle.codec.unpack(words[right]), oracle.adder.start()
-    oracle.adder.add(wanted, columns)
+    columns, expected_sums = oracle.codec.unpack(words[right]), oracle.adder.start()
+    oracle.adder.add(expected_sums, columns)
     running = CardRound(Card(driver=driver), oracle, hosted)
     for part in np.array_split(words, 4):
         running.add_words(part)
     sums = running.total()
     assert (sums.people, sums.refused) == (right.sum(), len(words) - right.sum())
-    assert (sums.aggregate == wanted).all()
+    assert (sums.aggregate == expected_sums).all()
     assert sums.aggregate.shape == oracle.adder.start().shape
     cells = oracle.cells(columns)
     assert sums.cells.tolist() == ([] if cells is None else cells.tolist())
 
 
 @pytest.mark.parametrize("name", NAMES)
-@FEW
+@FEW_EXAMPLES
 @given(
     st.sampled_from([1, 5, 30]),
     st.integers(1, 4),
@@ -73,29 +75,29 @@ def test_reports_are_streamed(driver, name, size, epsilon, hosted, seed):
 def test_reports_are_made(driver, name, size, pad, epsilon, hosted, seed):
     if "published" in name:
         epsilon = str(min(int(float(epsilon)) or 1, 6))  # a table has a column per bucket
-    oracle = made(name, size, pad, epsilon)
+    oracle = make_oracle(name, size, pad, epsilon)
     answered = answered_by(np.random.default_rng(seed), size, 20)
-    columns, wanted = oracle.reports(answered, seed), oracle.adder.start()
-    oracle.adder.add(wanted, columns)
+    columns, expected_sums = oracle.reports(answered, seed), oracle.adder.start()
+    oracle.adder.add(expected_sums, columns)
     running = CardRound(Card(driver=driver), oracle, hosted)
     # A device of blh packs as one of olh does.
-    packed = made(name.replace("blh", "olh"), size, pad, epsilon).codec.pack(columns)
-    assert (running.make_reports(answered, seed) == packed).all()
+    packed_words = make_oracle(name.replace("blh", "olh"), size, pad, epsilon).codec.pack(columns)
+    assert (running.make_reports(answered, seed) == packed_words).all()
     assert not running.total().aggregate.any()
     running.add_drawn(answered, seed)
     sums = running.total()
     assert (sums.people, sums.refused) == (20, 0)
-    assert (sums.aggregate == wanted).all()
+    assert (sums.aggregate == expected_sums).all()
 
 
 def test_a_round_in_one_call(driver):
-    oracle = made("olh", 40, 2, "1")
+    oracle = make_oracle("olh", 40, 2, "1")
     answered = answered_by(np.random.default_rng(1), 40, 12)
-    columns, wanted = oracle.reports(answered, 7), oracle.adder.start()
-    oracle.adder.add(wanted, columns)
+    columns, expected_sums = oracle.reports(answered, 7), oracle.adder.start()
+    oracle.adder.add(expected_sums, columns)
     card = Card(driver=driver)
-    assert (add_drawn(card, oracle, [answered], 7) == wanted).all()
-    assert (add_words(card, oracle, [oracle.codec.pack(columns)]).aggregate == wanted).all()
+    assert (add_drawn(card, oracle, [answered], 7) == expected_sums).all()
+    assert (add_words(card, oracle, [oracle.codec.pack(columns)]).aggregate == expected_sums).all()
     assert add_words(card, oracle, []).people == 0
 
 
@@ -116,12 +118,12 @@ def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, cap
     monkeypatch.setattr(on_card, "_find_card", lambda process: card)
     lines = Lines()
     measured(lines, card, 2e-5, {})
-    told = capsys.readouterr().out
-    assert lines.bad == 0, told
-    assert told.count("the same, bit for bit") == len(checks(2e-5))
-    assert "simulated: 20,000 reports made and added" in told
-    monkeypatch.setattr(Card, "count_supports", lambda *given: np.zeros(50, np.int64))
+    output = capsys.readouterr().out
+    assert lines.bad == 0, output
+    assert output.count("the same, bit for bit") == len(checks(2e-5))
+    assert "simulated: 20,000 reports made and added" in output
+    monkeypatch.setattr(Card, "count_supports", lambda *arguments: np.zeros(50, np.int64))
     lines.checked(card, {}, 2e-5)
     assert lines.bad == 1
-    assert "check: reports of any window" in (told := capsys.readouterr().out)
-    assert told.count("DIFFERENT") == 1
+    assert "check: reports of any window" in (output := capsys.readouterr().out)
+    assert output.count("DIFFERENT") == 1

@@ -84,7 +84,7 @@ def test_labels_of_the_graph_never_collide_and_fit(chromium, place, width):
     assert touching == []
     assert outside == []
     assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    browser.kept(seen, f"report-{width}")
+    browser.save_screenshot(seen, f"report-{width}")
     assert wrong == []
 
 
@@ -100,7 +100,7 @@ def test_the_night_is_dark_and_pictures_with_it(chromium, place):
     assert colours[0][2] == "rgb(20, 23, 26)"
     assert colours[1][1] == "rgb(179, 185, 191)"
     assert colours[2][1] == "rgb(74, 141, 181)"
-    browser.kept(seen, "report-dark")
+    browser.save_screenshot(seen, "report-dark")
     seen.emulate_media(media="print")  # paper stays white
     assert seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert wrong == []
@@ -170,7 +170,7 @@ def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
         if name == "rules":  # the matrix is moved sideways by itself: its letters can be read on a telephone too
             scale = seen.locator(".scrolls svg").evaluate("svg => svg.clientWidth / svg.viewBox.baseVal.width")
             assert scale > 0.8
-        browser.kept(seen, f"report-{name}-{width}")
+        browser.save_screenshot(seen, f"report-{name}-{width}")
         assert wrong == []
 
 
@@ -202,7 +202,7 @@ def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compa
     errors = section.locator("table").first.locator("tbody td:nth-child(3)")
     values = [float(value) for value in errors.evaluate_all("all => all.map(cell => cell.dataset.v)")]
     assert values == sorted(values, reverse=True)
-    browser.kept(seen, f"compared-{scheme}-{width}")
+    browser.save_screenshot(seen, f"compared-{scheme}-{width}")
     assert wrong == []
 
 
@@ -244,7 +244,7 @@ def test_a_report_across_levels_folds_without_a_script(chromium, shop, width, sc
         assert number > 20
         assert touching == []
         assert outside == []
-    browser.kept(seen, f"report-levels-{width}")
+    browser.save_screenshot(seen, f"report-levels-{width}")
     assert wrong == []
 
 
@@ -321,7 +321,7 @@ def test_slopes_are_told_apart_and_words_of_their_table_are_whole(chromium, chan
     assert (touching, outside) == ([], [])
     assert seen.evaluate(BROKEN) == []
     assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    browser.kept(seen, f"changed-{width}-{scheme}")
+    browser.save_screenshot(seen, f"changed-{width}-{scheme}")
     assert wrong == []
 
 
@@ -357,7 +357,7 @@ def test_heads_stand_over_their_numbers_and_rules_have_room(chromium, tmp_path, 
     if rows.count() > 8:  # a row that the filter hides stays hidden
         seen.locator("select").select_option("Product")
         assert any(not rows.nth(place).is_visible() for place in range(rows.count()))
-    browser.kept(seen, f"rules-of-levels-{private}-{width}")
+    browser.save_screenshot(seen, f"rules-of-levels-{private}-{width}")
     assert wrong == []
 
 

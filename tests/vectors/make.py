@@ -73,9 +73,9 @@ from vectors.reading import asked_in, held_in
 
 Case = dict[str, Any]
 
-HERE, BESIDE = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
+VECTORS_FOLDER, DECLARED_FOLDER = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
-WHO = Who(0, 1 << 32)
+ALL_PEOPLE = Who(0, 1 << 32)
 
 
 # What devices of every language answer for; and what declares its answer beside its oracle, for devices in Python.
@@ -86,62 +86,68 @@ DECLARED = [name for name, kind in oracles().items() if kind.live and "answer" i
 class Recorded:
     """Some words, and then those of a stream, remembered as bytes; every other one of the stream may be the largest."""
 
-    def __init__(self, what: str, words: Sequence[int] = (), *, every_other: bool = False) -> None:
-        self.stream, self.bytes = SeededWords(seed_of(1, what), 0), b""
+    def __init__(self, stream_name: str, words: Sequence[int] = (), *, every_other: bool = False) -> None:
+        self.stream, self.bytes = SeededWords(seed_of(1, stream_name), 0), b""
         self.words, self.every_other = [word.to_bytes(4, "little") for word in words], every_other
 
     def take(self, count: int) -> bytes:
-        taken = self.words.pop(0) if self.words else self.stream.take(count)
+        chunk = self.words.pop(0) if self.words else self.stream.take(count)
         if self.every_other and len(self.bytes) % 8 == 0:
-            taken = b"\xff" * 4
-        assert len(taken) == count
-        self.bytes += taken
-        return taken
+            chunk = b"\xff" * 4
+        assert len(chunk) == count
+        self.bytes += chunk
+        return chunk
 
 
-def told(
+def make_case(
     form: Case,
     basket: Iterable[int],
     source: Recorded,
-    given: Sequence[Sequence[int]] | None = None,
+    given_pairs: Sequence[Sequence[int]] | None = None,
     after: Sequence[Sequence[int]] = (),
-    **more: Any,
+    **fields: Any,
 ) -> Case:
     """Return the case that a device makes of this question, this basket and these bytes."""
-    own = {} if given is None else {"given": [list(pair) for pair in given], "after": [list(pair) for pair in after]}
-    pairs = {name: [tuple(pair) for pair in some] for name, some in own.items()}
+    held_pairs = (
+        {}
+        if given_pairs is None
+        else {"given": [list(pair) for pair in given_pairs], "after": [list(pair) for pair in after]}
+    )
+    pairs = {name: [tuple(pair) for pair in entries] for name, entries in held_pairs.items()}
     basket = list(basket)
     limits = {
         "max_epsilon": MOST_EPSILON,
-        **{name: more[name] for name in ("max_epsilon", "max_delta") if name in more},
+        **{name: fields[name] for name in ("max_epsilon", "max_delta") if name in fields},
     }
-    if "texts" in more:
-        pairs["texts"] = more["texts"]
-    report = client(asked_in({"question": form, **more}), basket, **limits, **pairs, take=source.take)
-    case = {"question": form, **more, "basket": basket, **own}
+    if "texts" in fields:
+        pairs["texts"] = fields["texts"]
+    report = client(asked_in({"question": form, **fields}), basket, **limits, **pairs, take=source.take)
+    case = {"question": form, **fields, "basket": basket, **held_pairs}
     return case | {"random": source.bytes.hex(), "report": report.decode()}
 
 
 def questions(name: str) -> list[Ask]:
-    some = CandidateList(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
-    asked = [
+    candidates = CandidateList(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
+    question_rows = [
         (Which(CandidateList(10)), 1, "1"),
         (Which(CandidateList(70)), 3, "1/2"),
-        (Which(some), 2, "2"),
+        (Which(candidates), 2, "2"),
         (HowMany.up_to(CandidateList(10), 4), 1, "1"),
-        (HowMany(some, (0, 1, 3)), 1, "4"),
+        (HowMany(candidates, (0, 1, 3)), 1, "4"),
         (PrefixQuestion(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
     ]
-    return [Ask.of("", WHO, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in asked]
+    return [
+        Ask.of("", ALL_PEOPLE, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in question_rows
+    ]
 
 
-def good(name: str) -> list[Case]:
+def oracle_cases(name: str) -> list[Case]:
     asks = questions(name)
     if name == "olh":
         sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-        asks.append(Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled))
+        asks.append(Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled))
     return [
-        told(
+        make_case(
             ask.form,
             basket,
             Recorded(f"{name} {number} {basket}"),
@@ -164,21 +170,21 @@ def numbered() -> list[Ask]:
 def published() -> list[Case]:
     """Return cases with published seeds: the first, the last and any; and numbers of seeds that are none."""
     cases = [
-        told(ask.form, basket, Recorded(f"published {number} {basket}"))
+        make_case(ask.form, basket, Recorded(f"published {number} {basket}"))
         for number, ask in enumerate(numbered())
         for basket in BASKETS
     ]
     for ask in numbered()[::4]:
         for word in (0, 1, ask.form["oracle"]["seeds"] - 1, ask.form["oracle"]["seeds"], WORD - 1):
-            cases.append(told(ask.form, [3], Recorded(f"published word {word}", [word])))
+            cases.append(make_case(ask.form, [3], Recorded(f"published word {word}", [word])))
     olh, wheel = questions("olh")[0].form, numbered()[4].form
     cases += [
-        refused(f"{seeds} published seeds", {"question": _with(form, seeds=seeds)})
+        refused(f"{seeds} published seeds", {"question": _with_numbers(form, seeds=seeds)})
         for form in (olh, wheel)
         for seeds in (0, 1, 3, 4097, 3 << 30, WORD - 1, WORD, WORD + 1)
     ]
     bare = {key: value for key, value in wheel["oracle"].items() if key not in ("points", "seeds")}
-    for name, more in (
+    for name, extra_fields in (
         ("points without published seeds", {"points": wheel["oracle"]["points"]}),
         ("as many points as ever without published seeds", {"points": WORD, "inside": "8589934592"}),
         ("published seeds without points", {"seeds": 4096}),
@@ -187,16 +193,20 @@ def published() -> list[Case]:
         ("more points than the weight is for", {"seeds": 4096, "points": wheel["oracle"]["points"] + 1}),
         ("more points than there are hashes", {"seeds": 4096, "points": WORD + 1}),
     ):
-        cases.append(refused(name, {"question": {**wheel, "oracle": {**bare, **more}}}))
+        cases.append(refused(name, {"question": {**wheel, "oracle": {**bare, **extra_fields}}}))
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
-    cases.append(refused("published seeds and a share", {"question": _with(share, seeds=4096), "max_delta": "0.01"}))
+    share = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
+    cases.append(
+        refused("published seeds and a share", {"question": _with_numbers(share, seeds=4096), "max_delta": "0.01"})
+    )
     for name in ("grr", "subset"):
-        cases.append(refused(f"published seeds of {name}", {"question": _with(questions(name)[0].form, seeds=4096)}))
+        cases.append(
+            refused(f"published seeds of {name}", {"question": _with_numbers(questions(name)[0].form, seeds=4096)})
+        )
     return cases
 
 
-HELD = (
+HELD_TEXTS = (
     [],
     ["a"],
     ["ab", "ba", "b"],
@@ -208,32 +218,41 @@ HELD = (
 
 def spelt() -> list[Ask]:
     """Return questions about texts: from nothing on, from some beginnings on, and about whole ones."""
-    first, second = TextNumbers(("",), "ab", 3, 6), TextNumbers(("a", "ba", "b\n", "c"), "cab", 2, 5)
-    wide, whole = TextNumbers(("",), "aé日😀", 2, 3), TextNumbers.whole(("ab", "c", "abca", "日"), "abc日", 6)
-    some = CandidateList(itemsets=((0,), (0, 1), (1, 2, 3)), texts=whole)
-    asked = [
-        (Which(CandidateList(len(first), texts=first)), "grr", 1, "2"),
-        (Which(CandidateList(len(second), texts=second)), "olh", 2, "1"),
-        (Which(CandidateList(len(wide), texts=wide)), "wheel", 2, "1"),
-        (Which(CandidateList(len(whole), texts=whole)), "privset", 2, "1"),
-        (Which(some), "grr", 2, "1"),
-        (HowMany.up_to(CandidateList(len(second), texts=second), 3), "grr", 1, "1"),
+    first_texts, second_texts = TextNumbers(("",), "ab", 3, 6), TextNumbers(("a", "ba", "b\n", "c"), "cab", 2, 5)
+    unicode_texts, whole_texts = (
+        TextNumbers(("",), "aé日😀", 2, 3),
+        TextNumbers.whole(("ab", "c", "abca", "日"), "abc日", 6),
+    )
+    listed_candidates = CandidateList(itemsets=((0,), (0, 1), (1, 2, 3)), texts=whole_texts)
+    question_rows = [
+        (Which(CandidateList(len(first_texts), texts=first_texts)), "grr", 1, "2"),
+        (Which(CandidateList(len(second_texts), texts=second_texts)), "olh", 2, "1"),
+        (Which(CandidateList(len(unicode_texts), texts=unicode_texts)), "wheel", 2, "1"),
+        (Which(CandidateList(len(whole_texts), texts=whole_texts)), "privset", 2, "1"),
+        (Which(listed_candidates), "grr", 2, "1"),
+        (HowMany.up_to(CandidateList(len(second_texts), texts=second_texts), 3), "grr", 1, "1"),
     ]
-    return [Ask.of("", WHO, one, name, Fraction(epsilon), pad=pad) for one, name, pad, epsilon in asked]
+    return [
+        Ask.of("", ALL_PEOPLE, question, name, Fraction(epsilon), pad=pad)
+        for question, name, pad, epsilon in question_rows
+    ]
 
 
 def texts() -> list[Case]:
     """Return cases about texts, and what they cannot be numbered by."""
     cases = [
-        told(ask.form, [], Recorded(f"texts {number} {held}"), texts=held)
+        make_case(ask.form, [], Recorded(f"texts {number} {held_texts}"), texts=held_texts)
         for number, ask in enumerate(spelt())
-        for held in HELD
+        for held_texts in HELD_TEXTS
     ]
     form = spelt()[1].form
     # Beginnings of which one begins with another: a text is the item of each.
     loose = {**form["texts"], "begin": ["a", "ab", "abc\n", "b"]}
-    cases += [told({**form, "texts": loose}, [], Recorded(f"begin {held}"), texts=held) for held in HELD]
-    cases += [refused(what, {"question": question}) for what, question in [*misspelt(), *unfit()]]
+    cases += [
+        make_case({**form, "texts": loose}, [], Recorded(f"begin {held_texts}"), texts=held_texts)
+        for held_texts in HELD_TEXTS
+    ]
+    cases += [refused(flaw, {"question": question}) for flaw, question in [*misspelt(), *unfit()]]
     return [
         *cases,
         refused("items that a device does not hold", {"question": questions("grr")[0].form, "texts": ["a"]}),
@@ -262,15 +281,18 @@ def misspelt() -> list[tuple[str, Case]]:
         "texts without symbols": {"length": 0},
         "a field more": {"more": 1},
     }
-    bad = [(what, {**form, "texts": {**form["texts"], **fields}}) for what, fields in flaws.items()]
+    flawed_forms = [(flaw, {**form, "texts": {**form["texts"], **fields}}) for flaw, fields in flaws.items()]
     fewer = {name: value for name, value in form["texts"].items() if name != "step"}
-    bad += [
+    flawed_forms += [
         ("a field less", {**form, "texts": fewer}),
         ("texts that are a list", {**form, "texts": []}),
         ("texts and pairs", {**spelt()[4].form, "pairs": "together"}),
-        ("texts of cells", {**Ask.of("", WHO, CellQuestion((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]}),
+        (
+            "texts of cells",
+            {**Ask.of("", ALL_PEOPLE, CellQuestion((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]},
+        ),
     ]
-    return bad
+    return flawed_forms
 
 
 def unfit() -> list[tuple[str, Case]]:
@@ -280,22 +302,25 @@ def unfit() -> list[tuple[str, Case]]:
 
 def flawed() -> list[Case]:
     """Return the bad questions about texts for a device that holds texts: nothing else is wrong then."""
-    return [refused(f"{what}, where texts are held", {"question": one, "texts": ["ab"]}) for what, one in misspelt()]
+    return [refused(f"{flaw}, where texts are held", {"question": form, "texts": ["ab"]}) for flaw, form in misspelt()]
 
 
 def most_held() -> list[Case]:
     """Return cases of devices that hold as much as they answer for, and of those that hold more."""
-    first, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
-    own = {how: Relations(Items((1, 2, 3, 4), how), pairs) for how in OWN}
-    asked: dict[str, DeviceQuestion] = {
+    text_numbers, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
+    relations_by_kind = {pair_kind: Relations(Items((1, 2, 3, 4), pair_kind), pairs) for pair_kind in OWN}
+    question_by_kind: dict[str, DeviceQuestion] = {
         "items": CellQuestion((1, 2, 3)),
-        "texts": HowMany(CandidateList(len(first), texts=first), bins),
-        **{how: HowMany(of, bins) for how, of in own.items()},
+        "texts": HowMany(CandidateList(len(text_numbers), texts=text_numbers), bins),
+        **{pair_kind: HowMany(relations, bins) for pair_kind, relations in relations_by_kind.items()},
     }
     # So much epsilon that the answer is what is reported, and what was ignored shows.
-    asks = {kind: Ask.of("", WHO, question, "grr", Fraction(16)) for kind, question in asked.items()}
-    twos, ones = MOST_SYMBOLS_HELD // 3, MOST_SYMBOLS_HELD // 2  # as many texts of two symbols, and of one
-    held: list[tuple[str, Ask, str, list[list[Any]]]] = [
+    asks = {kind: Ask.of("", ALL_PEOPLE, question, "grr", Fraction(16)) for kind, question in question_by_kind.items()}
+    double_count, single_count = (
+        MOST_SYMBOLS_HELD // 3,
+        MOST_SYMBOLS_HELD // 2,
+    )  # as many texts of two symbols, and of one
+    holdings: list[tuple[str, Ask, str, list[list[Any]]]] = [
         ("items", asks["items"], "basket", [[1, MOST_HELD - 2], [2, 1], [3, 1]]),
         ("items: one more", asks["items"], "basket", [[1, MOST_HELD - 1], [2, 1], [3, 1]]),
         ("items that nobody knows", asks["items"], "basket", [[99, MOST_HELD], [1, 1]]),
@@ -303,24 +328,24 @@ def most_held() -> list[Case]:
         ("pairs given: one more", asks["given"], "given", [[[1, 2], MOST_HELD - 1], [[2, 3], 1], [[3, 4], 1]]),
         ("pairs in time", asks["after"], "after", [[[1, 2], MOST_HELD - 2], [[2, 3], 1], [[3, 4], 1]]),
         ("pairs in time: one more", asks["after"], "after", [[[1, 2], MOST_HELD - 1], [[2, 3], 1], [[3, 4], 1]]),
-        ("texts", asks["texts"], "texts", [["aa", twos - 1], ["bab", 1]]),
-        ("texts: one symbol more", asks["texts"], "texts", [["aa", twos], ["b", 1], ["", 1]]),
-        ("texts: all after one too many", asks["texts"], "texts", [["aa", twos - 1], ["baba", 1], ["b", 1]]),
+        ("texts", asks["texts"], "texts", [["aa", double_count - 1], ["bab", 1]]),
+        ("texts: one symbol more", asks["texts"], "texts", [["aa", double_count], ["b", 1], ["", 1]]),
+        ("texts: all after one too many", asks["texts"], "texts", [["aa", double_count - 1], ["baba", 1], ["b", 1]]),
         (
             "texts of no symbol, which have an end",
             asks["texts"],
             "texts",
             [["", MOST_SYMBOLS_HELD - 2], ["b", 1], ["a", 1]],
         ),
-        ("texts of symbols of several bytes", asks["texts"], "texts", [["😀", ones - 1], ["b", 1], ["a", 1]]),
+        ("texts of symbols of several bytes", asks["texts"], "texts", [["😀", single_count - 1], ["b", 1], ["a", 1]]),
         ("texts that are longer than asked for", asks["texts"], "texts", [["a" * 1023, 256], ["b", 1]]),
     ]
     cases = []
-    for what, ask, kind, repeated in held:
-        held_by_kind, source = held_in({"repeated": {kind: repeated}}), Recorded(f"most held {what}")
+    for description, ask, kind, repeated in holdings:
+        held_by_kind, source = held_in({"repeated": {kind: repeated}}), Recorded(f"most held {description}")
         basket = held_by_kind.pop("basket", [])
         report = client(ask.form, basket, max_epsilon=MOST_EPSILON, **held_by_kind, take=source.take)
-        case = {"what": what, "question": ask.form, "repeated": {kind: repeated}}
+        case = {"what": description, "question": ask.form, "repeated": {kind: repeated}}
         cases.append({**case, "random": source.bytes.hex(), "report": report.decode()})
     return cases
 
@@ -330,17 +355,17 @@ def spaced() -> list[Case]:
     form = questions("grr")[0].form
     plain, loose = json.dumps(form, separators=(",", ":")), json.dumps(form, indent="\t").replace(":", " \r\n:")
     cases = []
-    for what, text in (
+    for description, text in (
         ("no space", plain),
         ("space after the end", f"{plain} \t\r\n "),
         ("space before the beginning", f"\n\r\t {plain}"),
         ("space between all that it has", f"  {loose}\n"),
     ):
-        source = Recorded(f"spaced {what}")
+        source = Recorded(f"spaced {description}")
         report = client(text.encode(), [3], max_epsilon=MOST_EPSILON, take=source.take)
-        case = {"what": what, "text": text, "basket": [3]}
+        case = {"what": description, "text": text, "basket": [3]}
         cases.append({**case, "random": source.bytes.hex(), "report": report.decode()})
-    for what, text in (
+    for description, text in (
         ("a space that breaks no line", f"{plain}\u00a0"),
         ("a form feed", f"{plain}\f"),
         ("a vertical tab", f"\v{plain}"),
@@ -349,7 +374,7 @@ def spaced() -> list[Case]:
         ("a mark after the end", f"{plain}\ufeff"),
         ("a comma after the end", f"{plain},"),
     ):
-        cases.append(refused(what, {"text": text}))
+        cases.append(refused(description, {"text": text}))
     return cases
 
 
@@ -377,21 +402,27 @@ def numbers(name: str) -> list[Case]:
 def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
     cells = CellQuestion((4, 1, 2))
-    together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
-    asked: list[tuple[DeviceQuestion, str, int]] = [
+    joint_relations, given_relations = (
+        Relations(Items((1, 2, 4), pair_kind), ((1, 2), (2, 1), (4, 1))) for pair_kind in ("together", "given")
+    )
+    question_rows: list[tuple[DeviceQuestion, str, int]] = [
         (cells, "grr", 1),
         (cells, "subset", 1),
-        (KeyQuestion(together), "grr", 2),
-        (KeyQuestion(together, absent=True), "privset", 3),
-        (KeyQuestion(own), "wheel", 1),
-        (KeyQuestion(own, absent=True), "grr", 2),
+        (KeyQuestion(joint_relations), "grr", 2),
+        (KeyQuestion(joint_relations, absent=True), "privset", 3),
+        (KeyQuestion(given_relations), "wheel", 1),
+        (KeyQuestion(given_relations, absent=True), "grr", 2),
     ]
     cases = []
-    for number, (question, name, pad) in enumerate(asked):
-        ask = Ask.of("", WHO, question, name, Fraction(1), pad=pad)
+    for number, (question, name, pad) in enumerate(question_rows):
+        ask = Ask.of("", ALL_PEOPLE, question, name, Fraction(1), pad=pad)
         for basket in BASKETS:
-            given = [(one, other) for one, other in ((1, 2), (2, 1), (4, 1)) if {one, other} <= set(basket)][:2]
-            cases.append(told(ask.form, basket, Recorded(f"further {number} {basket}"), given))
+            given_pairs = [
+                (antecedent, consequent)
+                for antecedent, consequent in ((1, 2), (2, 1), (4, 1))
+                if {antecedent, consequent} <= set(basket)
+            ][:2]
+            cases.append(make_case(ask.form, basket, Recorded(f"further {number} {basket}"), given_pairs))
     return cases
 
 
@@ -399,18 +430,18 @@ def related() -> list[Case]:
     """Return cases about relations one by one, and of one number of each person's."""
     asks, epsilon = [], Fraction(1)
     kinds: tuple[How, ...] = ("together", "given", "after")
-    for how in kinds:
-        items = Items((1, 2, 3, 4), how, ((1, 2), (3, 4)))
-        of = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
+    for pair_kind in kinds:
+        items = Items((1, 2, 3, 4), pair_kind, ((1, 2), (3, 4)))
+        relations = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
         for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
-            asks.append(Ask.of("", WHO, Which(of), name, epsilon, pad=pad))
-            asks.append(Ask.of("", WHO, HowMany(of, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
+            asks.append(Ask.of("", ALL_PEOPLE, Which(relations), name, epsilon, pad=pad))
+            asks.append(Ask.of("", ALL_PEOPLE, HowMany(relations, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
         weights = {"left": (3, -1, 2, 5, -4, 1), "right": (1, 2, -3, 1, 7, -2), "low": -30, "high": 41}
-        asks += [Ask.mean("", WHO, Projection(items=items, **weights), name, epsilon) for name in means()]
+        asks += [Ask.mean("", ALL_PEOPLE, Projection(items=items, **weights), name, epsilon) for name in means()]
     folded = FoldedProjection(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
-    asks += [Ask.mean("", WHO, folded, name, epsilon) for name in means()]
-    one = FoldedProjection(items=2, left=(1, 1), right=(0, 0), low=0, high=0)
-    asks.append(Ask.mean("", WHO, one, "pm", epsilon))
+    asks += [Ask.mean("", ALL_PEOPLE, folded, name, epsilon) for name in means()]
+    smallest = FoldedProjection(items=2, left=(1, 1), right=(0, 0), low=0, high=0)
+    asks.append(Ask.mean("", ALL_PEOPLE, smallest, "pm", epsilon))
     holders: list[tuple[list[int], list[list[int]]]] = [
         ([], []),
         ([1], [[1, 2]]),
@@ -419,34 +450,38 @@ def related() -> list[Case]:
     ]
     cases = []
     for number, ask in enumerate(asks):
-        for basket, given in holders:
-            after = [[second, first] for first, second in given if first in basket and second in basket]
-            cases.append(told(ask.form, basket, Recorded(f"related {number} {basket}"), given, after))
+        for basket, given_pairs in holders:
+            after = [
+                [consequent, antecedent]
+                for antecedent, consequent in given_pairs
+                if antecedent in basket and consequent in basket
+            ]
+            cases.append(make_case(ask.form, basket, Recorded(f"related {number} {basket}"), given_pairs, after))
     return cases
 
 
 def choices() -> list[Case]:
     """Return which of several baskets answers: by number of baskets and cap, with words that are drawn again."""
     cases = []
-    again = WORD - 1  # not below the largest multiple of 3, 5 or 7
-    for many, most, words in (
-        (0, 1, []), (1, 1, []), (2, 1, [0]), (2, 1, [again]), (3, 1, [again, 5]), (3, 1, [WORD - 2]), (3, 1, [4]),
-        (0, 4, [2]), (1, 4, [0]), (1, 4, [3]), (2, 5, [again, 1]), (2, 5, [again - 1, 9]), (4, 4, [7]), (7, 4, [13]),
-        (7, 4, [WORD - 4, 8]), (2, MOST_BASKETS, [MOST_BASKETS + 1]), (2, MOST_BASKETS, [2]),
+    redrawn_word = WORD - 1  # not below the largest multiple of 3, 5 or 7
+    for basket_count, max_baskets, words in (
+        (0, 1, []), (1, 1, []), (2, 1, [0]), (2, 1, [redrawn_word]), (3, 1, [redrawn_word, 5]), (3, 1, [WORD - 2]),
+        (3, 1, [4]), (0, 4, [2]), (1, 4, [0]), (1, 4, [3]), (2, 5, [redrawn_word, 1]), (2, 5, [redrawn_word - 1, 9]),
+        (4, 4, [7]), (7, 4, [13]), (7, 4, [WORD - 4, 8]), (2, MOST_BASKETS, [MOST_BASKETS + 1]), (2, MOST_BASKETS, [2]),
     ):  # fmt: skip
-        baskets, source = [[at, 10 + at] for at in range(many)], Recorded("chosen", words)
-        basket = chosen(baskets, max_baskets=most, take=source.take)
-        cases.append({"baskets": baskets, "max_baskets": most, "random": source.bytes.hex(), "chosen": basket})
+        baskets, source = [[item, 10 + item] for item in range(basket_count)], Recorded("chosen", words)
+        basket = chosen(baskets, max_baskets=max_baskets, take=source.take)
+        cases.append({"baskets": baskets, "max_baskets": max_baskets, "random": source.bytes.hex(), "chosen": basket})
     texts, source = [["tea", "milk"], ["rice"]], Recorded("chosen", [1])
     text = chosen(texts, take=source.take)
     cases.append({"baskets": texts, "max_baskets": 1, "random": source.bytes.hex(), "chosen": text})
     strange: list[tuple[Any, int]] = [([[1], ["tea"]], 1), ([[1], [1.5]], 1), ([[1], [None]], 1)]
     strange += [([[1, "tea"]], 1), ([["tea"], [], [1]], 3)]
-    for baskets, most in (([[1]], 0), ([[1]], MOST_BASKETS + 1), *strange):
+    for baskets, max_baskets in (([[1]], 0), ([[1]], MOST_BASKETS + 1), *strange):
         try:
-            chosen(baskets, max_baskets=most)
+            chosen(baskets, max_baskets=max_baskets)
         except ValueError as error:
-            cases.append({"baskets": baskets, "max_baskets": most, "refused": str(error)})
+            cases.append({"baskets": baskets, "max_baskets": max_baskets, "refused": str(error)})
     return cases
 
 
@@ -459,44 +494,51 @@ def edges() -> list[Case]:
     cases = []
     # below(n): words from 2^32 - 2^32 mod n on are drawn again.
     for pad in (3, 5, 6, 7, 10, 1000, 3 << 29, MOST_SYMBOLS - 10, MOST_SYMBOLS):
-        last = WORD - WORD % pad - 1
-        ask = Ask.of("", WHO, Which(CandidateList(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
-        form = ask.form if ask else _with(questions("olh")[0].form, pad=pad)
-        for words in ([last], [WORD - 1, last], [min(last + 1, WORD - 1), WORD - 1, last - 1, 0], [last, last, 0, 0]):
-            cases.append(told(form, [1, 4], Recorded(f"below {pad} {words}", words)))
+        last_word = WORD - WORD % pad - 1
+        ask = Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
+        form = ask.form if ask else _with_numbers(questions("olh")[0].form, pad=pad)
+        for words in (
+            [last_word],
+            [WORD - 1, last_word],
+            [min(last_word + 1, WORD - 1), WORD - 1, last_word - 1, 0],
+            [last_word, last_word, 0, 0],
+        ):
+            cases.append(make_case(form, [1, 4], Recorded(f"below {pad} {words}", words)))
     for name in ("grr", "subset", "privset", "wheel", "geometry"):
         for size, pad in ((10, 3), (6, 2), (37, 5)):
-            form = Ask.of("", WHO, Which(CandidateList(size)), name, Fraction(1), pad=pad).form
+            form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), name, Fraction(1), pad=pad).form
             for basket in ([], [1], range(size)):
                 source = Recorded(f"every other {name} {size} {len(basket)}", every_other=True)
-                cases.append(told(form, basket, source))
+                cases.append(make_case(form, basket, source))
     # place(w, i, o) and chance(t): the last number inside, and the first outside.
     for size, pad in ((10, 1), (40, 1)):
-        form = Ask.of("", WHO, Which(CandidateList(size)), "grr", Fraction(2), pad=pad).form
+        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), "grr", Fraction(2), pad=pad).form
         weight = int(form["oracle"]["inside"])
         for number in (0, weight - 1, weight, weight + 1, weight + size - 1, weight + size, (1 << 64) - 1):
-            cases.append(told(form, [3], Recorded(f"place {size} {number}", [number % WORD, number // WORD])))
-    form = Ask.of("", WHO, Which(CandidateList(10)), "subset", Fraction(1)).form
+            cases.append(make_case(form, [3], Recorded(f"place {size} {number}", [number % WORD, number // WORD])))
+    form = Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "subset", Fraction(1)).form
     for word in (form["oracle"]["hit"] - 1, form["oracle"]["hit"], form["oracle"]["hit"] + 1):
-        cases.append(told(form, [3], Recorded(f"chance {word}", [word])))
-    form = Ask.of("", WHO, Which(CandidateList(50)), "wheel", Fraction(1), pad=3).form
+        cases.append(make_case(form, [3], Recorded(f"chance {word}", [word])))
+    form = Ask.of("", ALL_PEOPLE, Which(CandidateList(50)), "wheel", Fraction(1), pad=3).form
     for basket in ([], [3], [3, 4, 5, 6]):
         for seed in ([0, 0], [WORD - 1, WORD - 1], [WORD - 2, 7]):
-            drawn = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
-            cases.append(told(form, basket, Recorded(f"circle {basket} {seed}", drawn)))
+            drawn_words = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
+            cases.append(make_case(form, basket, Recorded(f"circle {basket} {seed}", drawn_words)))
     # Every leading coordinate of the own point, and of the one that is reported: with its first and last numbers.
     for size, epsilon in ((30, "1/2"), (30, "1"), (300, "2")):
-        form = Ask.of("", WHO, Which(CandidateList(size)), "geometry", Fraction(epsilon)).form
-        field, many, hit = (form["oracle"][name] for name in ("field", "coordinates", "hit"))
+        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), "geometry", Fraction(epsilon)).form
+        field, coordinate_count, hit = (form["oracle"][name] for name in ("field", "coordinates", "hit"))
         for item in (0, 1, 2, field, field + 1, field + 2, size - 1):
             for word in (hit - 1, hit):
-                bound = count_space_points(field, many - 1) if word < hit else field ** (many - 1)
-                for drawn in sorted({0, 1, field, field + 1, bound // 2, bound - 1}):
-                    if drawn < bound:
-                        what = f"point {size} {epsilon} {item} {word} {drawn}"
-                        cases.append(told(form, [item], Recorded(what, [word, drawn])))
+                bound = (
+                    count_space_points(field, coordinate_count - 1) if word < hit else field ** (coordinate_count - 1)
+                )
+                for point_index in sorted({0, 1, field, field + 1, bound // 2, bound - 1}):
+                    if point_index < bound:
+                        stream_name = f"point {size} {epsilon} {item} {word} {point_index}"
+                        cases.append(make_case(form, [item], Recorded(stream_name, [word, point_index])))
     # Items, places, buckets and points whose products are long.
-    most = (1 << 28) - 1
+    largest_item = (1 << 28) - 1
     for name, pad, epsilon in (
         ("olh", 2, "1"),
         ("olh", 1, "16"),
@@ -507,103 +549,132 @@ def edges() -> list[Case]:
         ("geometry", 1, "6"),
         ("geometry", 1, "20"),
     ):
-        form = Ask.of("", WHO, Which(CandidateList(most)), name, Fraction(epsilon), pad=pad).form
-        for basket in ([], [most - 1], [1 << 21, (1 << 27) + 12_345, most - 1, most, MOST_ITEM]):
-            cases.append(told(form, basket, Recorded(f"large {name} {epsilon} {basket}")))
+        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(largest_item)), name, Fraction(epsilon), pad=pad).form
+        for basket in (
+            [],
+            [largest_item - 1],
+            [1 << 21, (1 << 27) + 12_345, largest_item - 1, largest_item, MOST_ITEM],
+        ):
+            cases.append(make_case(form, basket, Recorded(f"large {name} {epsilon} {basket}")))
     itemsets = Which(CandidateList(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM))))
-    form = Ask.of("", WHO, itemsets, "wheel", Fraction(1), pad=2).form
-    cases.append(told(form, [5, 1 << 21, 1 << 27, (1 << 28) + 1, MOST_ITEM], Recorded("large itemsets")))
+    form = Ask.of("", ALL_PEOPLE, itemsets, "wheel", Fraction(1), pad=2).form
+    cases.append(make_case(form, [5, 1 << 21, 1 << 27, (1 << 28) + 1, MOST_ITEM], Recorded("large itemsets")))
     # Sums of the largest weights, in the widest range and in a narrow one, and the ends of the grid.
     for name in means():
         for low, high in ((-MOST_RANGE, MOST_RANGE), (MOST_RANGE - 1, MOST_RANGE), (MOST_RANGE, MOST_RANGE), (-5, 4)):
-            for how in ("together", "given"):
-                items = Items((1, 2, 3, 4), how, ((1, 2),))
+            for pair_kind in ("together", "given"):
+                items = Items((1, 2, 3, 4), pair_kind, ((1, 2),))
                 weights = {"left": (MOST_WEIGHT,) * 5, "right": (MOST_WEIGHT, -MOST_WEIGHT, MOST_WEIGHT - 1, 7, 0)}
                 number = Projection(items=items, **weights, low=low, high=high)
-                form = Ask.mean("", WHO, number, name, Fraction(1)).form
-                for basket, given in (([], []), ([1, 3], [[1, 3]]), ([1, 2, 3, 4], [[1, 2], [2, 1], [2, 3], [3, 3]])):
-                    source = Recorded(f"range {name} {low} {how} {basket}")
-                    cases.append(told(form, basket, source, given))
+                form = Ask.mean("", ALL_PEOPLE, number, name, Fraction(1)).form
+                for basket, given_pairs in (
+                    ([], []),
+                    ([1, 3], [[1, 3]]),
+                    ([1, 2, 3, 4], [[1, 2], [2, 1], [2, 3], [3, 3]]),
+                ):
+                    source = Recorded(f"range {name} {low} {pair_kind} {basket}")
+                    cases.append(make_case(form, basket, source, given_pairs))
     # Subsets that meet several of the own values, of which one in as many is kept.
-    form = _loose(_with({**Ask.of("", WHO, Which(CandidateList(20)), "privset", Fraction(1), pad=10).form}, many=9))
+    form = _loose(
+        _with_numbers({**Ask.of("", ALL_PEOPLE, Which(CandidateList(20)), "privset", Fraction(1), pad=10).form}, many=9)
+    )
     for basket in ([], [3], range(20)):
         for word in (0, WORD // 2 - 1, WORD // 2):
-            drawn = [0] * 10 * (len(basket) > 10) + [word]
-            cases.append(told(form, basket, Recorded(f"met {len(basket)} {word}", drawn)))
+            drawn_words = [0] * 10 * (len(basket) > 10) + [word]
+            cases.append(make_case(form, basket, Recorded(f"met {len(basket)} {word}", drawn_words)))
     # A pair that goes on from a bond that is not held, and pairs of items with themselves.
     items = Items((1, 2, 3), "given", ((1, 2), (2, 3)))
     weights = {"left": (1, 2, 4, 8, 16), "right": (32, 64, 128, 256, 512), "low": -20_000, "high": 20_000}
-    form = Ask.mean("", WHO, Projection(items=items, **weights), "pm", Fraction(4)).form
-    for given in ([[2, 3]], [[2, 3], [2, 1]], [[1, 2], [2, 3], [3, 1]], [[2, 2], [3, 3]]):
+    form = Ask.mean("", ALL_PEOPLE, Projection(items=items, **weights), "pm", Fraction(4)).form
+    for given_pairs in ([[2, 3]], [[2, 3], [2, 1]], [[1, 2], [2, 3], [3, 1]], [[2, 2], [3, 3]]):
         for basket in ([], [2, 3]):
-            cases.append(told(form, basket, Recorded(f"bonds {given} {basket}"), given))
+            cases.append(make_case(form, basket, Recorded(f"bonds {given_pairs} {basket}"), given_pairs))
     return cases
 
 
-def _with(form: Case, **numbers: Any) -> Case:
+def _with_numbers(form: Case, **numbers: Any) -> Case:
     return {**form, "oracle": {**form["oracle"], **numbers}}
 
 
 def limits() -> list[Case]:
     """Return a question at every limit, which is answered, and one beyond it, which is not."""
-    which, wheel = questions("olh")[0].form, Ask.of("", WHO, Which(CandidateList(10)), "wheel", Fraction(1)).form
-    many = {"question": _with({**which, "of": []}, size=MOST_NUMBERS), "lists": {"of": [0, MOST_NUMBERS]}}
-    more = {"question": _with({**which, "of": []}, size=MOST_NUMBERS + 1), "lists": {"of": [0, MOST_NUMBERS + 1]}}
-    cells = Ask.of("", WHO, CellQuestion(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
+    item_question, wheel = (
+        questions("olh")[0].form,
+        Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "wheel", Fraction(1)).form,
+    )
+    numbers_case = {
+        "question": _with_numbers({**item_question, "of": []}, size=MOST_NUMBERS),
+        "lists": {"of": [0, MOST_NUMBERS]},
+    }
+    excess_numbers_case = {
+        "question": _with_numbers({**item_question, "of": []}, size=MOST_NUMBERS + 1),
+        "lists": {"of": [0, MOST_NUMBERS + 1]},
+    }
+    cells = Ask.of("", ALL_PEOPLE, CellQuestion(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
+    share = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
     fewer = Ask.mean(
-        "", WHO, FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)
+        "", ALL_PEOPLE, FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)
     ).form
-    subset = Ask.of("", WHO, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
-    privset = Ask.of("", WHO, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
-    space = Ask.of("", WHO, Which(CandidateList(9)), "geometry", Fraction(1)).form
+    subset = Ask.of("", ALL_PEOPLE, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
+    privset = Ask.of("", ALL_PEOPLE, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
+    space = Ask.of("", ALL_PEOPLE, Which(CandidateList(9)), "geometry", Fraction(1)).form
     # 12 bytes around them, and 6 a symbol of five digits with its comma.
     longest = (MOST_REPORT - 12) // 6
-    long = _loose(_with({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
+    long_report_form = _loose(_with_numbers({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
     # Of 30 symbols 10 are own ones.
     met = _loose({**privset, "of": 20}, size=20, pad=10, dummies=10, many=MOST_MET * 30 // 10)
-    ones = "1" * MOST_DIGITS
-    tight, even = (_with(one, inside=str(WORD * WORD // one["oracle"]["buckets"] + 1)) for one in (which, share))
+    long_number = "1" * MOST_DIGITS
+    tight, even = (
+        _with_numbers(form, inside=str(WORD * WORD // form["oracle"]["buckets"] + 1)) for form in (item_question, share)
+    )
     pairs: list[tuple[str, Case, Case]] = [
-        ("numbers in lists", many, more),
-        ("bytes", {"question": which, "bytes": MOST_QUESTION}, {"question": which, "bytes": MOST_QUESTION + 1}),
+        ("numbers in lists", numbers_case, excess_numbers_case),
+        (
+            "bytes",
+            {"question": item_question, "bytes": MOST_QUESTION},
+            {"question": item_question, "bytes": MOST_QUESTION + 1},
+        ),
         (
             "lists within each other",
-            {"question": {**which, "of": [[0], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
-            {"question": {**which, "of": [[[0]], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
+            {"question": {**item_question, "of": [[0], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
+            {"question": {**item_question, "of": [[[0]], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
         ),
         (
             "digits of epsilon",
-            {"question": {**tight, "epsilon": f"{ones}/{ones}"}},
-            {"question": {**tight, "epsilon": f"{ones}1/{ones}1"}},
+            {"question": {**tight, "epsilon": f"{long_number}/{long_number}"}},
+            {"question": {**tight, "epsilon": f"{long_number}1/{long_number}1"}},
         ),
         (
             "epsilon",
-            {"question": {**which, "epsilon": str(MOST_EPSILON)}},
-            {"question": {**which, "epsilon": f"{MOST_EPSILON}.1"}, "max_epsilon": "65"},
+            {"question": {**item_question, "epsilon": str(MOST_EPSILON)}},
+            {"question": {**item_question, "epsilon": f"{MOST_EPSILON}.1"}, "max_epsilon": "65"},
         ),
         (
             "what the owner allows",
-            {"question": which, "max_epsilon": "1"},
-            {"question": which, "max_epsilon": "0.999999999999999999999999"},
+            {"question": item_question, "max_epsilon": "1"},
+            {"question": item_question, "max_epsilon": "0.999999999999999999999999"},
         ),
-        ("an item", {"question": _of(wheel, MOST_ITEM)}, {"question": _of(wheel, MOST_ITEM + 1)}),
+        ("an item", {"question": _with_item(wheel, MOST_ITEM)}, {"question": _with_item(wheel, MOST_ITEM + 1)}),
         (
             "candidates",
-            {"question": _with({**wheel, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
-            {"question": _with({**wheel, "of": MOST_SYMBOLS + 1}, size=MOST_SYMBOLS + 1)},
+            {"question": _with_numbers({**wheel, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
+            {"question": _with_numbers({**wheel, "of": MOST_SYMBOLS + 1}, size=MOST_SYMBOLS + 1)},
         ),
         (
             "candidates and dummies",
-            {"question": _with({**which, "of": MOST_SYMBOLS - 1}, size=MOST_SYMBOLS - 1)},
-            {"question": _with({**which, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
+            {"question": _with_numbers({**item_question, "of": MOST_SYMBOLS - 1}, size=MOST_SYMBOLS - 1)},
+            {"question": _with_numbers({**item_question, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
         ),
-        ("padding", {"question": _with(which, pad=MOST_SYMBOLS)}, {"question": _with(which, pad=MOST_SYMBOLS + 1)}),
+        (
+            "padding",
+            {"question": _with_numbers(item_question, pad=MOST_SYMBOLS)},
+            {"question": _with_numbers(item_question, pad=MOST_SYMBOLS + 1)},
+        ),
         (
             "cells",
             {"question": cells},
-            {"question": _with({**cells, "of": list(range(MOST_CELLS + 1))}, size=2 << MOST_CELLS)},
+            {"question": _with_numbers({**cells, "of": list(range(MOST_CELLS + 1))}, size=2 << MOST_CELLS)},
         ),
         (
             "weights",
@@ -619,9 +690,12 @@ def limits() -> list[Case]:
         ("low", {"question": {**fewer, "low": -MOST_RANGE}}, {"question": {**fewer, "low": -MOST_RANGE - 1}}),
         (
             "what may meet",
-            {"question": _with(even, pad=MOST_SHARE, dummies=MOST_SHARE, share=MOST_SHARE), "max_delta": "0.01"},
             {
-                "question": _with(even, pad=MOST_SHARE + 1, dummies=MOST_SHARE + 1, share=MOST_SHARE + 1),
+                "question": _with_numbers(even, pad=MOST_SHARE, dummies=MOST_SHARE, share=MOST_SHARE),
+                "max_delta": "0.01",
+            },
+            {
+                "question": _with_numbers(even, pad=MOST_SHARE + 1, dummies=MOST_SHARE + 1, share=MOST_SHARE + 1),
                 "max_delta": "0.01",
             },
         ),
@@ -633,20 +707,28 @@ def limits() -> list[Case]:
         (
             "symbols of a subset",
             {"question": subset},
-            {"question": _with({**subset, "of": MOST_SUBSET}, size=MOST_SUBSET)},
+            {"question": _with_numbers({**subset, "of": MOST_SUBSET}, size=MOST_SUBSET)},
         ),
         (
             "points of a space",
-            {"question": _with(_loose(space, field=MOST_POINTS - 1, coordinates=2), hit=4)},
-            {"question": _with(_loose(space, field=MOST_POINTS, coordinates=2), hit=4)},
+            {"question": _with_numbers(_loose(space, field=MOST_POINTS - 1, coordinates=2), hit=4)},
+            {"question": _with_numbers(_loose(space, field=MOST_POINTS, coordinates=2), hit=4)},
         ),
         (
             "coordinates of a space",
             {"question": _loose(space, field=2, coordinates=31)},
             {"question": _loose(space, field=2, coordinates=32)},
         ),
-        ("own values that a subset meets", {"question": met}, {"question": _with(met, many=MOST_MET * 30 // 10 + 1)}),
-        ("bytes of a report", {"question": long}, {"question": _with(long, many=longest + 1)}),
+        (
+            "own values that a subset meets",
+            {"question": met},
+            {"question": _with_numbers(met, many=MOST_MET * 30 // 10 + 1)},
+        ),
+        (
+            "bytes of a report",
+            {"question": long_report_form},
+            {"question": _with_numbers(long_report_form, many=longest + 1)},
+        ),
         ("symbols of a text", _texts(wheel, length=MOST_TEXT), _texts(wheel, length=MOST_TEXT + 1)),
         (
             "symbols of a beginning",
@@ -666,35 +748,38 @@ def limits() -> list[Case]:
         ),
     ]
     cases = []
-    for what, good, beyond in pairs:
-        form, more = good["question"], {name: value for name, value in good.items() if name != "question"}
+    for description, accepted_case, refused_case in pairs:
+        form, extra_fields = (
+            accepted_case["question"],
+            {name: value for name, value in accepted_case.items() if name != "question"},
+        )
         try:
-            case = told(form, [1], Recorded(f"limits {what}"), **more)
+            case = make_case(form, [1], Recorded(f"limits {description}"), **extra_fields)
         except ValueError as error:
-            raise AssertionError(f"refused: {what}") from error
-        if what == "bytes of a report":
+            raise AssertionError(f"refused: {description}") from error
+        if description == "bytes of a report":
             # Any bytes will do: what it says would be as long as all other cases together.
             case = {**{name: case[name] for name in ("question", "basket")}, "most_bytes": MOST_REPORT}
-        cases.append({"what": f"{what}: at the limit", **case})
-        cases.append(refused(f"{what}: beyond it", beyond))
+        cases.append({"what": f"{description}: at the limit", **case})
+        cases.append(refused(f"{description}: beyond it", refused_case))
     return cases
 
 
 def _texts(form: Case, **fields: Any) -> Case:
-    told = {"begin": [""], "alphabet": "a", "step": 1, "length": 9, **fields}
-    return {"question": {**form, "texts": told}, "texts": ["a"]}
+    text_fields = {"begin": [""], "alphabet": "a", "step": 1, "length": 9, **fields}
+    return {"question": {**form, "texts": text_fields}, "texts": ["a"]}
 
 
-def _of(form: Case, item: int) -> Case:
+def _with_item(form: Case, item: int) -> Case:
     return {**form, "of": [*range(9), item]}
 
 
 def _loose(form: Case, **numbers: Any) -> Case:
     """Return a question with these numbers, and a fair coin for whether the own values are met, at an epsilon of 20."""
-    return _with({**form, "epsilon": "20"}, **numbers, hit=WORD // 2)
+    return _with_numbers({**form, "epsilon": "20"}, **numbers, hit=WORD // 2)
 
 
-def refused(what: str, case: Case) -> Case:
+def refused(description: str, case: Case) -> Case:
     """Return the case with the words it is refused with."""
     limits = {
         "max_epsilon": MOST_EPSILON,
@@ -703,17 +788,17 @@ def refused(what: str, case: Case) -> Case:
     try:
         client(asked_in(case), [1], texts=case.get("texts"), **limits)
     except ValueError as error:
-        return {"what": what, **case, "refused": str(error)}
-    raise AssertionError(f"not refused: {what}")
+        return {"what": description, **case, "refused": str(error)}
+    raise AssertionError(f"not refused: {description}")
 
 
-def bad() -> list[Case]:
+def bad_cases() -> list[Case]:
     """Return questions that are refused, whatever the basket."""
     grr, wheel, privset = (questions(name)[1].form for name in ("grr", "wheel", "privset"))
     single = questions("grr")[3].form
     fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    failing = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
+    failing = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
     number = {
         **{key: grr[key] for key in ("format", "epsilon")},
         "ask": "projection",
@@ -728,7 +813,7 @@ def bad() -> list[Case]:
     prefix = questions("subset")[5].form
     space = questions("geometry")[0].form
     relations = Relations(Items((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
-    valued = Ask.of("", WHO, KeyQuestion(relations), "grr", Fraction(1), pad=2).form
+    valued = Ask.of("", ALL_PEOPLE, KeyQuestion(relations), "grr", Fraction(1), pad=2).form
     cases: list[tuple[str, Case]] = [
         ("another format", {**grr, "format": 2}),
         ("a question that is not known", {**grr, "ask": "why"}),
@@ -791,15 +876,15 @@ def bad() -> list[Case]:
     assert all(text != plain for _, text in texts)
     return (
         [refused("an epsilon its owner does not give", {"question": grr, "max_epsilon": "0.499999"})]
-        + [refused(what, {"question": question}) for what, question in cases]
+        + [refused(description, {"question": question}) for description, question in cases]
         + [refused("more items than may be folded", {"question": folded, "lists": sides})]
-        + [refused(what, {"text": text}) for what, text in texts]
+        + [refused(description, {"text": text}) for description, text in texts]
     )
 
 
 def files() -> dict[str, str]:
     """Return what each file holds."""
-    cases = {name: good(name) for name in LIVE}
+    cases = {name: oracle_cases(name) for name in LIVE}
     cases |= {name: numbers(name) for name in means()}
     cases["further"] = further()
     cases["related"] = related()
@@ -807,26 +892,29 @@ def files() -> dict[str, str]:
     cases["limits"] = limits()
     cases["published"] = published()
     cases["texts"] = texts()
-    cases["refused"] = bad()
+    cases["refused"] = bad_cases()
     cases["chosen"] = choices()
     cases["flawed"] = flawed()
     cases["held"] = most_held()
     cases["spaced"] = spaced()
-    return _written(cases)
+    return _render_files(cases)
 
 
 def declared() -> dict[str, str]:
     """Return what each file about an oracle outside the format holds."""
-    return _written({name: good(name) for name in DECLARED})
+    return _render_files({name: oracle_cases(name) for name in DECLARED})
 
 
-def _written(cases: dict[str, list[Case]]) -> dict[str, str]:
-    lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
+def _render_files(cases: dict[str, list[Case]]) -> dict[str, str]:
+    lines = {
+        name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in file_cases)
+        for name, file_cases in cases.items()
+    }
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 
 
 if __name__ == "__main__":
-    for folder, written in ((HERE, files()), (BESIDE, declared())):
-        for name, text in written.items():
+    for folder, texts_by_file in ((VECTORS_FOLDER, files()), (DECLARED_FOLDER, declared())):
+        for name, text in texts_by_file.items():
             folder.mkdir(exist_ok=True)
             (folder / name).write_text(text)

@@ -59,7 +59,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part 
 from vectors.make import LIVE
 
 Case = dict[str, Any]
-HERE = Path(__file__).parent / "v1"
+VECTORS_FOLDER = Path(__file__).parent / "v1"
 SIGNER = Signer(bytes(range(32)))
 PLAN = StudyPlan(
     name="breakfast",
@@ -100,25 +100,27 @@ def levels() -> list[Case]:
     """Return what baskets become."""
     table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
     baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
-    return [{"basket": one, "table": table, "becomes": becomes(one, table)} for one in baskets]
+    return [{"basket": basket, "table": table, "becomes": becomes(basket, table)} for basket in baskets]
 
 
 def packed_oracles() -> list[Any]:
     """Return an oracle of each kind of the format, and those whose words are the largest."""
     later = [oracles()["geometry"]]  # bytes go by the place in this list, so that what came later stands last
     live = [oracles()[name] for name in LIVE if oracles()[name] not in later]
-    made: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
-    made += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
-    made += [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
-    made += [kind.make(Fraction(1), 10, pad=2).numbered(seeds) for kind in (OLH, Wheel) for seeds in (4096, 1 << 31)]
-    return made + [kind.make(epsilon, 10, pad=2) for kind in later for epsilon in (Fraction(1), Fraction(3))]
+    oracle_list: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
+    oracle_list += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
+    oracle_list += [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
+    oracle_list += [
+        kind.make(Fraction(1), 10, pad=2).numbered(seeds) for kind in (OLH, Wheel) for seeds in (4096, 1 << 31)
+    ]
+    return oracle_list + [kind.make(epsilon, 10, pad=2) for kind in later for epsilon in (Fraction(1), Fraction(3))]
 
 
 def bad_words(oracle: Any) -> Iterator[list[int]]:
     """Yield words that are no report of an oracle."""
-    last, wide = (1 << 32) - 1, oracle.codec.width
+    last_word, word_count = (1 << 32) - 1, oracle.codec.width
     if getattr(oracle, "seeds", None) is not None:
-        yield from ([oracle.seeds, 0], [last, 0], [1, oracle.places])
+        yield from ([oracle.seeds, 0], [last_word, 0], [1, oracle.places])
         return
     if oracle.name in ("olh", "wheel"):
         yield [2, 5, 0]  # an even seed
@@ -129,111 +131,111 @@ def bad_words(oracle: Any) -> Iterator[list[int]]:
         if not oracle.choose:
             yield [1, 0]
     if oracle.name in ("subset", "privset"):
-        yield [*range(wide - 1), oracle.symbols_in_all]
-        if wide > 1:
-            yield [1, 0, *range(2, wide)]
-            yield [0, 0, *range(2, wide)]
+        yield [*range(word_count - 1), oracle.symbols_in_all]
+        if word_count > 1:
+            yield [1, 0, *range(2, word_count)]
+            yield [0, 0, *range(2, word_count)]
     if oracle.name in ("grr", "duchi", "pm", "geometry"):
         bounds = {"grr": lambda: oracle.symbols_in_all, "duchi": lambda: 2}
         yield [bounds.get(oracle.name, lambda: oracle.points)()]
-        yield [last]
+        yield [last_word]
 
 
-def packed() -> list[Case]:
+def packed_cases() -> list[Case]:
     """Return reports and their words, and words that are no reports."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for number, oracle in enumerate(packed_oracles()):
         for basket in range(4):
             stream = SeededWords(seed_of(2, f"packed {number} {basket}"), 0)
-            one = 3 * basket - 4 if isinstance(oracle, tuple(means().values())) else [basket % oracle.size]
-            report = oracle.randomise(one, stream.take)
+            held_values = 3 * basket - 4 if isinstance(oracle, tuple(means().values())) else [basket % oracle.size]
+            report = oracle.randomise(held_values, stream.take)
             words = oracle.codec.pack(oracle.codec.make_columns([report]))[0].tolist()
-            found.append({"oracle": oracle.form, "report": _compact(report), "words": words})
-        found += [{"oracle": oracle.form, "words": words, "refused": True} for words in bad_words(oracle)]
-    return found
+            cases.append({"oracle": oracle.form, "report": _compact(report), "words": words})
+        cases += [{"oracle": oracle.form, "words": words, "refused": True} for words in bad_words(oracle)]
+    return cases
 
 
 def batches() -> list[Case]:
     """Return batches and what is in them."""
-    found = []
-    for wide, many in ((1, 0), (1, 1), (3, 2)):
+    cases = []
+    for word_count, row_count in ((1, 0), (1, 1), (3, 2)):
         rows = [
             {
-                "token": bytes([7 * at + 1] * 16).hex(),
-                "key": bytes([9 * at + 2] * 16).hex(),
-                "words": [(at + 1) * (1 << 28) + place for place in range(wide)],
+                "token": bytes([7 * number + 1] * 16).hex(),
+                "key": bytes([9 * number + 2] * 16).hex(),
+                "words": [(number + 1) * (1 << 28) + place for place in range(word_count)],
             }
-            for at in range(many)
+            for number in range(row_count)
         ]
         tokens, keys = ([bytes.fromhex(row[name]) for row in rows] for name in ("token", "key"))
-        words = np.array([row["words"] for row in rows], np.uint32).reshape(many, wide)
+        words = np.array([row["words"] for row in rows], np.uint32).reshape(row_count, word_count)
         batch = ReportBatch.build(bytes(range(16)), 3, tokens, keys, words)
-        text = {"study": bytes(range(16)).hex(), "round": 3, "words": wide, "reports": rows}
-        found.append({**text, "batch": batch.encode().hex()})
-    last = found[-1]["batch"]
+        text = {"study": bytes(range(16)).hex(), "round": 3, "words": word_count, "reports": rows}
+        cases.append({**text, "batch": batch.encode().hex()})
+    last_batch = cases[-1]["batch"]
     broken = {
-        "another magic": f"00{last[2:]}",
-        "another format": f"{last[:8]}02{last[10:]}",
-        "a byte too few": last[:-2],
-        "a byte too many": f"{last}00",
-        "no header": last[:40],
-        "no words": found[0]["batch"][:56] + "00000000" + found[0]["batch"][64:],
-        "more than there are": f"{last[:64]}ffffffff{last[72:]}",
+        "another magic": f"00{last_batch[2:]}",
+        "another format": f"{last_batch[:8]}02{last_batch[10:]}",
+        "a byte too few": last_batch[:-2],
+        "a byte too many": f"{last_batch}00",
+        "no header": last_batch[:40],
+        "no words": cases[0]["batch"][:56] + "00000000" + cases[0]["batch"][64:],
+        "more than there are": f"{last_batch[:64]}ffffffff{last_batch[72:]}",
     }
-    return found + [{"what": what, "batch": text, "refused": True} for what, text in broken.items()]
+    return cases + [{"what": description, "batch": text, "refused": True} for description, text in broken.items()]
 
 
-def asked(start: int, stop: int, number: int, *, epsilon: str = "1", expires: int | None = None) -> Case:
+def make_question(start: int, stop: int, number: int, *, epsilon: str = "1", expires: int | None = None) -> Case:
     """Return a signed question to some of the people."""
     ask = Ask.of("which", Who(start, stop), Which(CandidateList(3)), "grr", Fraction(epsilon))
-    made = question_document(ask, study_id(study_document(PLAN, SIGNER).text), number, expires, SIGNER)
-    return {"question": made.text, "signature": made.signature}
+    document = question_document(ask, study_id(study_document(PLAN, SIGNER).text), number, expires, SIGNER)
+    return {"question": document.text, "signature": document.signature}
 
 
-def signed(purpose: bytes, told: Case, signer: Signer = SIGNER) -> tuple[str, str]:
+def signed(purpose: bytes, document: Case, signer: Signer = SIGNER) -> tuple[str, str]:
     """Return any text with its signature."""
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return text, signer.sign(purpose + text.encode())
 
 
 def studies() -> list[Case]:
     """Return what a service answers, and what a device makes of it."""
-    made, half = study_document(PLAN, SIGNER), 1 << 31
-    good = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
-    other = Signer(bytes(32))
-    foreign, words = study_document(PLAN, other), json.loads(made.text)
+    document, half = study_document(PLAN, SIGNER), 1 << 31
+    study_form = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
+    other_signer = Signer(bytes(32))
+    foreign, words = study_document(PLAN, other_signer), json.loads(document.text)
 
     def changed(**fields: Any) -> Case:
         text, signature = signed(STUDY, {**words, **fields})
-        return {**good, "study": text, "signature": signature}
+        return {**study_form, "study": text, "signature": signature}
 
     def changed_question(**fields: Any) -> Case:
-        text, signature = signed(QUESTION, {**json.loads(asked(0, half, 0)["question"]), **fields})
+        text, signature = signed(QUESTION, {**json.loads(make_question(0, half, 0)["question"]), **fields})
         return {"question": text, "signature": signature}
 
-    def about(**fields: Any) -> Case:
-        question = {**json.loads(asked(0, half, 0)["question"])["question"], **fields}
+    def questions_with(**fields: Any) -> Case:
+        question = {**json.loads(make_question(0, half, 0)["question"])["question"], **fields}
         return {"questions": {"state": "open", "questions": [changed_question(question=question)]}}
 
-    def without(name: str) -> Case:
-        text, signature = signed(STUDY, {one: value for one, value in words.items() if one != name})
-        return {"study": {**good, "study": text, "signature": signature}}
+    def study_without(name: str) -> Case:
+        text, signature = signed(STUDY, {field: value for field, value in words.items() if field != name})
+        return {"study": {**study_form, "study": text, "signature": signature}}
 
     def nested(depth: int) -> Any:
         return [nested(depth - 1)] if depth else 0
 
-    def related(how: str, pairs: str) -> Case:
+    def related(pair_kind: str, pairs: str) -> Case:
         """Return a study about relations of one kind, with a question about those of another."""
-        study = changed(pairs=how)
-        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        study = changed(pairs=pair_kind)
+        question = {**json.loads(make_question(0, half, 0)["question"]), "study": study_id(study["study"])}
         text, signature = signed(QUESTION, {**question, "question": {**question["question"], "pairs": pairs}})
-        shown = {"state": "open", "questions": [{"question": text, "signature": signature}]}
-        return {"study": study, "questions": shown}
+        answer = {"state": "open", "questions": [{"question": text, "signature": signature}]}
+        return {"study": study, "questions": answer}
 
     def unlisted(items: Any, **fields: Any) -> Case:
         """Return a study with this list or none, and a question about texts or not."""
         study = changed(items=items)
-        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        question = {**json.loads(make_question(0, half, 0)["question"]), "study": study_id(study["study"])}
         text, signature = signed(QUESTION, {**question, "question": {**question["question"], **fields}})
         return {
             "study": study,
@@ -243,7 +245,7 @@ def studies() -> list[Case]:
     def leveled(**fields: Any) -> Case:
         """Return a study that says what items become, with a question about all items that they become."""
         study = changed(**{"format": 2, "held": ["bread", "butter"], "become": [[0], [1, 2]], **fields})
-        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        question = {**json.loads(make_question(0, half, 0)["question"]), "study": study_id(study["study"])}
         text, signature = signed(QUESTION, question)
         return {
             "study": study,
@@ -251,50 +253,62 @@ def studies() -> list[Case]:
         }
 
     spelt = {"begin": [""], "alphabet": "ab", "step": 1, "length": 4}
-    first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
-    seen = [0, 0, half, "00" * 32]
+    first_question, second_question = make_question(0, half, 0), make_question(half, 1 << 32, 1, expires=1_800_000_000)
+    seen_round = [0, 0, half, "00" * 32]
     cases: dict[str, Case] = {
         "a study": {},
         "a study whose key is known": {"key": SIGNER.key},
-        "another key than is known": {"key": other.key},
-        "signed by another key": {"study": {**good, "signature": foreign.signature}},
-        "a signature of something else": {"study": {**good, "signature": SIGNER.sign(b"else")}},
-        "a letter changed": {"study": {**good, "study": made.text.replace("adept", "Adept")}},
-        "signed as a question": {"study": {**good, "signature": signed(QUESTION, words)[1]}},
-        "no signature": {"study": {"study": made.text, "key": SIGNER.key}},
-        "a signature that is no hex": {"study": {**good, "signature": "zz" * 64}},
+        "another key than is known": {"key": other_signer.key},
+        "signed by another key": {"study": {**study_form, "signature": foreign.signature}},
+        "a signature of something else": {"study": {**study_form, "signature": SIGNER.sign(b"else")}},
+        "a letter changed": {"study": {**study_form, "study": document.text.replace("adept", "Adept")}},
+        "signed as a question": {"study": {**study_form, "signature": signed(QUESTION, words)[1]}},
+        "no signature": {"study": {"study": document.text, "key": SIGNER.key}},
+        "a signature that is no hex": {"study": {**study_form, "signature": "zz" * 64}},
         "over what the owner allows": {"max_epsilon": "1/2"},
         "a delta": {"study": changed(delta="0.001")},
         "a delta that the owner allows": {"study": changed(delta="0.001"), "max_delta": "0.001"},
         "another format": {"study": changed(format=2)},
         "another name": {"name": "lunch"},
-        "a key inside that is another": {"study": changed(key=other.key)},
+        "a key inside that is another": {"study": changed(key=other_signer.key)},
         "items that are numbers": {"study": changed(items=[1, 2, 3])},
         "pairs that there are not": {"study": changed(pairs="near")},
         "an exponent": {"study": changed(epsilon="1e0")},
-        "questions": {"questions": {"state": "open", "questions": [first, second]}},
+        "questions": {"questions": {"state": "open", "questions": [first_question, second_question]}},
         "no question": {"questions": {"state": "waiting", "questions": []}},
-        "rounds that overlap": {"questions": {"state": "open", "questions": [first, asked(half - 1, half + 9, 1)]}},
-        "one round twice": {"questions": {"state": "open", "questions": [first, asked(half, half + 9, 0)]}},
-        "the same question twice": {"questions": {"state": "open", "questions": [first, first]}},
-        "a round that was another": {"questions": {"state": "open", "questions": [first]}, "seen": [seen]},
+        "rounds that overlap": {
+            "questions": {"state": "open", "questions": [first_question, make_question(half - 1, half + 9, 1)]}
+        },
+        "one round twice": {
+            "questions": {"state": "open", "questions": [first_question, make_question(half, half + 9, 0)]}
+        },
+        "the same question twice": {"questions": {"state": "open", "questions": [first_question, first_question]}},
+        "a round that was another": {
+            "questions": {"state": "open", "questions": [first_question]},
+            "seen": [seen_round],
+        },
         "an overlap with an earlier round": {
-            "questions": {"state": "open", "questions": [second]},
+            "questions": {"state": "open", "questions": [second_question]},
             "seen": [[0, half - 9, half + 9, "00" * 32]],
         },
-        "beside an earlier round": {"questions": {"state": "open", "questions": [second]}, "seen": [seen]},
+        "beside an earlier round": {
+            "questions": {"state": "open", "questions": [second_question]},
+            "seen": [seen_round],
+        },
         "a question signed as a study": {
-            "questions": {"state": "open", "questions": [{**first, "signature": signed(STUDY, words)[1]}]}
+            "questions": {"state": "open", "questions": [{**first_question, "signature": signed(STUDY, words)[1]}]}
         },
         "a question of another study": {
             "questions": {"state": "open", "questions": [changed_question(study="00" * 16)]}
         },
-        "a question over its study": {"questions": {"state": "open", "questions": [asked(0, half, 0, epsilon="2")]}},
+        "a question over its study": {
+            "questions": {"state": "open", "questions": [make_question(0, half, 0, epsilon="2")]}
+        },
         "who the wrong way round": {"questions": {"state": "open", "questions": [changed_question(who=[9, 3])]}},
         "who beyond": {"questions": {"state": "open", "questions": [changed_question(who=[0, (1 << 32) + 1])]}},
         "a round below 0": {"questions": {"state": "open", "questions": [changed_question(round=-1)]}},
         "no state": {"questions": {"questions": []}},
-        **{f"a study without {name}": without(name) for name in words},
+        **{f"a study without {name}": study_without(name) for name in words},
         "settings that are a list": {"study": changed(settings=[])},
         "a title that is a number": {"study": changed(title=1)},
         "nothing that is wanted": {"study": changed(top=0)},
@@ -314,49 +328,54 @@ def studies() -> list[Case]:
             "questions": {"state": "open", "questions": [changed_question(more=nested(64))]}
         },
         "a question without expires": {
-            "questions": {"state": "open", "questions": [without_expires(asked(0, half, 0))]}
+            "questions": {"state": "open", "questions": [without_expires(make_question(0, half, 0))]}
         },
-        "all items of the list": about(of=3),
-        "more items than the list has": about(of=4),
-        "the last item of the list": about(of=[[0, 2], 2]),
-        "an item beyond the list": about(of=[0, 3]),
-        "an item beyond the list, in an itemset": about(of=[[0, 1], [1, 3]]),
-        "an order beyond the list": about(ask="prefix", of=[[0]], order=[0, 1, 3], length=1),
-        "relations of a study that has none": about(of=[[0, 1]], pairs="after"),
-        "items together of a study without relations": about(of=[[0, 1]], pairs="together"),
-        "relations that are nothing": about(of=[[0, 1]], pairs=None),
-        "a square of items": about(ask="projection", of=3, pairs="folded"),
+        "all items of the list": questions_with(of=3),
+        "more items than the list has": questions_with(of=4),
+        "the last item of the list": questions_with(of=[[0, 2], 2]),
+        "an item beyond the list": questions_with(of=[0, 3]),
+        "an item beyond the list, in an itemset": questions_with(of=[[0, 1], [1, 3]]),
+        "an order beyond the list": questions_with(ask="prefix", of=[[0]], order=[0, 1, 3], length=1),
+        "relations of a study that has none": questions_with(of=[[0, 1]], pairs="after"),
+        "items together of a study without relations": questions_with(of=[[0, 1]], pairs="together"),
+        "relations that are nothing": questions_with(of=[[0, 1]], pairs=None),
+        "a square of items": questions_with(ask="projection", of=3, pairs="folded"),
         "the relations of a study": related("after", "after"),
         "other relations than those of a study": related("after", "given"),
         "a study without a list": {"study": changed(items=None)},
         "texts of a study without a list": unlisted(None, texts=spelt),
         "items of a study without a list": unlisted(None),
         "texts of a study with a list": unlisted(["bread", "butter", "tea"], texts=spelt),
-        **{f"a hierarchy: {what}": leveled(**fields) for what, fields in LEVELED.items()},
+        **{f"a hierarchy: {description}": leveled(**fields) for description, fields in LEVELED.items()},
     }
-    return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
+    return [
+        decided({"what": description, "name": "breakfast", "study": study_form, **case})
+        for description, case in cases.items()
+    ]
 
 
-def without_expires(shown: Case) -> Case:
+def without_expires(entry: Case) -> Case:
     """Return a question without the field that says until when it is asked."""
-    told = json.loads(shown["question"])
-    text, signature = signed(QUESTION, {name: value for name, value in told.items() if name != "expires"})
+    question = json.loads(entry["question"])
+    text, signature = signed(QUESTION, {name: value for name, value in question.items() if name != "expires"})
     return {"question": text, "signature": signature}
 
 
 def answers() -> list[Case]:
     """Return what may come back for a report: what a service says, and what others do who answer in its place."""
-    found = [("counted", 200, '{"outcome":"counted"}'), ("counted before", 200, '{"outcome":"already-counted"}')]
+    answer_rows = [("counted", 200, '{"outcome":"counted"}'), ("counted before", 200, '{"outcome":"already-counted"}')]
     for reason in Reason:
-        told = {
+        problem = {
             "type": f"urn:discreet:{reason}",
             "title": reason.problem_title,
             "status": reason.status,
             "reason": reason,
         }
-        found.append((str(reason), reason.status, _compact(told)))
-    spent = _compact({"type": "urn:discreet:token-spent", "title": "The token was spent", "reason": "token-spent"})
-    found += [
+        answer_rows.append((str(reason), reason.status, _compact(problem)))
+    spent_token_problem = _compact(
+        {"type": "urn:discreet:token-spent", "title": "The token was spent", "reason": "token-spent"}
+    )
+    answer_rows += [
         ("a network that wants a login", 403, "<html>please log in</html>"),
         ("a network that wants a login, and says that all is well", 200, "<html>please log in</html>"),
         ("a proxy that knows nothing", 404, "nginx"),
@@ -365,17 +384,17 @@ def answers() -> list[Case]:
         ("a type of somebody else", 409, '{"type":"about:blank","reason":"token-spent"}'),
         ("a type of another reason", 409, '{"type":"urn:discreet:busy","reason":"token-spent"}'),
         ("a reason that is a list", 409, '{"type":"urn:discreet:token-spent","reason":["token-spent"]}'),
-        ("half a document", 409, spent[:-1]),
-        ("a document in a list", 409, f"[{spent}]"),
-        ("a refusal that says that all is well", 200, spent),
+        ("half a document", 409, spent_token_problem[:-1]),
+        ("a document in a list", 409, f"[{spent_token_problem}]"),
+        ("a refusal that says that all is well", 200, spent_token_problem),
         ("a reason that there is not yet", 409, '{"type":"urn:discreet:tired","title":"Tired","reason":"tired"}'),
         ("an outcome that there is not", 200, '{"outcome":"lost"}'),
         ("an outcome with an error", 500, '{"outcome":"counted"}'),
         ("elsewhere", 302, ""),
-        ("elsewhere, with a refusal", 307, spent),
+        ("elsewhere, with a refusal", 307, spent_token_problem),
         ("a service that is down", 502, "<html>Bad Gateway</html>"),
     ]
-    cases = [{"what": what, "status": status, "body": body} for what, status, body in found]
+    cases = [{"what": description, "status": status, "body": body} for description, status, body in answer_rows]
     return [{**case, "fate": parse_fate(case["status"], case["body"].encode())[0]} for case in cases]
 
 
@@ -391,29 +410,34 @@ FIELD = 2**255 - 19
 
 def signatures() -> list[Case]:
     """Return signatures that hold, and ones that do not; the words of each say why."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for number, (secret, message) in enumerate(RFC_8032.items(), start=1):
         signer = Signer(bytes.fromhex(secret))
-        what = f"test {number} of RFC 8032"
+        description = f"test {number} of RFC 8032"
         signature = signer.sign(bytes.fromhex(message))
-        found.append({"what": what, "key": signer.key, "message": message, "signature": signature, "holds": True})
-    one = {**found[2], "holds": False}
-    first, scale = one["signature"][:64], int.from_bytes(bytes.fromhex(one["signature"][64:]), "little")
+        cases.append(
+            {"what": description, "key": signer.key, "message": message, "signature": signature, "holds": True}
+        )
+    base_case = {**cases[2], "holds": False}
+    point_text, scale = (
+        base_case["signature"][:64],
+        int.from_bytes(bytes.fromhex(base_case["signature"][64:]), "little"),
+    )
 
     def text(number: int) -> str:
         return number.to_bytes(32, "little").hex()
 
     broken = {
         "another message": {"message": "af83"},
-        "another key": {"key": found[0]["key"]},
-        "a bit of the point": {"signature": f"{int(first[0], 16) ^ 1:x}" + one["signature"][1:]},
-        "a bit of the scale": {"signature": first + text(scale ^ 1)},
-        "a scale over the order": {"signature": first + text(scale + ORDER)},
-        "the order as a scale": {"signature": first + text(ORDER)},
-        "a byte too few": {"signature": one["signature"][:-2]},
-        "a byte too many": {"signature": one["signature"] + "00"},
+        "another key": {"key": cases[0]["key"]},
+        "a bit of the point": {"signature": f"{int(point_text[0], 16) ^ 1:x}" + base_case["signature"][1:]},
+        "a bit of the scale": {"signature": point_text + text(scale ^ 1)},
+        "a scale over the order": {"signature": point_text + text(scale + ORDER)},
+        "the order as a scale": {"signature": point_text + text(ORDER)},
+        "a byte too few": {"signature": base_case["signature"][:-2]},
+        "a byte too many": {"signature": base_case["signature"] + "00"},
         "no signature": {"signature": ""},
-        "a short key": {"key": one["key"][:-2]},
+        "a short key": {"key": base_case["key"][:-2]},
         "a key that is no point": {"key": text(2)},
         "a first point that is none": {"signature": text(2) + text(scale)},
         "a key not below the field": {"key": text(FIELD + 3), "signature": text(3) + text(0)},
@@ -427,8 +451,8 @@ def signatures() -> list[Case]:
         "a key of order eight": {"key": text(EIGHTH), "signature": text(1) + text(0)},
         "a key of order eight, mirrored": {"key": text(FIELD - EIGHTH), "signature": text(1) + text(0)},
     }
-    found += [{**one, "what": what, **changed} for what, changed in broken.items()]
-    return [*found, *small_first(), *mixed_orders()]
+    cases += [{**base_case, "what": description, **changed} for description, changed in broken.items()]
+    return [*cases, *small_first(), *mixed_orders()]
 
 
 def small_first() -> list[Case]:
@@ -461,30 +485,33 @@ def mixed_orders() -> list[Case]:
     square = (EIGHTH**2 - 1) * pow(CURVE * EIGHTH**2 + 1, -1, FIELD) % FIELD
     root = pow(square, (FIELD + 3) // 8, FIELD)
     root = root if root * root % FIELD == square else root * pow(2, (FIELD - 1) // 4, FIELD) % FIELD
-    small = (root, EIGHTH, 1, root * EIGHTH % FIELD)
+    small_point = (root, EIGHTH, 1, root * EIGHTH % FIELD)
 
     def times(number: int, point: Point) -> Point:
         return combined(number, point, 0, point)
 
-    def written(point: Point) -> bytes:
+    def encode_point(point: Point) -> bytes:
         x, y = (side * pow(point[2], -1, FIELD) % FIELD for side in point[:2])
         return (y | (x & 1) << 255).to_bytes(32, "little")
 
-    def signature(key: Point, first: Point, fits: Callable[[int], bool]) -> Case:
+    def signature(key: Point, first_point: Point, fits: Callable[[int], bool]) -> Case:
         for number in range(1000):
-            message, both = bytes([number % 256, number // 256]), written(first) + written(key)
-            challenge = int.from_bytes(sha512(both + message).digest(), "little")
+            message, encoded_points = (
+                bytes([number % 256, number // 256]),
+                encode_point(first_point) + encode_point(key),
+            )
+            challenge = int.from_bytes(sha512(encoded_points + message).digest(), "little")
             if fits(challenge):
-                last = (nonce + challenge % ORDER * scale) % ORDER
-                text = written(first).hex() + last.to_bytes(32, "little").hex()
-                return {"key": written(key).hex(), "message": message.hex(), "signature": text}
+                response = (nonce + challenge % ORDER * scale) % ORDER
+                text = encode_point(first_point).hex() + response.to_bytes(32, "little").hex()
+                return {"key": encode_point(key).hex(), "message": message.hex(), "signature": text}
         raise AssertionError
 
-    key, first = times(scale, BASE), times(nonce, BASE)
-    mixed_key, mixed_first = added(key, small), added(first, small)
+    key, first_point = times(scale, BASE), times(nonce, BASE)
+    mixed_key, mixed_first = added(key, small_point), added(first_point, small_point)
     cases: list[tuple[str, bool, Case]] = [
         ("a first point of mixed order", False, signature(key, mixed_first, lambda _: True)),
-        ("a key of mixed order", False, signature(mixed_key, first, lambda k: bool(k % 8 and k % ORDER % 8))),
+        ("a key of mixed order", False, signature(mixed_key, first_point, lambda k: bool(k % 8 and k % ORDER % 8))),
         (
             "a key and a first point of mixed order that cancel each other",
             True,
@@ -493,96 +520,101 @@ def mixed_orders() -> list[Case]:
         (
             "a key of mixed order that cancels when k is reduced by the order",
             True,
-            signature(mixed_key, first, lambda k: bool(k % 8) and k % ORDER % 8 == 0),
+            signature(mixed_key, first_point, lambda k: bool(k % 8) and k % ORDER % 8 == 0),
         ),
         (
             "a key of mixed order that cancels when k is not reduced by the order",
             False,
-            signature(mixed_key, first, lambda k: k % 8 == 0 and bool(k % ORDER % 8)),
+            signature(mixed_key, first_point, lambda k: k % 8 == 0 and bool(k % ORDER % 8)),
         ),
     ]
-    return [{"what": what, **case, "holds": holds} for what, holds, case in cases]
+    return [{"what": description, **case, "holds": holds} for description, holds, case in cases]
 
 
 def taken_part(
-    answers: dict[str, tuple[int, str]], number: int, *, now: int = 0, token: str | None = "ab" * 16
+    answers: dict[str, tuple[int, str]], number: int, *, clock_seconds: int = 0, token: str | None = "ab" * 16
 ) -> tuple[Case, dict[str, Any]]:
     """Return what a device of this number does when a service answers so, and what it then has in its record."""
-    sent: list[bytes] = []
+    sent_bodies: list[bytes] = []
 
     def send(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
         path = address.partition("/v1/studies/breakfast")[2]
         if path == "/reports":
-            sent.append(body or b"")
+            sent_bodies.append(body or b"")
             return 200, b'{"outcome":"counted"}'
         status, text = answers[path]
         return status, text.encode()
 
-    drawn = iter([number.to_bytes(4, "little")])
+    drawn_words = iter([number.to_bytes(4, "little")])
     with TemporaryDirectory() as folder:
         device = Participant(
             "http://service", "breakfast", folder=folder, max_epsilon=1, token=token, pause=0, send=send,
-            now=lambda: now, take=lambda many: next(drawn, bytes(many)),
+            now=lambda: clock_seconds, take=lambda byte_count: next(drawn_words, bytes(byte_count)),
         )  # fmt: skip
         try:
-            standing: Case = {"standing": device.take_part([1])}
+            outcome: Case = {"standing": device.take_part([1])}
         except ValueError as error:
-            standing = {"refused": str(error)}
+            outcome = {"refused": str(error)}
         except OSError:
-            standing = {"again": True}
+            outcome = {"again": True}
         record = device.memory.read()
-    if sent:
-        standing = {"round": json.loads(sent[0])["round"], "token": json.loads(sent[0])["token"]}
-    return standing, record
+    if sent_bodies:
+        outcome = {"round": json.loads(sent_bodies[0])["round"], "token": json.loads(sent_bodies[0])["token"]}
+    return outcome, record
 
 
-def asking() -> list[Case]:
+def asking_cases() -> list[Case]:
     """Return which of the questions a device answers, by its number, the clock and what it has seen."""
-    made, half = study_document(PLAN, SIGNER), 1 << 31
-    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
-    first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
-    both, end = {"state": "open", "questions": [first, second]}, 1_800_000_000
+    document, half = study_document(PLAN, SIGNER), 1 << 31
+    study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
+    first_question, second_question = make_question(0, half, 0), make_question(half, 1 << 32, 1, expires=1_800_000_000)
+    both_questions, end = {"state": "open", "questions": [first_question, second_question]}, 1_800_000_000
     cases: list[tuple[str, Case, int, int]] = [
-        ("the first number", both, 0, 0),
-        ("the last number before the end of a round", both, half - 1, 0),
-        ("the first number of the next round", both, half, 0),
-        ("the last number of all", both, WORD - 1, 0),
-        ("the second before a question expires", both, half, end - 1),
-        ("the second in which a question expires", both, half, end),
-        ("the question of others has expired", both, 0, end),
-        ("a question that never expires", both, 0, 2**40),
-        ("nobody of this number is asked yet", {"state": "open", "questions": [second]}, 0, 0),
+        ("the first number", both_questions, 0, 0),
+        ("the last number before the end of a round", both_questions, half - 1, 0),
+        ("the first number of the next round", both_questions, half, 0),
+        ("the last number of all", both_questions, WORD - 1, 0),
+        ("the second before a question expires", both_questions, half, end - 1),
+        ("the second in which a question expires", both_questions, half, end),
+        ("the question of others has expired", both_questions, 0, end),
+        ("a question that never expires", both_questions, 0, 2**40),
+        ("nobody of this number is asked yet", {"state": "open", "questions": [second_question]}, 0, 0),
         ("between rounds", {"state": "waiting", "questions": []}, 0, 0),
         ("the study is over", {"state": "released", "questions": []}, 0, 0),
         ("the study is over, and its reports are deleted", {"state": "scrubbed", "questions": []}, 0, 0),
         ("a state that there is not yet", {"state": "resting", "questions": []}, 0, 0),
-        ("an open question of a study that is over", {"state": "released", "questions": [first]}, 0, 0),
-        ("a question to others that is refused", {"state": "open", "questions": [first, unanswered()]}, 0, 0),
-        ("a question to this device that is refused", {"state": "open", "questions": [first, unanswered()]}, half, 0),
+        ("an open question of a study that is over", {"state": "released", "questions": [first_question]}, 0, 0),
+        ("a question to others that is refused", {"state": "open", "questions": [first_question, unanswered()]}, 0, 0),
+        (
+            "a question to this device that is refused",
+            {"state": "open", "questions": [first_question, unanswered()]},
+            half,
+            0,
+        ),
     ]
-    found = []
-    for what, questions, number, now in cases:
+    completed_cases = []
+    for description, questions, number, clock_seconds in cases:
         answers = {"": (200, json.dumps(study)), "/questions": (200, json.dumps(questions))}
-        told, record = taken_part(answers, number, now=now)
-        case = {"what": what, "study": study, "questions": questions, "number": number, "now": now}
-        told.pop("token", None)
-        found.append({**case, **told, "seen": record.get("seen", [])})
-    return found
+        outcome, record = taken_part(answers, number, clock_seconds=clock_seconds)
+        case = {"what": description, "study": study, "questions": questions, "number": number, "now": clock_seconds}
+        outcome.pop("token", None)
+        completed_cases.append({**case, **outcome, "seen": record.get("seen", [])})
+    return completed_cases
 
 
 def unanswered() -> Case:
     """Return a question to the second half that a service may sign, and that no device answers: it hides its loss."""
-    told = json.loads(asked(1 << 31, 1 << 32, 1)["question"])
-    oracle = {**told["question"]["oracle"], "inside": str((1 << 64) - 1)}
-    text, signature = signed(QUESTION, {**told, "question": {**told["question"], "oracle": oracle}})
+    question = json.loads(make_question(1 << 31, 1 << 32, 1)["question"])
+    oracle = {**question["question"]["oracle"], "inside": str((1 << 64) - 1)}
+    text, signature = signed(QUESTION, {**question, "question": {**question["question"], "oracle": oracle}})
     return {"question": text, "signature": signature}
 
 
 def enrolled() -> list[Case]:
     """Return what may come back for a request to enrol, and what a device makes of it."""
-    made = study_document(PLAN, SIGNER)
-    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
-    questions = {"state": "open", "questions": [asked(0, WORD, 0)]}
+    document = study_document(PLAN, SIGNER)
+    study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
+    questions = {"state": "open", "questions": [make_question(0, WORD, 0)]}
     answers: list[tuple[str, int, str]] = [
         ("a token", 200, _compact({"token": "0123456789abcdef" * 2})),
         ("a token and more", 200, _compact({"more": [1], "token": "ee" * 16})),
@@ -600,45 +632,45 @@ def enrolled() -> list[Case]:
         ("a reason without its type", 403, '{"reason":"not-for-anyone"}'),
     ]
     for reason in (Reason.NOT_FOR_ANYONE, Reason.ROUND_CLOSED, Reason.UNKNOWN_STUDY, Reason.TOO_MANY, Reason.BUSY):
-        told = {
+        problem = {
             "type": f"urn:discreet:{reason}",
             "title": reason.problem_title,
             "status": reason.status,
             "reason": reason,
         }
-        answers.append((str(reason), reason.status, _compact(told)))
-    found = []
-    for what, status, body in answers:
+        answers.append((str(reason), reason.status, _compact(problem)))
+    cases = []
+    for description, status, body in answers:
         all_answers = {
             "": (200, json.dumps(study)),
             "/questions": (200, json.dumps(questions)),
             "/enrol": (status, body),
         }
-        told, _ = taken_part(all_answers, 0, token=None)
-        told.pop("round", None)
-        found.append({"what": what, "status": status, "body": body, **told})
-    return found
+        outcome, _ = taken_part(all_answers, 0, token=None)
+        outcome.pop("round", None)
+        cases.append({"what": description, "status": status, "body": body, **outcome})
+    return cases
 
 
-def measured() -> list[Case]:
+def sized_cases() -> list[Case]:
     """Return signed questions of as many bytes as may be, and of one more; what is written stands before spaces."""
-    made = study_document(PLAN, SIGNER)
-    study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
-    told = json.loads(asked(0, WORD, 0)["question"])
+    document = study_document(PLAN, SIGNER)
+    study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
+    question = json.loads(make_question(0, WORD, 0)["question"])
     cases = []
-    for what, more in (("", {}), (" with letters of two bytes", {"more": "é" * 9})):
-        for beyond in (0, 1):
-            text = json.dumps({**told, **more}, ensure_ascii=False, separators=(",", ":"))
-            bytes_of_text = MOST_QUESTION + beyond
-            padded = text + " " * (bytes_of_text - len(text.encode()))
-            shown = {"question": padded, "signature": SIGNER.sign(QUESTION + padded.encode())}
-            answer = {"state": "open", "questions": [shown]}
+    for suffix, extra_fields in (("", {}), (" with letters of two bytes", {"more": "é" * 9})):
+        for extra_bytes in (0, 1):
+            text = json.dumps({**question, **extra_fields}, ensure_ascii=False, separators=(",", ":"))
+            bytes_of_text = MOST_QUESTION + extra_bytes
+            padded_text = text + " " * (bytes_of_text - len(text.encode()))
+            entry = {"question": padded_text, "signature": SIGNER.sign(QUESTION + padded_text.encode())}
+            answer = {"state": "open", "questions": [entry]}
             case = {
-                "what": f"{'one byte more than' if beyond else 'as many bytes as'} may be{what}",
+                "what": f"{'one byte more than' if extra_bytes else 'as many bytes as'} may be{suffix}",
                 "name": "breakfast",
             }
             outcome = decided({**case, "study": study, "questions": answer})
-            cases.append({**outcome, "questions": {"state": "open", "questions": [{**shown, "question": text}]}})
+            cases.append({**outcome, "questions": {"state": "open", "questions": [{**entry, "question": text}]}})
             cases[-1]["bytes"] = bytes_of_text
     return cases
 
@@ -650,8 +682,15 @@ def decided(case: Case) -> Case:
         study = parse_study(case["study"], case["name"], key=case.get("key"), **limits)
         if "questions" not in case:
             return {**case, "id": study.id}
-        _, found = parse_questions(case["questions"], study, [tuple(one) for one in case.get("seen", [])])
-        return {**case, "id": study.id, "rounds": [[one.round, one.start, one.stop, one.expires] for one in found]}
+        _, rounds = parse_questions(case["questions"], study, [tuple(entry) for entry in case.get("seen", [])])
+        return {
+            **case,
+            "id": study.id,
+            "rounds": [
+                [signed_round.round, signed_round.start, signed_round.stop, signed_round.expires]
+                for signed_round in rounds
+            ],
+        }
     except ValueError as error:
         return {**case, "refused": str(error)}
 
@@ -662,14 +701,14 @@ def _compact(value: Any) -> str:
 
 def files() -> dict[str, str]:
     """Return what each file holds."""
-    cases = {"packed": packed(), "batches": batches(), "studies": studies(), "answers": answers()}
+    cases = {"packed": packed_cases(), "batches": batches(), "studies": studies(), "answers": answers()}
     cases["signatures"] = signatures()
     cases["becoming"] = levels()
-    cases |= {"asked": asking(), "enrol": enrolled(), "measured": measured()}
-    lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
+    cases |= {"asked": asking_cases(), "enrol": enrolled(), "measured": sized_cases()}
+    lines = {name: ",\n".join(map(_compact, file_cases)) for name, file_cases in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 
 
 if __name__ == "__main__":
     for name, text in files().items():
-        (HERE / name).write_text(text)
+        (VECTORS_FOLDER / name).write_text(text)

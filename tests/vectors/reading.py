@@ -8,15 +8,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-FOLDER, BESIDE = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
-MOST, FAIL = 64, 0  # what the owner of a device allows where a case does not say
+FOLDER, DECLARED_FOLDER = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
+MAX_EPSILON, MAX_DELTA = 64, 0  # what the owner of a device allows where a case does not say
 
 
 def cases(name: str) -> list[dict[str, Any]]:
     """Return the cases of a file."""
-    place = next(folder / f"{name}.json" for folder in (FOLDER, BESIDE) if (folder / f"{name}.json").exists())
-    found: list[dict[str, Any]] = json.loads(place.read_text())
-    return found
+    place = next(folder / f"{name}.json" for folder in (FOLDER, DECLARED_FOLDER) if (folder / f"{name}.json").exists())
+    parsed_cases: list[dict[str, Any]] = json.loads(place.read_text())
+    return parsed_cases
 
 
 def asked_in(case: Mapping[str, Any]) -> Any:
@@ -31,10 +31,13 @@ def asked_in(case: Mapping[str, Any]) -> Any:
 
 def held_in(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is held in a case, by kind: as it is written, or each entry so many times."""
-    own = {name: case[name] for name in ("basket", "texts", "given", "after") if name in case}
+    holdings = {name: case[name] for name in ("basket", "texts", "given", "after") if name in case}
     for name, entries in case.get("repeated", {}).items():
-        own[name] = [entry for entry, times in entries for _ in range(times)]
-    return {name: [tuple(pair) for pair in some] if name in ("given", "after") else some for name, some in own.items()}
+        holdings[name] = [entry for entry, times in entries for _ in range(times)]
+    return {
+        name: [tuple(pair) for pair in entries] if name in ("given", "after") else entries
+        for name, entries in holdings.items()
+    }
 
 
 class Bytes:
@@ -45,23 +48,23 @@ class Bytes:
 
     def take(self, count: int) -> bytes:
         assert count <= len(self.left)
-        taken, self.left = self.left[:count], self.left[count:]
-        return taken
+        chunk, self.left = self.left[:count], self.left[count:]
+        return chunk
 
 
-def failures(client: Callable[..., bytes], names: list[str], about: str = "") -> Iterator[str]:
+def failures(client: Callable[..., bytes], names: list[str], prefix: str = "") -> Iterator[str]:
     """Run a device on the cases of these files, all or those that are about something, and yield what goes wrong."""
     for name in names:
         for number, case in enumerate(cases(name)):
-            if not case.get("what", "").startswith(about):
+            if not case.get("what", "").startswith(prefix):
                 continue
-            told = _told(client, case) if "question" in case or "text" in case else _by_itself(client, case)
+            answer = _answer_case(client, case) if "question" in case or "text" in case else _by_itself(client, case)
             if "most_bytes" in case:
-                right = told.startswith("{") and len(told) <= case["most_bytes"]
+                right = answer.startswith("{") and len(answer) <= case["most_bytes"]
             else:
-                right = told == (f"refused: {case['refused']}" if "refused" in case else case["report"])
+                right = answer == (f"refused: {case['refused']}" if "refused" in case else case["report"])
             if not right:
-                yield f"{name} {number} ({case.get('what', '')}): {told:.100}"
+                yield f"{name} {number} ({case.get('what', '')}): {answer:.100}"
 
 
 def _by_itself(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
@@ -71,15 +74,15 @@ def _by_itself(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
     return json.dumps(report, separators=(",", ":")) + ("" if not source.left else ", and bytes are left over")
 
 
-def _told(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
+def _answer_case(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
     source = Bytes(case["random"]) if "random" in case else Bytes("00")
     take = {} if "most_bytes" in case else {"take": source.take}
-    own = held_in(case)
+    holdings = held_in(case)
     # A device that holds texts holds no numbers.
-    basket = own.pop("basket", [1] if "texts" not in own else [])
-    limits = {"max_epsilon": case.get("max_epsilon", MOST), "max_delta": case.get("max_delta", FAIL)}
+    basket = holdings.pop("basket", [1] if "texts" not in holdings else [])
+    limits = {"max_epsilon": case.get("max_epsilon", MAX_EPSILON), "max_delta": case.get("max_delta", MAX_DELTA)}
     try:
-        report = client(asked_in(case), basket, **limits, **own, **take)
+        report = client(asked_in(case), basket, **limits, **holdings, **take)
     except ValueError as error:
         return f"refused: {error}"
     except Exception as error:

@@ -129,7 +129,7 @@ def test_a_page_without_its_script_says_so(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    node.needed()
+    node.require_client()
     with browser.opened() as found:
         yield found
 
@@ -170,15 +170,15 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page, wrong = visitor(chromium, "dark", 390)
     watching, wrong_there = visitor(chromium, "light", 1100)
     page.goto(service.address)
-    browser.kept(page, "studies")
+    browser.save_screenshot(page, "studies")
     page.get_by_role("link", name=TITLE).click()
     assert "epsilon = 4" in page.get_by_role("region", name="What is promised").inner_text()
-    browser.kept(page, "study-open")
+    browser.save_screenshot(page, "study-open")
     watching.goto(service.address + "/studies/study")
     page.get_by_role("link", name="Take part").click()
     page.get_by_label("tea").check()
     page.get_by_label("The most epsilon I give away").fill("4")
-    browser.kept(page, "take-part-form")
+    browser.save_screenshot(page, "take-part-form")
     page.get_by_role("button", name="Make my report and send it").click()
     page.get_by_text("Thank you: your report was counted.").or_(
         page.get_by_text("Nothing was sent: the round")
@@ -197,7 +197,7 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     watching.get_by_role("heading", name="What was found").wait_for()
     assert f"{counted} people have answered." in watching.locator("#live").inner_text()
     assert watching.locator("figure svg[role=img]").count() >= 1
-    browser.kept(watching, "study-released")
+    browser.save_screenshot(watching, "study-released")
     for form in ("csv", "json", "parquet"):
         with watching.expect_download() as waiting:
             watching.locator(f'a[href$="results.{form}"]').click()
@@ -210,13 +210,13 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     for wide in (340, 390):
         page.set_viewport_size({"width": wide, "height": 800})
         assert page.evaluate(CUT) == []
-    browser.kept(page, "study-released-phone")
+    browser.save_screenshot(page, "study-released-phone")
     page.goto(service.address + "/studies/study/operate")
     page.get_by_label("Operator's token").fill(operator)
     page.keyboard.press("Enter")
     page.get_by_text("scrubbed").first.wait_for()
     assert page.evaluate(CUT) == []
-    browser.kept(page, "operate-phone")
+    browser.save_screenshot(page, "operate-phone")
     assert wrong == wrong_there == []
 
 
@@ -257,7 +257,7 @@ def test_a_table_of_results_looks_as_in_a_report(service, operator, chromium, wi
     """The line of noise had no style on these pages, and words were broken to make room for numbers."""
     page, wrong = visitor(chromium, "light", wide)
     page.set_content(page_of_result(service, patterns_with_noise()))
-    browser.kept(page, f"study-noise-{wide}")
+    browser.save_screenshot(page, f"study-noise-{wide}")
     marked = page.locator("tr.noise")
     assert marked.count() == 1
     styles = marked.evaluate("row => [row, row.cells[0]].map(one => getComputedStyle(one).borderTopStyle)")
@@ -328,7 +328,7 @@ def test_operators_see_why_reports_were_refused(service, operator, chromium):
     page.keyboard.press("Enter")
     page.get_by_text("Reports refused, by reason").wait_for()
     assert page.get_by_role("rowheader", name="report-impossible").count() == 1
-    browser.kept(page, "operate")
+    browser.save_screenshot(page, "operate")
     page.get_by_label("Operator's token").fill("wrong")
     page.keyboard.press("Enter")
     page.get_by_text("The service says:").wait_for()
@@ -358,7 +358,7 @@ def test_operators_see_alarms_and_how_many_reports_are_left_out(service, operato
     refused = page.get_by_role("table", name="Reports refused, by reason").get_by_role("row").nth(1)
     assert refused.inner_text().split() == ["report-impossible", "1"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    browser.kept(page, "operate-alarms")
+    browser.save_screenshot(page, "operate-alarms")
     # Whoever has no token for it sees none of this, and the study's own page says nothing of it.
     page.goto(service.address + "/studies/attacked")
     assert "left out" not in page.content()
@@ -378,7 +378,7 @@ def test_what_liars_could_have_done_is_a_link_away(service, operator, chromium):
         page.get_by_role("link", name="CSV").click()
     assert waiting.value.suggested_filename == "study.csv"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    browser.kept(page, "study-liars")
+    browser.save_screenshot(page, "study-liars")
     page.get_by_role("link", name="none", exact=True).click()
     page.get_by_role("link", name="5% of the reports", exact=True).wait_for()
     assert wrong == []

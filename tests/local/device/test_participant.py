@@ -22,7 +22,7 @@ from discreet.local.device import (
     parse_study,
 )
 from discreet.local.device._answering import DeviceData
-from vectors.make_studies import PLAN, SIGNER, Signer, asked, study_document
+from vectors.make_studies import PLAN, SIGNER, Signer, make_question, study_document
 from vectors.reading import asked_in, cases
 
 HALF = 1 << 31
@@ -63,7 +63,7 @@ class Answering(FakeService):
     """Answers reports as it is told to, one after the other, and then as a service does."""
 
     def __init__(self, *answers):
-        super().__init__(asked(0, HALF, 0))
+        super().__init__(make_question(0, HALF, 0))
         self.answers = list(answers)
 
     def __call__(self, method, address, body):
@@ -84,7 +84,7 @@ def device(tmp_path, service, number=5, **options):
 
 
 def test_it_answers_once(tmp_path):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     one = device(tmp_path, service, token="aa" * 16)
     assert one.take_part([1]) == "counted"
     assert one.take_part([2]) == "already-counted"
@@ -92,7 +92,7 @@ def test_it_answers_once(tmp_path):
     body = json.loads(service.bodies[0])
     assert (body["round"], body["token"], len(body["key"])) == (0, "aa" * 16, 32)
     # Another question of the same study finds nothing to say.
-    service.questions = [asked(0, HALF, 1)]
+    service.questions = [make_question(0, HALF, 1)]
     assert device(tmp_path, service).take_part([2]) == "already-counted"
     assert len(service.bodies) == 1
 
@@ -133,11 +133,11 @@ def make_take(number):
 
 
 def test_it_waits_for_its_round(tmp_path):
-    service = FakeService(asked(HALF, 1 << 32, 0))
+    service = FakeService(make_question(HALF, 1 << 32, 0))
     assert device(tmp_path, service).take_part([1]) == "waiting"
     service.questions, service.state = [], "waiting"
     assert device(tmp_path, service, number=9).take_part([1]) == "waiting"
-    service.questions = [asked(0, HALF, 1)]
+    service.questions = [make_question(0, HALF, 1)]
     assert device(tmp_path, service).take_part([1]) == "counted"
     service.state, service.questions = "released", []
     assert device(tmp_path / "other", service).take_part([1]) == "not-asked"
@@ -153,7 +153,7 @@ def test_its_number_is_drawn_before_anything_is_read(tmp_path):
 
 
 def test_a_report_is_stored_before_it_is_sent_and_sent_again_as_it_is(tmp_path):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     for broken in ("/reports", "answer", "answer"):
         service.breaks = broken
         with pytest.raises(OSError, match=r"broken off|is lost"):
@@ -171,8 +171,8 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
         "import os, sys; sys.path.insert(0, sys.argv[2])\n"
         "from pathlib import Path\n"
         "sys.path.insert(0, sys.argv[3])\n"
-        "from test_participant import FakeService, asked, HALF, Participant\n"
-        "service = FakeService(asked(0, HALF, 0))\n"
+        "from test_participant import FakeService, make_question, HALF, Participant\n"
+        "service = FakeService(make_question(0, HALF, 0))\n"
         "def send(method, address, body):\n"
         "    if address.endswith('/reports'): os._exit(9)\n"
         "    return service(method, address, body)\n"
@@ -184,20 +184,20 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, str(folder), str(here.parents[1]), str(here)], check=False)
     assert done.returncode == 9
     stored = json.loads((folder / "breakfast.json").read_text())["report"]
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     assert device(tmp_path, service).take_part([2]) == "counted"
     assert service.bodies == [stored.encode()]
 
 
 def test_it_refuses_whatever_is_held(tmp_path):
-    service = FakeService(asked(0, HALF, 0), asked(HALF - 1, 1 << 32, 1))
+    service = FakeService(make_question(0, HALF, 0), make_question(HALF - 1, 1 << 32, 1))
     one = device(tmp_path, service)
     with pytest.raises(ValueError, match="Two rounds of the study ask the same people"):
         one.take_part([1])
-    service.questions = [asked(0, HALF, 0, expires=100)]
+    service.questions = [make_question(0, HALF, 0, expires=100)]
     with pytest.raises(ValueError, match="The question has expired"):
         one.take_part([1])
-    service.questions = [asked(0, HALF, 0, epsilon="1/2")]
+    service.questions = [make_question(0, HALF, 0, epsilon="1/2")]
     with pytest.raises(ValueError, match="asks something else than it did before"):
         one.take_part([1])
     with pytest.raises(ValueError, match=r"The study asks for epsilon 1, and this device gives at most 0\.5"):
@@ -225,7 +225,7 @@ def test_a_study_or_a_key_that_changes_is_refused(tmp_path):
 
 
 def test_without_a_token_it_asks_for_one_and_keeps_it(tmp_path):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     assert device(tmp_path, service).take_part([1]) == "counted"
     assert json.loads(service.bodies[0])["token"] == "ee" * 16
     assert service.seen.count("/enrol") == 1
@@ -235,7 +235,7 @@ class Enrolling:
     """A service that gives no token, at first."""
 
     def __init__(self, *answers):
-        self.answers, self.inner = list(answers), FakeService(asked(0, HALF, 0))
+        self.answers, self.inner = list(answers), FakeService(make_question(0, HALF, 0))
 
     def __call__(self, method, address, body):
         if address.endswith("/enrol") and self.answers:
@@ -279,7 +279,7 @@ def test_without_a_token_it_has_not_answered(tmp_path, answer, error, why):
 
 @pytest.mark.parametrize("token", ["", "aa", "AA" * 16, "aa" * 16 + "\n"])
 def test_a_token_that_cannot_be_one_costs_no_answer(tmp_path, token):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     with pytest.raises(ValueError, match="The device was given no token of a participant"):
         device(tmp_path, service, token=token).take_part([1])
     assert device(tmp_path, service, token="aa" * 16).take_part([1]) == "counted"
@@ -307,7 +307,7 @@ class TestWhatIsAnswered:
             assert (one.reason, len(service.bodies)) == (case["what"] if fate == "refused" else "", 1)
 
     def test_counted_and_then_an_answer_of_somebody_else(self, tmp_path):
-        service = FakeService(asked(0, HALF, 0))
+        service = FakeService(make_question(0, HALF, 0))
         service.breaks = "answer"
         with pytest.raises(OSError, match="is lost"):
             device(tmp_path, service).take_part([1])
@@ -432,11 +432,11 @@ class TestWhenItIsSent:
         assert made.pause == 1
 
     def test_a_rehearsal_uses_no_byte_of_the_answer_and_no_item_that_is_held(self, tmp_path):
-        service = FakeService(asked(0, HALF, 0))
+        service = FakeService(make_question(0, HALF, 0))
         assert device(tmp_path, service, take=make_take(5)).take_part([1]) == "counted"
         take = make_take(5)
         take(4)
-        question = json.loads(asked(0, HALF, 0)["question"])["question"]
+        question = json.loads(make_question(0, HALF, 0)["question"])["question"]
         assert json.loads(service.bodies[0])["report"] == json.loads(client(question, [1], max_epsilon=1, take=take))
 
     @pytest.mark.parametrize("case", cases("limits")[::2] + cases("held")[3:7:2], ids=lambda case: case["what"])
@@ -469,7 +469,7 @@ MALFORMED = [
 @pytest.mark.parametrize(("held", "why"), MALFORMED)
 def test_a_basket_that_is_none_shows_in_nothing(tmp_path, held, why):
     """Refused before anything is asked for, drawn or written: who has enrolled and is silent could be told apart."""
-    service, drawn = FakeService(asked(0, HALF, 0)), []
+    service, drawn = FakeService(make_question(0, HALF, 0)), []
 
     def take(many):
         drawn.append(many)
@@ -484,7 +484,7 @@ def test_a_basket_that_is_none_shows_in_nothing(tmp_path, held, why):
 
 def test_what_was_given_elsewhere_shows_in_nothing(tmp_path):
     """Refused before it enrols: that it has given much in other studies is nobody's to know."""
-    service, options = FakeService(asked(0, HALF, 0)), {"max_total_epsilon": 1}
+    service, options = FakeService(make_question(0, HALF, 0)), {"max_total_epsilon": 1}
     one = device(tmp_path, service, **options)
     one.spending.charge("lunch", "1/2", None)
     with pytest.raises(ValueError, match=r"has given 0\.5 in other studies, and gives at most 1 in all"):
@@ -493,7 +493,7 @@ def test_what_was_given_elsewhere_shows_in_nothing(tmp_path):
 
 
 def test_a_basket_that_is_none_keeps_back_no_report_that_was_made(tmp_path):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     service.breaks = "answer"
     with pytest.raises(OSError, match="is lost"):
         device(tmp_path, service).take_part([1])
@@ -504,7 +504,7 @@ def test_a_basket_that_is_none_keeps_back_no_report_that_was_made(tmp_path):
 class TestWhereItRemembers:
     def test_the_home_is_the_same_from_everywhere(self, tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        service = FakeService(asked(0, HALF, 0))
+        service = FakeService(make_question(0, HALF, 0))
         told = []
         for name in ("here", "there"):
             (tmp_path / name).mkdir()
@@ -532,14 +532,14 @@ class TestWhereItRemembers:
         assert (tmp_path / "config.json").read_text() == '{"my":"settings"}'
 
     def test_the_record_is_small_and_whole(self, tmp_path):
-        service = FakeService(asked(0, HALF, 0), asked(0, HALF, 0))
+        service = FakeService(make_question(0, HALF, 0), make_question(0, HALF, 0))
         assert device(tmp_path, service).take_part([1]) == "counted"
         text = (tmp_path / "device" / "breakfast.json").read_bytes()
         known = json.loads(text)
         assert list(known) == ["number", "study", "key", "seen", "token", "asked", "report", "outcome"]
         assert "käse".encode() in text
         assert len(known["seen"]) == 1
-        assert known["asked"] == asked(0, HALF, 0)["question"]
+        assert known["asked"] == make_question(0, HALF, 0)["question"]
 
 
 class TestAllStudiesTogether:
@@ -547,7 +547,7 @@ class TestAllStudiesTogether:
 
     @staticmethod
     def told(tmp_path, study, most=None, **options):
-        service = FakeService(asked(0, HALF, 0))
+        service = FakeService(make_question(0, HALF, 0))
         good = parse_study(service.study, "breakfast", key=None, max_epsilon=1)
         _, (question,) = parse_questions({"state": "open", "questions": service.questions}, good)
         one = device(tmp_path, service, max_total_epsilon=most, **options)
@@ -603,7 +603,7 @@ class TestAllStudiesTogether:
 
 
 def test_a_damaged_memory_answers_no_more(tmp_path):
-    service = FakeService(asked(0, HALF, 0))
+    service = FakeService(make_question(0, HALF, 0))
     one = device(tmp_path, service)
     one.memory.path.write_bytes(b"\0\0\0")
     with pytest.raises(ValueError, match="is damaged: it answers no more"):

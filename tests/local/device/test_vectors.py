@@ -17,7 +17,7 @@ from discreet.local.oracles import OLH
 from discreet.local.study import seed_of
 from naive import wire
 from vectors import make
-from vectors.reading import BESIDE, FOLDER, Bytes, asked_in, cases, failures, held_in
+from vectors.reading import DECLARED_FOLDER, FOLDER, Bytes, asked_in, cases, failures, held_in
 
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
 QUESTIONS = [
@@ -54,7 +54,7 @@ def test_every_oracle_of_the_format_has_its_vectors():
 
 def test_the_script_writes_what_is_there():
     assert make.files() == {path.name: path.read_text() for path in FOLDER.iterdir() if path.stem not in STUDIES}
-    assert make.declared() == {path.name: path.read_text() for path in BESIDE.glob("*")}
+    assert make.declared() == {path.name: path.read_text() for path in DECLARED_FOLDER.glob("*")}
 
 
 @pytest.mark.parametrize("name", [*QUESTIONS, *make.DECLARED])
@@ -93,7 +93,7 @@ def test_numbers(name):
         assert json.dumps(report, separators=(",", ":")) == case["report"]
         assert source.left == b""
         words = wire.Words(bytes.fromhex(case["random"]))
-        assert wire.written(wire.number(case["oracle"], case["number"], words)) == case["report"]
+        assert wire.render_report(wire.number(case["oracle"], case["number"], words)) == case["report"]
         assert words.data == b""
 
 
@@ -101,7 +101,7 @@ def test_numbers(name):
 def test_a_device_written_from_the_page_does_the_same(name):
     for case in cases(name):
         told, held_by_kind = (
-            wire.read(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0")),
+            wire.read_question(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0")),
             held_in(case),
         )
         other = told is not None and ("texts" in told) is not ("texts" in held_by_kind)  # than the device holds
@@ -111,7 +111,7 @@ def test_a_device_written_from_the_page_does_the_same(name):
         words = wire.Words(bytes.fromhex(case["random"]))
         own = [list(pair) for pair in held_by_kind.get(told.get("pairs"), [])]
         basket = held_by_kind.get("texts", held_by_kind.get("basket", []))
-        assert wire.written(wire.device(told, basket, own, words)) == case["report"]
+        assert wire.render_report(wire.device(told, basket, own, words)) == case["report"]
         assert words.data == b""
 
 
