@@ -24,7 +24,7 @@ def test_spans_meet_just_where_one_item_stands_above_the_other(parents):
     assert lineage.depths.tolist() == [len(naive.above(parents, item)) for item in range(len(parents))]
     for one in range(len(parents)):
         for other in range(len(parents)):
-            related = one == other or not naive.apart(parents, frozenset({one, other}))
+            related = one == other or not naive.are_unrelated(parents, frozenset({one, other}))
             assert (begins[one] < ends[other] and begins[other] < ends[one]) == related
     assert sorted(begins.tolist()) == list(range(len(parents)))
 
@@ -36,10 +36,10 @@ def test_antichains_and_relatives(parents, sets):
     codes = np.array([code for row in rows for code in row], np.int32)
     lineage = made(parents)
     found = lineage.antichains(starts([len(row) for row in rows]), codes)
-    assert found.tolist() == [naive.apart(parents, one) for one in sets]
+    assert found.tolist() == [naive.are_unrelated(parents, one) for one in sets]
     for one in sets:
         related = [
-            any(item == other or not naive.apart(parents, frozenset({item, other})) for other in one)
+            any(item == other or not naive.are_unrelated(parents, frozenset({item, other})) for other in one)
             for item in range(len(parents))
         ]
         assert lineage.related_to(np.array(sorted(one), np.int32)).tolist() == related

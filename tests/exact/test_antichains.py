@@ -62,4 +62,4 @@ def test_a_large_shop_is_counted_without_writing_it_down():
     assert universe.itemset_count == len(parents) * (len(parents) - 1) // 2 - mixed
     source = SimulationSource(1)
     for one in universe.others(set(), 50, source.below):
-        assert naive.apart(parents, frozenset(one))
+        assert naive.are_unrelated(parents, frozenset(one))

@@ -71,7 +71,7 @@ def test_what_a_basket_adds_depends_on_no_other(people, more, family, total, roo
 @given(st.lists(BASKET, max_size=7), FAMILY, TOTAL, st.booleans())
 def test_answers(people, family, total, root):
     sets, asked = column(family), engine(people)
-    held = [naive.held(basket, family) for basket in people]
+    held = [naive.count_held(basket, family) for basket in people]
     assert asked.answer(Held(sets, (1, 3))).tolist() == [held.count(1) + held.count(2), sum(r > 2 for r in held)]
     weights = [naive.weight(many, total, root) for many in held]
     assert asked.answer(Clipped(sets, total, root)).tolist() == naive.sums(people, family, weights)

@@ -38,7 +38,7 @@ def expected(parents, people, count, least, most, contains, excludes, kind):
     frequent = {
         items: many
         for items, many in mining.supports(wide).items()
-        if many >= count and contains <= items and not items & excludes and naive.apart(parents, items)
+        if many >= count and contains <= items and not items & excludes and naive.are_unrelated(parents, items)
     }
     if kind == "closed":
         frequent = {x: c for x, c in frequent.items() if not any(x < y and d == c for y, d in frequent.items())}

@@ -119,7 +119,7 @@ def test_chains_are_those_of_sets(rows):
     events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
     baskets, order = laid(events, given_pairs), np.arange(ITEMS)
     own = {
-        "together": [naive.together(set(row)) for row in baskets],
+        "together": [naive.pairs_of_basket(set(row)) for row in baskets],
         "after": [naive.after(row) for row in events],
         "given": given_pairs,
     }

@@ -59,46 +59,46 @@ def usable() -> str:
     """Return why no faults can be injected here; nothing if they can."""
     if shutil.which("strace") is None:
         return "strace is not installed: apt-get install strace"
-    tried = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
-    return "" if tried.returncode == 0 else "strace may not watch processes here"
+    completed = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
+    return "" if completed.returncode == 0 else "strace may not watch processes here"
 
 
-def needed() -> None:
+def require_strace() -> None:
     """Skip where faults cannot be injected; fail where they must be."""
-    why = usable()
-    if why and os.environ.get("CI"):
-        pytest.fail(why)
-    if why:
-        pytest.skip(why)
+    reason = usable()
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
 
 
-def calls(code: str, *arguments: object, kinds: Iterable[str], within: Path | None = None) -> list[Call]:
+def calls(code: str, *arguments: object, kinds: Iterable[str], folder_watched: Path | None = None) -> list[Call]:
     """Return the calls of these kinds that a program makes after `begin()`, on files in a folder or on all."""
     kinds = list(kinds)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        done = _strace(["-y", "-o", str(log), "-e", f"trace={','.join(['newfstatat', *kinds])}"], code, arguments)
-        assert done.status == 0, done.complaint
+        completed = _strace(["-y", "-o", str(log), "-e", f"trace={','.join(['newfstatat', *kinds])}"], code, arguments)
+        assert completed.status == 0, completed.complaint
         lines = log.read_text(errors="replace").splitlines()
-    counted = dict.fromkeys([*kinds, "newfstatat"], 0)
-    found: list[Call] = []
+    call_counts = dict.fromkeys([*kinds, "newfstatat"], 0)
+    watched_calls: list[Call] = []
     begun = False
     for line in lines:
         match = re.match(r"(\w+)\(", line)
-        if match is None or match[1] not in counted:
+        if match is None or match[1] not in call_counts:
             continue
-        counted[match[1]] += 1
-        if begun and match[1] in kinds and (within is None or str(within) in line):
-            found.append(Call(match[1], counted[match[1]]))
+        call_counts[match[1]] += 1
+        if begun and match[1] in kinds and (folder_watched is None or str(folder_watched) in line):
+            watched_calls.append(Call(match[1], call_counts[match[1]]))
         begun = begun or _MARK in line
     assert begun, "the program did not begin"
-    return found
+    return watched_calls
 
 
 def ended(code: str, *arguments: object, call: Call, fault: str) -> Ended:
     """Run a program with a fault at a call."""
-    when = f"{call.number}+" if fault.startswith(LASTING) else call.number
-    inject = f"inject={call.kind}:{fault.removeprefix(LASTING)}:when={when}"
+    call_numbers = f"{call.number}+" if fault.startswith(LASTING) else call.number
+    inject = f"inject={call.kind}:{fault.removeprefix(LASTING)}:when={call_numbers}"
     options = ["-o", os.devnull, "-e", f"trace={call.kind}", "-e", inject]
     return _strace(options, code, arguments)
 
@@ -106,15 +106,15 @@ def ended(code: str, *arguments: object, call: Call, fault: str) -> Ended:
 def _strace(options: Sequence[str], code: str, arguments: Sequence[object]) -> Ended:
     command = ["strace", "--quiet=all", *options, sys.executable, "-c", BEGIN + code, *map(str, arguments)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return Ended(completed.returncode, completed.stdout, completed.stderr)
 
 
-def few(found: Sequence[Call], most: int) -> list[Call]:
+def sample_calls(candidate_calls: Sequence[Call], max_per_kind: int) -> list[Call]:
     """Return at most so many of each kind, spread over all of them, the first and the last included."""
-    chosen: list[Call] = []
-    for kind in dict.fromkeys(call.kind for call in found):
-        same = [call for call in found if call.kind == kind]
-        places = {round(at * (len(same) - 1) / max(most - 1, 1)) for at in range(most)}
-        chosen += [same[at] for at in sorted(places)]
-    return chosen
+    sampled_calls: list[Call] = []
+    for kind in dict.fromkeys(call.kind for call in candidate_calls):
+        same_kind = [call for call in candidate_calls if call.kind == kind]
+        places = {round(index * (len(same_kind) - 1) / max(max_per_kind - 1, 1)) for index in range(max_per_kind)}
+        sampled_calls += [same_kind[index] for index in sorted(places)]
+    return sampled_calls

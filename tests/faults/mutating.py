@@ -13,44 +13,50 @@ WORDS = (
 )  # fmt: skip
 
 
-def mutants(good: bytes, seed: int, many: int) -> Iterator[bytes]:
+def mutants(sound: bytes, seed: int, mutant_count: int) -> Iterator[bytes]:
     """Yield so many different changes of some bytes; the same seed gives the same ones."""
     chance = Random(seed)
-    for _ in range(many):
-        data = bytearray(good)
+    for _ in range(mutant_count):
+        data = bytearray(sound)
         for _ in range(chance.choice((1, 1, 1, 2, 4, 16))):
             _change(data, chance)
         yield bytes(data)
 
 
 def _change(data: bytearray, chance: Random) -> None:
-    at = chance.randrange(len(data) + 1)
-    end = min(len(data), at + chance.choice((1, 2, 4, 8, 64, 1024)))
+    place = chance.randrange(len(data) + 1)
+    end = min(len(data), place + chance.choice((1, 2, 4, 8, 64, 1024)))
     kind = chance.randrange(8)
-    if kind == 0 and at < len(data):
-        data[at] ^= 1 << chance.randrange(8)
+    if kind == 0 and place < len(data):
+        data[place] ^= 1 << chance.randrange(8)
     elif kind == 1:
-        data[at:end] = chance.randbytes(end - at)
+        data[place:end] = chance.randbytes(end - place)
     elif kind == 2:
-        data[at:end] = bytes([chance.choice((0, 255))]) * (end - at)
+        data[place:end] = bytes([chance.choice((0, 255))]) * (end - place)
     elif kind == 3:
-        del data[at:end]
+        del data[place:end]
     elif kind == 4:
-        del data[at:]  # cut short
+        del data[place:]  # cut short
     elif kind == 5:
-        data[at:at] = data[at:end] * chance.choice((1, 2, 50))
+        data[place:place] = data[place:end] * chance.choice((1, 2, 50))
     elif kind == 6:
-        data[at:at] = chance.choice(WORDS)
+        data[place:place] = chance.choice(WORDS)
     else:
-        other = chance.randrange(len(data) + 1)
-        data[at:end], data[other:other] = data[other : other + end - at], data[at:end]
+        source_place = chance.randrange(len(data) + 1)
+        data[place:end], data[source_place:source_place] = (
+            data[source_place : source_place + end - place],
+            data[place:end],
+        )
 
 
-def flips(good: bytes, seed: int, many: int) -> Iterator[bytes]:
+def flips(sound: bytes, seed: int, mutant_count: int) -> Iterator[bytes]:
     """Yield so many copies with one bit turned over each, at places spread over all of them."""
     chance = Random(seed)
-    for number in range(many):
-        data = bytearray(good)
-        low, high = number * len(data) // many, max((number + 1) * len(data) // many, number * len(data) // many + 1)
+    for number in range(mutant_count):
+        data = bytearray(sound)
+        low, high = (
+            number * len(data) // mutant_count,
+            max((number + 1) * len(data) // mutant_count, number * len(data) // mutant_count + 1),
+        )
         data[chance.randrange(low, high)] ^= 1 << chance.randrange(8)
         yield bytes(data)

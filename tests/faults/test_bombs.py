@@ -28,7 +28,7 @@ from discreet.baskets import (
 from discreet.errors import InputError, LimitError, MisuseError
 
 
-def _packed(path: Path, content: bytes, times: int) -> Path:
+def _pack_repeated(path: Path, content: bytes, times: int) -> Path:
     if path.suffix == ".gz":
         path.write_bytes(gzip.compress(content) * times)
     elif path.suffix == ".bz2":
@@ -61,7 +61,7 @@ def test_bombs(
     monkeypatch.setattr(streams, "_PART", 2_000)
     monkeypatch.setattr(streams, "MAX_EXPANSION", 100)
     # Members one after another count together: each alone is within what is allowed.
-    bomb = _packed(tmp_path / f"{name}{suffix}", line * ((1 << 19) // len(line)), 16)
+    bomb = _pack_repeated(tmp_path / f"{name}{suffix}", line * ((1 << 19) // len(line)), 16)
     with pytest.raises(LimitError, match="unpacks to over"):
         discreet.read(bomb, **options)
     if name == "a.dat":  # whoever trusts the file may say so
@@ -70,32 +70,32 @@ def test_bombs(
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 def test_honest_files(tmp_path: Path, suffix: str) -> None:
-    path = _packed(tmp_path / f"a.dat{suffix}", b"1 2\n3\n" * 50_000, 2)
+    path = _pack_repeated(tmp_path / f"a.dat{suffix}", b"1 2\n3\n" * 50_000, 2)
     assert len(discreet.read(path)) == 200_000
 
 
 def test_a_bomb_as_it_comes(tmp_path: Path) -> None:
-    bomb = _packed(tmp_path / "a.dat.zst", b"1\n" * (1 << 23), 10)
+    bomb = _pack_repeated(tmp_path / "a.dat.zst", b"1\n" * (1 << 23), 10)
     assert bomb.stat().st_size < 1 << 17
     with pytest.raises(LimitError, match=r'unpacks to over 125,000,000, .* as in memory="64GB": one part in 16 of it'):
         discreet.read(bomb)
 
 
-def _wide(form: str) -> bytes:
+def _make_wide_file(form: str) -> bytes:
     """Pack one line, and say that unpacking it takes gigabytes."""
     line = b"1 2\n"
     if form == "zst":  # a frame with a window of 2^31 bytes, and one block as it is
         return b"\x28\xb5\x2f\xfd\x00" + bytes([(31 - 10) << 3]) + (1 | len(line) << 3).to_bytes(3, "little") + line
-    packed = bytearray(lzma.compress(line))
-    packed[16] = 40  # the largest dictionary, 4 GiB
-    packed[20:24] = crc32(packed[12:20]).to_bytes(4, "little")
-    return bytes(packed)
+    compressed = bytearray(lzma.compress(line))
+    compressed[16] = 40  # the largest dictionary, 4 GiB
+    compressed[20:24] = crc32(compressed[12:20]).to_bytes(4, "little")
+    return bytes(compressed)
 
 
 @pytest.mark.parametrize("form", ["zst", "xz"])
 def test_a_window_of_gigabytes(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"a.dat.{form}"
-    path.write_bytes(_wide(form))
+    path.write_bytes(_make_wide_file(form))
     with pytest.raises(LimitError, match="takes more memory to unpack than is given for it"):
         discreet.read(path)
 
@@ -122,15 +122,15 @@ def test_text_keeps_to_its_memory(tmp_path: Path, name: str) -> None:
 
 def test_names_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
-    path.write_bytes(b"".join(b"%060d\n" % at for at in range(10_000)))
+    path.write_bytes(b"".join(b"%060d\n" % number for number in range(10_000)))
     with pytest.raises(LimitError, match="more memory than 1MB"):
         discreet.read(path, memory="1MB", labels="names")
 
 
-@pytest.mark.parametrize(("name", "first"), [("a.dat", b"tea\n"), ("a.csv", b"tea,milk\n"), ("a.jsonl", b"[1]\n")])
-def test_a_line_too_long_for_its_memory(tmp_path: Path, name: str, first: bytes) -> None:
+@pytest.mark.parametrize(("name", "first_line"), [("a.dat", b"tea\n"), ("a.csv", b"tea,milk\n"), ("a.jsonl", b"[1]\n")])
+def test_a_line_too_long_for_its_memory(tmp_path: Path, name: str, first_line: bytes) -> None:
     path = tmp_path / name
-    path.write_bytes(first + b"[" * (1 << 20))
+    path.write_bytes(first_line + b"[" * (1 << 20))
     with pytest.raises(LimitError, match=r"has a line of over [\d,]+ bytes, too long to be read with 1MB of memory"):
         discreet.read(path, memory="1MB")
 
@@ -141,15 +141,15 @@ def test_everything_read_keeps_to_its_memory() -> None:
         with pytest.raises(LimitError, match="what is read takes more memory than 1MB"):
             discreet.read(source, memory="1MB")
     # DuckDB needs more than that by itself, so here it gets more.
-    allowed = MemoryLimit("1GB", 1_000_000)
+    memory_limit = MemoryLimit("1GB", 1_000_000)
     number = np.arange(200_000)
-    listed = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, len(number) + 1, 2), number % 7)})
+    table = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, len(number) + 1, 2), number % 7)})
     for source, options in (
         (pa.table({"who": number, "what": number % 7}), {"person": "who", "item": "what"}),
-        (listed, {}),
+        (table, {}),
     ):
         with pytest.raises(LimitError, match="what is read takes more memory than"):
-            ReadOptions(memory_limit=allowed, **options).read_rows(source)
+            ReadOptions(memory_limit=memory_limit, **options).read_rows(source)
 
 
 def test_parquet_that_unpacks_to_much_more(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ def _workbook(path: Path, sheet: str) -> Path:
     related = f"{namespace}/officeDocument/2006/relationships"
 
     def relations(kind: str, target: str) -> str:
-        one = f'<Relationship Id="rId1" Type="{related}/{kind}" Target="{target}"/>'
-        return f'<Relationships xmlns="{namespace}/package/2006/relationships">{one}</Relationships>'
+        relation = f'<Relationship Id="rId1" Type="{related}/{kind}" Target="{target}"/>'
+        return f'<Relationships xmlns="{namespace}/package/2006/relationships">{relation}</Relationships>'
 
     main = f'xmlns="{namespace}/spreadsheetml/2006/main" xmlns:r="{related}"'
     with ZipFile(path, "w", ZIP_DEFLATED) as folder:
@@ -190,20 +190,20 @@ def test_a_workbook_with_two_corners(tmp_path: Path) -> None:
         return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
 
     columns = {"person": "who", "item": "what"}
-    near = f'<row r="1">{cell("A1", "who")}{cell("B1", "what")}</row><row r="2">{cell("A2", "ann")}</row>'
-    assert len(discreet.read(_workbook(tmp_path / "near.xlsx", near), **columns)) == 1
-    for number, far in enumerate(
+    near_corner = f'<row r="1">{cell("A1", "who")}{cell("B1", "what")}</row><row r="2">{cell("A2", "ann")}</row>'
+    assert len(discreet.read(_workbook(tmp_path / "near.xlsx", near_corner), **columns)) == 1
+    for number, far_corner in enumerate(
         (
             f'<row r="1048576">{cell("XFD1048576", "x")}</row>',
             f"<row r=\"1048576\"><c {' ' * 3_000_000} r='XFD1048576'><v>1</v></c></row>",
             f'<row r="1048576">{"<c><v>1</v></c>" * 16_384}</row>',
         )
     ):
-        path = _workbook(tmp_path / f"far{number}.xlsx", near + far)
+        path = _workbook(tmp_path / f"far{number}.xlsx", near_corner + far_corner)
         with pytest.raises(LimitError, match="what is read takes more memory than 2GB"):
             discreet.read(path, **columns)
     with pytest.raises(LimitError, match="what is read takes more memory than 1MB"):
-        discreet.read(_workbook(tmp_path / "wide.xlsx", near + " " * 2_000_000), **columns, memory="1MB")
+        discreet.read(_workbook(tmp_path / "wide.xlsx", near_corner + " " * 2_000_000), **columns, memory="1MB")
 
 
 def test_more_memory_than_there_is() -> None:

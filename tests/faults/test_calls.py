@@ -13,7 +13,7 @@ import discreet
 from discreet.errors import BudgetError, DiscreetError
 from discreet.privacy import Neighbours
 from discreet.privacy.ledger import Ledger
-from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, few, needed
+from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, require_strace, sample_calls
 
 SPEND = """
 from fractions import Fraction
@@ -49,7 +49,7 @@ READS = ("pread64", "fcntl", "openat", "read", "write", "close")
 
 @pytest.fixture(scope="module", autouse=True)
 def _able() -> None:
-    needed()
+    require_strace()
 
 
 def spend(path: Path, epsilon: Fraction = Fraction(1, 4)):
@@ -72,25 +72,30 @@ def ledger_in(folder: Path, *, anchored: bool) -> Path:
     return path
 
 
-def survives(path: Path, told: Ended, fault: str, call: Call) -> None:
+def survives(path: Path, process: Ended, fault: str, call: Call) -> None:
     """Hold a ledger to its promise after a fault in a process that spent a quarter and recorded it."""
     if fault == KILLED:
-        assert told.killed, told
+        assert process.killed, process
     else:
-        assert told.status in (0, 1), told
-        assert "Traceback" not in told.complaint, told.complaint
-        assert told.status == 0 or told.complaint.startswith("discreet: "), told
-        assert told.status == 1 or told.out == "paid\nrecorded\n", told
-        left = {place.name for place in path.parent.rglob("*")} - {"budget.db", "other", "head", "budget.db-journal"}
-        assert not left or call.kind == "unlink", left
+        assert process.status in (0, 1), process
+        assert "Traceback" not in process.complaint, process.complaint
+        assert process.status == 0 or process.complaint.startswith("discreet: "), process
+        assert process.status == 1 or process.out == "paid\nrecorded\n", process
+        leftovers = {place.name for place in path.parent.rglob("*")} - {
+            "budget.db",
+            "other",
+            "head",
+            "budget.db-journal",
+        }
+        assert not leftovers or call.kind == "unlink", leftovers
     spends = Ledger.open(path).spends()  # whole, by its seal, its chain and its anchor
     assert len(spends) in (1, 2)
-    if "paid" in told.out:
+    if "paid" in process.out:
         assert len(spends) == 2, "an acknowledged spend is gone"
-    if "recorded" in told.out:
+    if "recorded" in process.out:
         assert spends[1].release == "digest"
-    if "Nothing was spent" in told.complaint:
-        assert len(spends) == 1, told.complaint
+    if "Nothing was spent" in process.complaint:
+        assert len(spends) == 1, process.complaint
     # Exactly what is left can be spent, and nothing more.
     for _ in range(4 - len(spends)):
         spend(path)
@@ -100,16 +105,16 @@ def survives(path: Path, told: Ended, fault: str, call: Call) -> None:
     assert not path.with_name("budget.db-journal").exists()
 
 
-def tried(folder: Path, faults: list[tuple[Call, str]], *, anchored: bool) -> list[str]:
+def survive_faults(folder: Path, faults: list[tuple[Call, str]], *, anchored: bool) -> list[str]:
     """Try every fault on a ledger of its own, and return all that did not hold."""
     wrong: list[str] = []
     for number, (call, fault) in enumerate(faults):
         path = ledger_in(folder / f"{number}", anchored=anchored)
-        told = ended(SPEND, path, call=call, fault=fault)
+        process = ended(SPEND, path, call=call, fault=fault)
         try:
-            survives(path, told, fault, call)
+            survives(path, process, fault, call)
         except (AssertionError, DiscreetError) as error:
-            wrong.append(f"{call} {fault}: {told}: {error}")
+            wrong.append(f"{call} {fault}: {process}: {error}")
         shutil.rmtree(path.parent)
     return wrong
 
@@ -120,36 +125,38 @@ def spending(folder: Path, kinds: tuple[str, ...], *, anchored: bool) -> list[Ca
 
 class TestALedger:
     def test_a_few_faults(self, tmp_path):
-        found = spending(tmp_path, CHANGES, anchored=True)
-        assert {call.kind for call in found} >= {"pwrite64", "fdatasync", "fsync", "unlink", "rename"}
-        some = few([call for call in found if call.kind in ("fdatasync", "unlink")], 2)
-        faults = [(call, KILLED) for call in some] + [(call, ERRORS[at % 2]) for at, call in enumerate(few(found, 1))]
-        assert tried(tmp_path, faults, anchored=True) == []
+        calls_made = spending(tmp_path, CHANGES, anchored=True)
+        assert {call.kind for call in calls_made} >= {"pwrite64", "fdatasync", "fsync", "unlink", "rename"}
+        sampled_calls = sample_calls([call for call in calls_made if call.kind in ("fdatasync", "unlink")], 2)
+        faults = [(call, KILLED) for call in sampled_calls] + [
+            (call, ERRORS[number % 2]) for number, call in enumerate(sample_calls(calls_made, 1))
+        ]
+        assert survive_faults(tmp_path, faults, anchored=True) == []
 
     @pytest.mark.slow
     @pytest.mark.timeout(3600)
     @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
     def test_killed_at_every_change(self, tmp_path, anchored):
-        found = spending(tmp_path, CHANGES, anchored=anchored)
-        assert tried(tmp_path, [(call, KILLED) for call in found], anchored=anchored) == []
-        print(f"{len(found)} killed")
+        calls_made = spending(tmp_path, CHANGES, anchored=anchored)
+        assert survive_faults(tmp_path, [(call, KILLED) for call in calls_made], anchored=anchored) == []
+        print(f"{len(calls_made)} killed")
 
     @pytest.mark.slow
     @pytest.mark.timeout(3600)
     @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
     def test_a_disk_that_is_gone(self, tmp_path, anchored):
-        found = spending(tmp_path, CHANGES, anchored=anchored)
-        assert tried(tmp_path, [(call, f"{LASTING}error=EIO") for call in found], anchored=anchored) == []
-        print(f"{len(found)} lasting")
+        calls_made = spending(tmp_path, CHANGES, anchored=anchored)
+        assert survive_faults(tmp_path, [(call, f"{LASTING}error=EIO") for call in calls_made], anchored=anchored) == []
+        print(f"{len(calls_made)} lasting")
 
     @pytest.mark.slow
     @pytest.mark.timeout(3600)
     @pytest.mark.parametrize("fault", ERRORS)
     @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
     def test_an_error_at_every_call(self, tmp_path, anchored, fault):
-        found = spending(tmp_path, CHANGES + READS, anchored=anchored)
-        assert tried(tmp_path, [(call, fault) for call in found], anchored=anchored) == []
-        print(f"{len(found)} failed with {fault}")
+        calls_made = spending(tmp_path, CHANGES + READS, anchored=anchored)
+        assert survive_faults(tmp_path, [(call, fault) for call in calls_made], anchored=anchored) == []
+        print(f"{len(calls_made)} failed with {fault}")
 
 
 MINE = """
@@ -178,58 +185,58 @@ class Writing:
         columns = ("--person", "customer", "--item", "product")
         self.arguments = (data, *columns, "--min-count", "1", "-o", self.out)
 
-    def calls(self, kinds: tuple[str, ...], within: Path | None = None) -> list[Call]:
+    def calls(self, kinds: tuple[str, ...], folder_watched: Path | None = None) -> list[Call]:
         self.out.write_bytes(self.EARLIER)  # where there is nothing yet, a place is tried out, which is one call more
-        found = calls(MINE, *self.arguments, kinds=kinds, within=within)
+        calls_made = calls(MINE, *self.arguments, kinds=kinds, folder_watched=folder_watched)
         self.whole = discreet.load(self.out)
-        return found
+        return calls_made
 
     def check(self, call: Call, fault: str) -> str | None:
         self.out.write_bytes(self.EARLIER)
-        told = ended(MINE, *self.arguments, call=call, fault=fault)
-        left = [
+        process = ended(MINE, *self.arguments, call=call, fault=fault)
+        leftovers = [
             place for folder in (self.temporary, self.out.parent) for place in folder.iterdir() if place != self.out
         ]
-        for place in left:
+        for place in leftovers:
             shutil.rmtree(place) if place.is_dir() else place.unlink()
-        written = self.out.read_bytes() != self.EARLIER
+        is_changed = self.out.read_bytes() != self.EARLIER
         try:
-            if written:
+            if is_changed:
                 assert discreet.load(self.out).to_arrow().equals(self.whole.to_arrow()), "half-written"
             if fault == KILLED:
-                assert told.killed
+                assert process.killed
             else:
-                assert "Traceback" not in told.complaint
-                assert told.status in (0, 1)
+                assert "Traceback" not in process.complaint
+                assert process.status in (0, 1)
                 # Where what fails is saying that it is done, both are said.
-                assert told.status == 0 or told.complaint.splitlines()[-1].startswith("discreet: ")
-                assert "should not happen" not in told.complaint
-                assert written or told.status == 1, "said to be done, and is not"
-                assert not left or call.kind in ("unlink", "rmdir"), left
+                assert process.status == 0 or process.complaint.splitlines()[-1].startswith("discreet: ")
+                assert "should not happen" not in process.complaint
+                assert is_changed or process.status == 1, "said to be done, and is not"
+                assert not leftovers or call.kind in ("unlink", "rmdir"), leftovers
         except (AssertionError, DiscreetError) as error:
-            return f"{call} {fault}: {told}: {error}"
+            return f"{call} {fault}: {process}: {error}"
         return None
 
     def tried(self, faults: list[tuple[Call, str]]) -> list[str]:
         """Return all that did not hold."""
-        return [told for told in (self.check(*fault) for fault in faults) if told]
+        return [failure for failure in (self.check(*fault) for fault in faults) if failure]
 
 
 class TestAResult:
     def test_a_few_faults(self, tmp_path, monkeypatch):
         writing = Writing(tmp_path / "w", ".json", monkeypatch)
-        found = writing.calls(WRITES)
-        assert {call.kind for call in found} >= {"write", "fsync", "rename"}
-        last = [[call for call in found if call.kind == kind][-1] for kind in ("write", "fsync", "rename")]
-        assert writing.tried([(last[2], KILLED), (last[0], "error=ENOSPC")]) == []
+        calls_made = writing.calls(WRITES)
+        assert {call.kind for call in calls_made} >= {"write", "fsync", "rename"}
+        last_calls = [[call for call in calls_made if call.kind == kind][-1] for kind in ("write", "fsync", "rename")]
+        assert writing.tried([(last_calls[2], KILLED), (last_calls[0], "error=ENOSPC")]) == []
 
     @pytest.mark.slow
     @pytest.mark.timeout(3600)
     @pytest.mark.parametrize("suffix", [".json", ".csv", ".parquet"])
     def test_faults_at_every_write(self, tmp_path, monkeypatch, suffix):
         writing = Writing(tmp_path / "w", suffix, monkeypatch)
-        found = writing.calls(WRITES)
-        faults = [(call, fault) for call in found for fault in (KILLED, *ERRORS)]
+        calls_made = writing.calls(WRITES)
+        faults = [(call, fault) for call in calls_made for fault in (KILLED, *ERRORS)]
         assert writing.tried(faults) == []
         print(f"{suffix}: {len(faults)} faults")
 
@@ -239,6 +246,6 @@ class TestAResult:
     def test_errors_at_reads(self, tmp_path, monkeypatch, fault):
         # Of the data, what is unpacked and the result: not of our own code, nor of what the system says of itself.
         writing = Writing(tmp_path / "w", ".json", monkeypatch)
-        found = writing.calls(("read", "pread64", "openat", "lseek", "close"), within=writing.folder)
-        assert writing.tried([(call, fault) for call in found]) == []
-        print(f"{len(found)} reads failed with {fault}")
+        calls_made = writing.calls(("read", "pread64", "openat", "lseek", "close"), folder_watched=writing.folder)
+        assert writing.tried([(call, fault) for call in calls_made]) == []
+        print(f"{len(calls_made)} reads failed with {fault}")

@@ -39,9 +39,9 @@ def _results() -> dict[str, Any]:
     baskets = discreet.read([{"tea", "milk"}, {"tea", "milk", "bread"}, {"tea"}, {"bread", "milk"}] * 5)
     patterns = discreet.mine(baskets, min_count=3)
     promise = Guarantee.of(Budget.of(1), [], public=["the items"]).to_dict()
-    about = {"guarantee": promise, "simulated": False, "mechanism": "peeling", "settings": {"share": 0.5}}
+    metadata = {"guarantee": promise, "simulated": False, "mechanism": "peeling", "settings": {"share": 0.5}}
     low, high = patterns.counts - 2.5, patterns.counts + 2.5
-    private = replace(patterns, low=low, high=high, provenance=Provenance.from_dict(about), people_within=(17, 23))
+    private = replace(patterns, low=low, high=high, provenance=Provenance.from_dict(metadata), people_within=(17, 23))
     return {
         "patterns": patterns,
         "rules": patterns.rules(min_confidence=0.1),
@@ -65,23 +65,25 @@ def _mutated(content: bytes, draw: random.Random, form: str) -> bytes:
         elif way == 1:
             content = content[:place]
         elif way == 2:
-            other = draw.randrange(max(1, len(content)))
+            source_place = draw.randrange(max(1, len(content)))
             size = draw.choice([1, 4, 16, 64])
-            content = content[:place] + content[other : other + size] + content[place + size :]
+            content = content[:place] + content[source_place : source_place + size] + content[place + size :]
         elif way == 3:
             content = content[:place] + content[place + draw.choice([1, 2, 8, 40]) :]
         elif way == 4:
             size = draw.choice([1, 2, 4, 8])
             content = content[:place] + draw.choice([b"\xff", b"\x00", b"\x7f", b"["]) * size + content[place + size :]
         else:
-            found = list(re.finditer(rb'"?-?\d+(\.\d+)?"?|true|false|null', content))
-            if found:
-                one = draw.choice(found)
-                content = content[: one.start()] + draw.choice(NUMBERS).encode() + content[one.end() :]
+            numbers_in_text = list(re.finditer(rb'"?-?\d+(\.\d+)?"?|true|false|null', content))
+            if numbers_in_text:
+                number_match = draw.choice(numbers_in_text)
+                content = (
+                    content[: number_match.start()] + draw.choice(NUMBERS).encode() + content[number_match.end() :]
+                )
     return content
 
 
-def _used(result: Any, folder: Path) -> None:
+def _use_result(result: Any, folder: Path) -> None:
     """Do with a result what people do."""
     repr(result)
     list(result)
@@ -94,7 +96,7 @@ def _used(result: Any, folder: Path) -> None:
         result.rules(min_confidence=0.0)
 
 
-def _tried(content: bytes, path: Path) -> bool:
+def _can_read(content: bytes, path: Path) -> bool:
     """Read a damaged file, and say whether it could be read; anything but an `InputError` is a failure."""
     path.write_bytes(content)
     begun = time.process_time()  # of this process alone: others may have the machine
@@ -109,42 +111,42 @@ def _tried(content: bytes, path: Path) -> bool:
         assert time.process_time() - begun < SLOWEST
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        _used(result, path.parent)
+        _use_result(result, path.parent)
     return True
 
 
 def _fuzz(results: dict[str, Any], folder: Path, form: str, rounds: int, seed: int) -> tuple[int, list[str]]:
     """Return how many damaged files were read as what they are, and those of which neither that nor a refusal came."""
-    read, wrong = 0, []
+    read_count, wrong = 0, []
     for kind, result in results.items():
         path = folder / f"a.{form}"
         result.save(path)
-        whole = path.read_bytes()
+        sound_content = path.read_bytes()
         draw = random.Random(f"{seed} {form} {kind}")
         for number in range(rounds):
-            content = _mutated(whole, draw, form)
+            content = _mutated(sound_content, draw, form)
             try:
-                read += _tried(content, path)
+                read_count += _can_read(content, path)
             except Exception as error:
                 wrong.append(f"{form} of {kind}, mutation {number}: {type(error).__name__}: {error}")
-    return read, wrong
+    return read_count, wrong
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_damaged_files(results: dict[str, Any], tmp_path: Path, form: str) -> None:
     rounds = 15 if form == "parquet" else 40
-    read, wrong = _fuzz(results, tmp_path, form, rounds, seed=1)
+    read_count, wrong = _fuzz(results, tmp_path, form, rounds, seed=1)
     assert wrong == []
-    assert read < rounds * len(results)
+    assert read_count < rounds * len(results)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_many_damaged_files(results: dict[str, Any], tmp_path: Path, form: str) -> None:
-    read, wrong = _fuzz(results, tmp_path, form, rounds=5_000, seed=2)
+    read_count, wrong = _fuzz(results, tmp_path, form, rounds=5_000, seed=2)
     assert wrong == []
-    assert read < 5_000 * len(results)
+    assert read_count < 5_000 * len(results)
 
 
 FIELDS: list[tuple[str, str]] = [
@@ -172,8 +174,8 @@ FIELDS: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("field", "value"), FIELDS)
 def test_fields(tmp_path: Path, form: str, field: str, value: str) -> None:
     kind = "rules" if field == "omitted" else "patterns"
-    about = {"discreet": f'"{kind}/1"', "people": "20", "guarantee": "null", "simulated": "true", field: value}
-    text = ", ".join(f'"{name}": {one}' for name, one in about.items())
+    metadata = {"discreet": f'"{kind}/1"', "people": "20", "guarantee": "null", "simulated": "true", field: value}
+    text = ", ".join(f'"{name}": {value_text}' for name, value_text in metadata.items())
     row = {"items": ["tea"], "count": 3}
     if kind == "rules":
         row = {"antecedent": ["tea"], "consequent": ["milk"], "count": 3, "antecedent_count": 4, "consequent_count": 5}
@@ -181,10 +183,10 @@ def test_fields(tmp_path: Path, form: str, field: str, value: str) -> None:
     if form == "json":
         path.write_text(f'{{{text}, "{kind}": [{json.dumps(row)}]}}')
     elif form == "parquet":
-        table = pa.table({name: [one] for name, one in row.items()})
+        table = pa.table({name: [cell] for name, cell in row.items()})
         pq.write_table(table.replace_schema_metadata({"discreet": f"{{{text}}}"}), path)
     else:
-        cells = [json.dumps(one) if isinstance(one, list) else one for one in row.values()] + [20, "{" + text + "}"]
+        cells = [json.dumps(cell) if isinstance(cell, list) else cell for cell in row.values()] + [20, "{" + text + "}"]
         quoted = ['"' + str(cell).replace('"', '""') + '"' for cell in cells]
         path.write_text(",".join([*row, "people", "about"]) + "\n" + ",".join(quoted) + "\n")
     with pytest.raises(InputError, match=re.escape(str(path))):
@@ -230,7 +232,7 @@ def test_the_command_line_does_not_hang(tmp_path: Path) -> None:
     row = '{"items": ["tea"], "count": 3}'
     guarantee = '{"model": "central", "neighbours": "add-remove", "epsilon": "1e999999999", "delta": "0"}'
     path.write_text(f'{{"discreet": "patterns/1", "people": 20, "guarantee": {guarantee}, "patterns": [{row}]}}')
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "discreet", "rules", str(path)],
         capture_output=True,
         text=True,
@@ -238,9 +240,9 @@ def test_the_command_line_does_not_hang(tmp_path: Path) -> None:
         check=False,
         env=plain(),
     )
-    assert done.returncode == 1
-    assert "'epsilon' of its guarantee" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert completed.returncode == 1
+    assert "'epsilon' of its guarantee" in completed.stderr
+    assert "Traceback" not in completed.stderr
 
 
 def _forged(items: pa.Array, path: Path) -> Path:
@@ -264,8 +266,8 @@ def test_a_long_name_in_many_rows(tmp_path: Path) -> None:
     names = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["x" * 20_000])
     path = _forged(pa.ListArray.from_arrays(np.arange(rows + 1), names), tmp_path / "a[1].parquet")
     before = pa.total_allocated_bytes()
-    found = load(path)
-    assert len(found) == rows
+    result = load(path)
+    assert len(result) == rows
     assert pa.total_allocated_bytes() - before < 1 << 24
     assert pa.default_memory_pool().max_memory() < 1 << 29
 
@@ -280,10 +282,10 @@ def test_names_that_a_file_numbers_twice(tmp_path: Path) -> None:
 
 def test_a_table_that_says_it_is_huge(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    about = {"discreet": '{"discreet": "patterns/1", "people": 9}'}
+    metadata = {"discreet": '{"discreet": "patterns/1", "people": 9}'}
     # Equal rows take next to nothing, and a gigabyte as soon as they are read.
     table = pa.table({"items": [["tea"]], "count": [1]}).take(pa.array([0] * 3_000_000, pa.int32()))
     pages: dict[str, Any] = {"data_page_size": 1 << 28, "max_rows_per_page": 1 << 30}
-    pq.write_table(table.replace_schema_metadata(about), path, compression="zstd", **pages)
+    pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd", **pages)
     with pytest.raises(InputError, match="is damaged"):
         load(path)

@@ -49,7 +49,7 @@ def _table(delimiter: str) -> bytes:
     return "".join(delimiter.join("" if cell is None else str(cell) for cell in line) + "\n" for line in lines).encode()
 
 
-def _wide() -> bytes:
+def _make_wide_text() -> bytes:
     return "".join(",".join(row) + "\n" for row in ROWS).encode()
 
 
@@ -62,20 +62,20 @@ def _records() -> bytes:
 
 
 def _parquet(compression: str) -> Callable[[], bytes]:
-    def made() -> bytes:
+    def make_parquet() -> bytes:
         people, items = zip(*PAIRS, strict=True)
         stream = io.BytesIO()
         pq.write_table(pa.table({"person": people, "item": items}), stream, compression=compression)
         return stream.getvalue()
 
-    return made
+    return make_parquet
 
 
 def _feather(compression: str) -> bytes:
     people, items = zip(*PAIRS, strict=True)
     stream = io.BytesIO()
-    held = pa.table({"person": people, "item": pa.array(items).dictionary_encode()})
-    feather.write_feather(held, stream, compression=compression, chunksize=3)
+    table = pa.table({"person": people, "item": pa.array(items).dictionary_encode()})
+    feather.write_feather(table, stream, compression=compression, chunksize=3)
     return stream.getvalue()
 
 
@@ -86,7 +86,7 @@ def _nested() -> bytes:
 
 
 def _database(connect: Callable[[str], Any]) -> Callable[[Path], bytes]:
-    def made(folder: Path) -> bytes:
+    def make_database(folder: Path) -> bytes:
         path = folder / "made"
         connection = connect(str(path))
         connection.execute("CREATE TABLE sales (person INTEGER, item VARCHAR)")
@@ -97,15 +97,15 @@ def _database(connect: Callable[[str], Any]) -> Callable[[Path], bytes]:
         path.unlink()
         return data
 
-    return made
+    return make_database
 
 
 def _excel() -> bytes:
     """Return the least workbook that is one: a zip archive of a few XML files."""
     cells = "".join(
-        f'<row r="{at}"><c r="A{at}" t="inlineStr"><is><t>{one}</t></is></c>'
-        f'<c r="B{at}" t="inlineStr"><is><t>{other or ""}</t></is></c></row>'
-        for at, (one, other) in enumerate([("person", "item"), *PAIRS], start=1)
+        f'<row r="{row_number}"><c r="A{row_number}" t="inlineStr"><is><t>{person}</t></is></c>'
+        f'<c r="B{row_number}" t="inlineStr"><is><t>{item or ""}</t></is></c></row>'
+        for row_number, (person, item) in enumerate([("person", "item"), *PAIRS], start=1)
     )
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     relations = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -129,13 +129,13 @@ def _excel() -> bytes:
 
 TEXTS: dict[str, tuple[str, Callable[[], bytes], dict[str, Any]]] = {
     "fimi": (".dat", _fimi, {}),
-    "one basket per line": (".csv", _wide, {"format": "baskets"}),
+    "one basket per line": (".csv", _make_wide_text, {"format": "baskets"}),
     "csv": (".csv", lambda: _table(","), TABLE),
     "tsv": (".tsv", lambda: _table("\t"), TABLE),
     "json lists": (".jsonl", _lists, {}),
     "json records": (".json", _records, TABLE),
 }
-OTHERS: dict[str, tuple[str, Callable[[Path], bytes], dict[str, Any]]] = {
+OTHER_FORMS: dict[str, tuple[str, Callable[[Path], bytes], dict[str, Any]]] = {
     "parquet": (".parquet", lambda _: _parquet("none")(), TABLE),
     "parquet, snappy": (".parquet", lambda _: _parquet("snappy")(), TABLE),
     "parquet, zstd": (".parquet", lambda _: _parquet("zstd")(), TABLE),
@@ -157,8 +157,8 @@ def sound(baskets: discreet.Baskets) -> None:
     assert (np.diff(offsets) >= 0).all()
     assert len(codes) == 0 or (codes.min() >= 0 and codes.max() < baskets.items)
     assert len(set(baskets.vocabulary)) == baskets.items == len(baskets.vocabulary)
-    for at in range(len(baskets)):
-        assert (np.diff(codes[offsets[at] : offsets[at + 1]]) > 0).all()
+    for position in range(len(baskets)):
+        assert (np.diff(codes[offsets[position] : offsets[position + 1]]) > 0).all()
 
 
 def outcome(path: Path, options: dict[str, Any]) -> str:
@@ -173,78 +173,85 @@ def outcome(path: Path, options: dict[str, Any]) -> str:
     return "read"
 
 
-def tried(path: Path, forms: list[bytes], options: dict[str, Any]) -> tuple[Counter[str], list[str]]:
+def read_mutants(path: Path, forms: list[bytes], options: dict[str, Any]) -> tuple[Counter[str], list[str]]:
     """Return how often each way of ending was seen, and what ended in none that is allowed."""
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     for number, data in enumerate(forms):
         path.write_bytes(data)
         try:
-            found[outcome(path, options)] += 1
+            outcomes[outcome(path, options)] += 1
         except Exception as error:
             wrong.append(f"{number}: {error!r:.300}")
-    return found, wrong
+    return outcomes, wrong
 
 
-FEW, MANY = 2, 150
+SHORT_RUN, LONG_RUN = 2, 150
 
 
 SOAK = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
-@pytest.fixture(params=[FEW, pytest.param(MANY, marks=SOAK)])
-def many(request) -> int:
+@pytest.fixture(params=[SHORT_RUN, pytest.param(LONG_RUN, marks=SOAK)])
+def mutant_count(request) -> int:
     number: int = request.param
     return number
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_text(tmp_path, name, many):
+def test_text(tmp_path, name, mutant_count):
     suffix, make, options = TEXTS[name]
-    good = make()
-    assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
-    forms = list(mutants(good, crc32(name.encode()), many))
-    found, wrong = tried(tmp_path / f"baskets{suffix}", forms, options)
+    sound_bytes = make()
+    assert outcome(_write_file(tmp_path / f"good{suffix}", sound_bytes), options) == "read"
+    forms = list(mutants(sound_bytes, crc32(name.encode()), mutant_count))
+    outcomes, wrong = read_mutants(tmp_path / f"baskets{suffix}", forms, options)
     assert wrong == []
-    print(f"{name}: {dict(found)}")
+    print(f"{name}: {dict(outcomes)}")
 
 
 # What is unpacked in passing, and what is unpacked into a file first, are enough for every day.
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize(
-    ("name", "many"), [("fimi", FEW), ("csv", FEW), *[pytest.param(name, MANY, marks=SOAK) for name in TEXTS]]
+    ("name", "mutant_count"),
+    [("fimi", SHORT_RUN), ("csv", SHORT_RUN), *[pytest.param(name, LONG_RUN, marks=SOAK) for name in TEXTS]],
 )
-def test_compressed(tmp_path, name, compression, many):
+def test_compressed(tmp_path, name, compression, mutant_count):
     """What was changed before it was packed, and what was changed after."""
     suffix, make, options = TEXTS[name]
-    pack, good, seed = COMPRESSIONS[compression], make(), crc32(f"{name}{compression}".encode())
-    assert outcome(_written(tmp_path / f"good{suffix}{compression}", pack(good)), options) == "read"
-    some = max(many // 6, 1)
-    forms = [pack(form) for form in mutants(good, seed, some)] + list(mutants(pack(good), seed, some))
-    found, wrong = tried(tmp_path / f"baskets{suffix}{compression}", forms, options)
+    pack, sound_bytes, seed = COMPRESSIONS[compression], make(), crc32(f"{name}{compression}".encode())
+    assert outcome(_write_file(tmp_path / f"good{suffix}{compression}", pack(sound_bytes)), options) == "read"
+    packed_count = max(mutant_count // 6, 1)
+    forms = [pack(form) for form in mutants(sound_bytes, seed, packed_count)] + list(
+        mutants(pack(sound_bytes), seed, packed_count)
+    )
+    outcomes, wrong = read_mutants(tmp_path / f"baskets{suffix}{compression}", forms, options)
     assert wrong == []
-    print(f"{name}{compression}: {dict(found)}")
+    print(f"{name}{compression}: {dict(outcomes)}")
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_others(tmp_path, name, many):
-    suffix, make, options = OTHERS[name]
-    good = make(tmp_path)
-    assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
-    found, wrong = tried(tmp_path / f"baskets{suffix}", list(mutants(good, crc32(name.encode()), many)), options)
+@pytest.mark.parametrize("name", OTHER_FORMS)
+def test_others(tmp_path, name, mutant_count):
+    suffix, make, options = OTHER_FORMS[name]
+    sound_bytes = make(tmp_path)
+    assert outcome(_write_file(tmp_path / f"good{suffix}", sound_bytes), options) == "read"
+    outcomes, wrong = read_mutants(
+        tmp_path / f"baskets{suffix}", list(mutants(sound_bytes, crc32(name.encode()), mutant_count)), options
+    )
     assert wrong == []
-    print(f"{name}: {dict(found)}")
+    print(f"{name}: {dict(outcomes)}")
 
 
-def _written(path: Path, data: bytes) -> Path:
+def _write_file(path: Path, data: bytes) -> Path:
     path.write_bytes(data)
     return path
 
 
 def test_a_message_does_not_show_the_whole_header(tmp_path):
-    long = _written(tmp_path / "long.csv", f"{'A' * 5000},item\n1,tea\n".encode())
-    many = _written(tmp_path / "many.csv", (",".join(f"column{at}" for at in range(1000)) + "\n").encode())
-    for path in (long, many):
+    long_path = _write_file(tmp_path / "long.csv", f"{'A' * 5000},item\n1,tea\n".encode())
+    many_path = _write_file(
+        tmp_path / "many.csv", (",".join(f"column{number}" for number in range(1000)) + "\n").encode()
+    )
+    for path in (long_path, many_path):
         assert outcome(path, TABLE) == "InputError"
     with pytest.raises(DiscreetError, match=r"column39 and 960 more"):
-        discreet.read(many, **TABLE)
+        discreet.read(many_path, **TABLE)

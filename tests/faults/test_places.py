@@ -40,12 +40,12 @@ def trial(request, tmp_path):
 
 
 def test_what_cannot_be_closed_is_removed_again(trial, tmp_path, monkeypatch):
-    made = atomic_write._open_partial_file
+    open_file = atomic_write._open_partial_file
 
     @contextmanager
-    def failing(*given):
-        with made(*given) as (beside, stream):
-            yield beside, Failing(stream)
+    def failing(*arguments):
+        with open_file(*arguments) as (partial_path, stream):
+            yield partial_path, Failing(stream)
 
     monkeypatch.setattr(atomic_write, "_open_partial_file", failing)
     with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):

@@ -28,16 +28,16 @@ BASKET = [0, 1, 2, 5, 9, 1000, 1 << 40]
 PAIRS = [(0, 1), (1, 2), (5, 9), (2, 0)]
 
 
-def good() -> list[dict[str, Any]]:
+def answerable_questions() -> list[dict[str, Any]]:
     """Return every different question of the vectors that a device answers."""
-    found: dict[str, dict[str, Any]] = {}
+    questions_by_text: dict[str, dict[str, Any]] = {}
     for path in sorted(FOLDER.glob("*.json")):
         for case in cases(path.stem):
             if "report" in case and "question" in case:
                 text = json.dumps(case["question"])
                 if len(text) < 20_000:
-                    found[text] = case["question"]
-    return list(found.values())
+                    questions_by_text[text] = case["question"]
+    return list(questions_by_text.values())
 
 
 def changed(question: dict[str, Any], chance: Random) -> Any:
@@ -47,19 +47,19 @@ def changed(question: dict[str, Any], chance: Random) -> Any:
         places = list(_places(mutant))
         if not places:
             return mutant
-        within, key = chance.choice(places)
+        container, key = chance.choice(places)
         kind = chance.randrange(4)
         if kind == 0:
-            within[key] = copy.deepcopy(chance.choice(VALUES))
+            container[key] = copy.deepcopy(chance.choice(VALUES))
         elif kind == 1:
-            del within[key]
+            del container[key]
         elif kind == 2:
-            other, place = chance.choice(places)
-            within[key] = copy.deepcopy(other[place])
-        elif isinstance(within[key], int):
-            within[key] += chance.choice((-1, 1, 1 << 20, -within[key]))
+            source, place = chance.choice(places)
+            container[key] = copy.deepcopy(source[place])
+        elif isinstance(container[key], int):
+            container[key] += chance.choice((-1, 1, 1 << 20, -container[key]))
         else:
-            within[key] = [within[key]]
+            container[key] = [container[key]]
     return mutant
 
 
@@ -72,12 +72,12 @@ def _places(value: Any) -> Any:
 
 def answered(question: Any) -> str:
     """Put a question to a device; return what became of it."""
-    taken = 0
+    taken_bytes = 0
 
     def take(count: int) -> bytes:
-        nonlocal taken
-        taken += count
-        assert taken <= MOST_RANDOM, "a device that is kept busy"
+        nonlocal taken_bytes
+        taken_bytes += count
+        assert taken_bytes <= MOST_RANDOM, "a device that is kept busy"
         return token_bytes(count)
 
     try:
@@ -89,50 +89,50 @@ def answered(question: Any) -> str:
     return "answered"
 
 
-def tried(questions: list[Any]) -> tuple[Counter[str], list[str]]:
+def ask_all(questions: list[Any]) -> tuple[Counter[str], list[str]]:
     """Return how often each way of ending was seen, and what ended in none that is allowed."""
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     for question in questions:
         try:
-            found[answered(question)] += 1
+            outcomes[answered(question)] += 1
         except Exception as error:
             wrong.append(f"{question!r:.600}: {error!r:.200}")
-    return found, wrong
+    return outcomes, wrong
 
 
 @pytest.fixture(params=[300, pytest.param(20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
-def many(request) -> int:
+def mutant_count(request) -> int:
     number: int = request.param
     return number
 
 
-def test_fields(many):
-    chance, questions = Random(16), good()
+def test_fields(mutant_count):
+    chance, questions = Random(16), answerable_questions()
     assert len(questions) > 20
-    found, wrong = tried([changed(chance.choice(questions), chance) for _ in range(many)])
+    outcomes, wrong = ask_all([changed(chance.choice(questions), chance) for _ in range(mutant_count)])
     assert wrong == []
-    assert set(found) == {"refused", "answered"}
-    print(dict(found))
+    assert set(outcomes) == {"refused", "answered"}
+    print(dict(outcomes))
 
 
-def test_texts(many):
-    chance, questions = Random(17), good()
+def test_texts(mutant_count):
+    chance, questions = Random(17), answerable_questions()
     forms = [
         form
-        for number in range(many // 10)
+        for number in range(mutant_count // 10)
         for form in mutants(json.dumps(chance.choice(questions)).encode(), number, 10)
     ]
-    found, wrong = tried(forms)
+    outcomes, wrong = ask_all(forms)
     assert wrong == []
-    assert set(found) <= {"refused", "answered"}
-    print(dict(found))
+    assert set(outcomes) <= {"refused", "answered"}
+    print(dict(outcomes))
 
 
-def test_fields_as_text(many):
+def test_fields_as_text(mutant_count):
     """What `json.dumps` writes of an odd value, not a number included, is no better for having been a text."""
-    chance, questions = Random(18), good()
-    found, wrong = tried([json.dumps(changed(chance.choice(questions), chance)) for _ in range(many)])
+    chance, questions = Random(18), answerable_questions()
+    outcomes, wrong = ask_all([json.dumps(changed(chance.choice(questions), chance)) for _ in range(mutant_count)])
     assert wrong == []
-    assert set(found) <= {"refused", "answered"}
-    print(dict(found))
+    assert set(outcomes) <= {"refused", "answered"}
+    print(dict(outcomes))

@@ -45,7 +45,7 @@ def test_kernels(baskets, family, random):
     for first_row, last_row in ((0, middle), (middle, len(baskets))):
         count_members(rows.offsets, rows.codes, first_row, last_row, *trees, member_counts)
         add_weights(rows.offsets, rows.codes, first_row, last_row, *trees, weights, counts)
-    assert member_counts.tolist() == [naive.held(basket, family) for basket in baskets]
+    assert member_counts.tolist() == [naive.count_held(basket, family) for basket in baskets]
     assert counts.tolist() == naive.sums(baskets, family, weights.tolist())
     cuts = sorted({0, len(baskets), *(random.randint(0, len(baskets)) for _ in range(3))})
     loads = np.full(len(cuts) - 1, -1, np.int64)
@@ -58,7 +58,7 @@ def test_kernels(baskets, family, random):
 def test_a_family_lays_itself_out(baskets, family):
     rows = column(baskets)
     laid = Family(RowLayout.plain(rows.offsets, rows.codes, ITEMS), None, column(family), squares=True)
-    member_counts = [naive.held(basket, family) for basket in baskets]
+    member_counts = [naive.count_held(basket, family) for basket in baskets]
     assert laid.loads.tolist() == member_counts
     assert count_bins((1, 2, 4), laid.loads).tolist() == [
         member_counts.count(1),

@@ -89,7 +89,7 @@ def test_samples(size, pad, dummies, seed, random):
     assert symbols.tolist() == naive.symbols(form, rows, people, seed)
     counts = np.zeros(size, np.int64)
     sample_sets(key_bits.offsets, key_bits.held, key_bits.people, np.uint64(seed), pad, counts)
-    kept_values = [value for row in naive.cut(rows, people, seed, pad) for value in row]
+    kept_values = [value for row in naive.sample_items(rows, people, seed, pad) for value in row]
     assert counts.tolist() == [kept_values.count(value) for value in range(size)]
 
 

@@ -38,7 +38,7 @@ def test_reports(size, pad, epsilon, seed, random):
 def test_points_are_counted_and_taken_out_again(answers):
     cells = np.zeros(13, np.int64)
     count_points(np.array(answers, np.int64), 1, cells)
-    assert cells.tolist() == geometry.counted(answers, 13)
+    assert cells.tolist() == geometry.count_values(answers, 13)
     count_points(np.array(answers, np.int64), -1, cells)
     assert not cells.any()
 

@@ -45,7 +45,7 @@ def test_itemsets(baskets, itemsets, random):
     starts = np.cumsum([0, *sizes])
     gathered = np.empty(starts[-1], np.int32)
     list_held(*looked_up, starts, gathered)
-    truth = [naive.held(baskets[person], itemsets) for person in people]
+    truth = [naive.list_held(baskets[person], itemsets) for person in people]
     assert [gathered[starts[row] : starts[row + 1]].tolist() for row in range(len(people))] == truth
     assert not marks.any()
 

@@ -164,7 +164,7 @@ def test_order_and_write_patterns(records, labels, fixed):
 @given(records_of(joins=True))
 def test_joined(records):
     flat = np.array(records, np.int32).ravel()
-    twin = naive.joined(records)
+    twin = naive.join_nodes(records)
     sizes, counts = assemble.measure_joined(flat)
     assert counts.tolist() == [count for _, count in twin]
     assert sizes.tolist() == [len(items) for items, _ in twin]

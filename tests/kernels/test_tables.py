@@ -124,7 +124,7 @@ def test_what_is_left_in_cells_that_symbols_share(start, buckets, scale, items, 
     residuals, noise = np.zeros((len(items), len(items)), np.int64), np.zeros((len(items), len(items)))
     people = np.zeros_like(residuals)
     share_cells(start, cells, table, scale, codes(items), residuals, noise, people)
-    expected = tables.shared(start, cells.tolist(), table.tolist(), scale, items)
+    expected = tables.sum_shared_cells(start, cells.tolist(), table.tolist(), scale, items)
     assert residuals.tolist() == expected[0]
     assert noise.ravel().tolist() == pytest.approx(np.array(expected[1]).ravel().tolist())
     assert people.tolist() == expected[2]

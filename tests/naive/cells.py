@@ -12,4 +12,6 @@ def count_cells(rows: list[list[int]], basis: list[int]) -> list[int]:
 
 
 def supersets(counts: list[int]) -> list[int]:
-    return [sum(count for other, count in enumerate(counts) if other & mask == mask) for mask in range(len(counts))]
+    return [
+        sum(count for superset, count in enumerate(counts) if superset & mask == mask) for mask in range(len(counts))
+    ]

@@ -7,7 +7,7 @@ from math import isqrt
 PARTS = 1024
 
 
-def held(basket, itemsets):
+def count_held(basket, itemsets):
     """Return how many of the itemsets a basket holds."""
     return sum(set(itemset) <= set(basket) for itemset in itemsets)
 
@@ -25,10 +25,12 @@ def squares(baskets, itemsets):
     return sum(sum(set(itemset) <= set(basket) for basket in baskets) ** 2 for itemset in itemsets)
 
 
-def weight(many, total, root):
+def weight(itemset_count, total, root):
     """Return the largest weight, up to a person, with which so many itemsets stay within a total."""
-    if not many:
+    if not itemset_count:
         return 0
-    fits = [w for w in range(PARTS + 1) if (many * w * w <= PARTS * total if root else many * w <= total)]
-    assert not root or fits[-1] == min(PARTS, isqrt(PARTS * total // many))
+    fits = [
+        w for w in range(PARTS + 1) if (itemset_count * w * w <= PARTS * total if root else itemset_count * w <= total)
+    ]
+    assert not root or fits[-1] == min(PARTS, isqrt(PARTS * total // itemset_count))
     return fits[-1]

@@ -7,9 +7,9 @@ from discreet.local.device import Draws, sample_symbol
 from discreet.local.study import SeededWords
 
 
-def words(seed, person, many):
+def words(seed, person, word_count):
     stream = SeededWords(seed, person)
-    return [int.from_bytes(stream.take(4), "little") for _ in range(many)]
+    return [int.from_bytes(stream.take(4), "little") for _ in range(word_count)]
 
 
 def reports(form, rows, people, seed):
@@ -26,5 +26,5 @@ def symbols(form, rows, people, seed):
     ]
 
 
-def cut(rows, people, seed, pad):
+def sample_items(rows, people, seed, pad):
     return [Draws(SeededWords(seed, person).take).some(pad, row) for row, person in zip(rows, people, strict=True)]

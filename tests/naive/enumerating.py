@@ -36,13 +36,15 @@ class Enumerating(Draws):
     def _choose(self, options):
         for value in self.script:
             return value
-        where, frame = [], sys._getframe(2)
+        location, frame = [], sys._getframe(2)
         while frame.f_code.co_name != "after":
-            hidden = ("self", "draws", "oracle", "attempt")  # known to all alike
-            known = {name: value for name, value in frame.f_locals.items() if name not in hidden}
-            where.append((frame.f_code.co_name, frame.f_lasti, repr(sorted(known.items(), key=lambda one: one[0]))))
+            common_names = ("self", "draws", "oracle", "attempt")  # known to all alike
+            variables = {name: value for name, value in frame.f_locals.items() if name not in common_names}
+            location.append(
+                (frame.f_code.co_name, frame.f_lasti, repr(sorted(variables.items(), key=lambda variable: variable[0])))
+            )
             frame = frame.f_back
-        raise _AskedError(tuple(where), options)
+        raise _AskedError(tuple(location), options)
 
     def chance(self, threshold):
         return self._choose([(True, Fraction(threshold, WORD)), (False, 1 - Fraction(threshold, WORD))])
@@ -53,20 +55,25 @@ class Enumerating(Draws):
         return self._choose([(value, Fraction(1, bound)) for value in range(bound)])
 
     def place(self, weight, inside, outside):
-        rest = WEIGHT_SCALE - weight * inside
+        remaining_weight = WEIGHT_SCALE - weight * inside
         options = [(place, Fraction(weight, WEIGHT_SCALE)) for place in range(inside)]
         for place in range(outside):
-            options.append((inside + place, Fraction(rest // outside + (place < rest % outside), WEIGHT_SCALE)))
+            options.append(
+                (
+                    inside + place,
+                    Fraction(remaining_weight // outside + (place < remaining_weight % outside), WEIGHT_SCALE),
+                )
+            )
         return self._choose(options)
 
     def bits(self, count, threshold):
-        one = Fraction(threshold, WORD)
+        probability = Fraction(threshold, WORD)
         options = []
         for bits in product((0, 1), repeat=count):
             weight = Fraction(1)
             for bit in bits:
-                weight *= one if bit else 1 - one
-            options.append((sum(bit << at for at, bit in enumerate(bits)), weight))
+                weight *= probability if bit else 1 - probability
+            options.append((sum(bit << position for position, bit in enumerate(bits)), weight))
         return self._choose(options)
 
 
@@ -76,30 +83,30 @@ def law(form, values, seed=(1, 0)):
     def after(script):
         try:
             return "told", json.dumps(EVERY_ANSWER[form["oracle"]](form, list(values), Enumerating(script, seed)))
-        except _AskedError as asked:
-            where, options = asked.args
-            found.setdefault(where, (script, options))
-            return "asked", where
+        except _AskedError as error:
+            location, options = error.args
+            choices.setdefault(location, (script, options))
+            return "asked", location
 
-    found = {}
+    choices = {}
     begin = after(())
-    steps, done = {}, 0
-    while done < len(found):
-        for where, (script, options) in list(found.items())[done:]:
-            done += 1
-            steps[where] = defaultdict(Fraction)
+    steps, completed_count = {}, 0
+    while completed_count < len(choices):
+        for location, (script, options) in list(choices.items())[completed_count:]:
+            completed_count += 1
+            steps[location] = defaultdict(Fraction)
             for value, weight in options:
                 if weight:
-                    steps[where][after((*script, value))] += weight
+                    steps[location][after((*script, value))] += weight
     # Choices are taken out one after the other, the latest first: what leads to one leads to what comes of it.
-    for where in reversed(list(steps)):
-        mine = steps.pop(where)
-        again = mine.pop(("asked", where), Fraction(0))
-        for others in [*steps.values()]:
-            weight = others.pop(("asked", where), None)
+    for location in reversed(list(steps)):
+        mine = steps.pop(location)
+        return_probability = mine.pop(("asked", location), Fraction(0))
+        for other_step in [*steps.values()]:
+            weight = other_step.pop(("asked", location), None)
             if weight is not None:
                 for after_it, share in mine.items():
-                    others[after_it] += weight * share / (1 - again)
-        if ("asked", where) == begin:
-            return {report: share / (1 - again) for (_, report), share in mine.items()}
+                    other_step[after_it] += weight * share / (1 - return_probability)
+        if ("asked", location) == begin:
+            return {report: share / (1 - return_probability) for (_, report), share in mine.items()}
     return {begin[1]: Fraction(1)}

@@ -13,18 +13,18 @@ def fill_baskets(source, targets, patterns, cumulative, corruption, max_picks):
                 break
             if waiting is None:
                 pattern = bisect_right(cumulative, source.random())
-                put = list(patterns[pattern])
-                while put and source.random() < corruption[pattern]:
-                    gone = int(source.random() * len(put))
-                    put[gone] = put[-1]
-                    put.pop()
+                block = list(patterns[pattern])
+                while block and source.random() < corruption[pattern]:
+                    gone = int(source.random() * len(block))
+                    block[gone] = block[-1]
+                    block.pop()
             else:
-                put, waiting = waiting, None
-            if len(basket) + len(put) > target and source.random() < 0.5:
-                waiting = put
+                block, waiting = waiting, None
+            if len(basket) + len(block) > target and source.random() < 0.5:
+                waiting = block
                 if basket:
                     break
                 continue
-            basket.update(put)
+            basket.update(block)
         baskets.append(sorted(basket))
     return baskets

@@ -5,37 +5,38 @@ from __future__ import annotations
 from itertools import product
 
 
-def points(field, many):
+def points(field, coordinate_count):
     """Return all points in the order of their numbers: by how many coordinates follow the leading 1, then by these."""
     return [
-        (0,) * (many - 1 - behind) + (1, *rest)
-        for behind in range(many)
-        for rest in product(range(field), repeat=behind)
+        (0,) * (coordinate_count - 1 - behind) + (1, *tail)
+        for behind in range(coordinate_count)
+        for tail in product(range(field), repeat=behind)
     ]
 
 
-def meet(one, other, field):
-    return sum(a * b for a, b in zip(one, reversed(other), strict=True)) % field == 0
+def meet(point, hyperplane, field):
+    return sum(a * b for a, b in zip(point, reversed(hyperplane), strict=True)) % field == 0
 
 
-def counted(told, many):
-    return [told.count(point) for point in range(many)]
+def count_values(values, value_count):
+    return [values.count(point) for point in range(value_count)]
 
 
-def met(cells, field, many, wanted):
-    every = points(field, many)
+def met(cells, field, coordinate_count, point_count):
+    every = points(field, coordinate_count)
     return [
-        sum(cell for cell, other in zip(cells, every, strict=True) if meet(one, other, field)) for one in every[:wanted]
+        sum(cell for cell, hyperplane in zip(cells, every, strict=True) if meet(point, hyperplane, field))
+        for point in every[:point_count]
     ]
 
 
-def folded(given, made, field, few):
+def folded(cells, made_coordinates, field, factor_count):
     """Return the cells of (before, made, factor, sum), from those of (before, y, made, sum)."""
-    found = []
-    for before in range(len(given) // (field * made * field)):
-        for u, factor, z in product(range(made), range(few), range(field)):
+    folded_cells = []
+    for before in range(len(cells) // (field * made_coordinates * field)):
+        for u, factor, z in product(range(made_coordinates), range(factor_count), range(field)):
             total = 0
             for y in range(field):
-                total += given[((before * field + y) * made + u) * field + (z - factor * y) % field]
-            found.append(total)
-    return found
+                total += cells[((before * field + y) * made_coordinates + u) * field + (z - factor * y) % field]
+            folded_cells.append(total)
+    return folded_cells

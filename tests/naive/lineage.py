@@ -7,22 +7,27 @@ from itertools import combinations
 
 def above(parents: list[int], item: int) -> list[int]:
     """Return what stands above an item, the nearest first."""
-    found = []
+    ancestors = []
     while (item := parents[item]) >= 0:
-        found.append(item)
-    return found
+        ancestors.append(item)
+    return ancestors
 
 
-def apart(parents: list[int], items: frozenset[int]) -> bool:
+def are_unrelated(parents: list[int], items: frozenset[int]) -> bool:
     """Say whether no item of these stands above another."""
-    return not any(other in above(parents, one) for one in items for other in items)
+    return not any(ancestor in above(parents, item) for item in items for ancestor in items)
 
 
-def antichains(parents: list[int], least: int = 0, longest: int = 99) -> list[frozenset[int]]:
+def antichains(parents: list[int], min_length: int = 0, longest: int = 99) -> list[frozenset[int]]:
     """Return all sets of items of these lengths in which none stands above another."""
     items = range(len(parents))
-    sizes = range(least, min(longest, len(parents)) + 1)
-    return [one for size in sizes for one in map(frozenset, combinations(items, size)) if apart(parents, one)]
+    sizes = range(min_length, min(longest, len(parents)) + 1)
+    return [
+        itemset
+        for size in sizes
+        for itemset in map(frozenset, combinations(items, size))
+        if are_unrelated(parents, itemset)
+    ]
 
 
 def widened(parents: list[int], basket: frozenset[int]) -> frozenset[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def held(basket, itemsets):
+def list_held(basket, itemsets):
     return [place for place, itemset in enumerate(itemsets) if set(itemset) <= set(basket)]
 
 

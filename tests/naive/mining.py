@@ -17,26 +17,26 @@ def supports(baskets: list[Basket]) -> dict[Basket, int]:
     return counts
 
 
-def ordered(baskets: list[Basket], found: dict[Basket, int]) -> list[tuple[Basket, int]]:
+def ordered(baskets: list[Basket], counts: dict[Basket, int]) -> list[tuple[Basket, int]]:
     """The documented order: falling count, rising size, then items from the rarest to the most frequent."""
-    held: dict[int, int] = {}
+    item_counts: dict[int, int] = {}
     for basket in baskets:
         for item in basket:
-            held[item] = held.get(item, 0) + 1
-    rank = {item: r for r, item in enumerate(sorted(held, key=lambda item: (-held[item], item)))}
+            item_counts[item] = item_counts.get(item, 0) + 1
+    rank = {item: r for r, item in enumerate(sorted(item_counts, key=lambda item: (-item_counts[item], item)))}
 
     def key(pair: tuple[Basket, int]) -> tuple[int, int, list[int]]:
         items, count = pair
         return -count, len(items), sorted((rank[item] for item in items), reverse=True)
 
-    return sorted(found.items(), key=key)
+    return sorted(counts.items(), key=key)
 
 
 def mine(
     baskets: list[Basket],
     count: int,
-    least: int = 1,
-    most: int = 99,
+    min_length: int = 1,
+    max_length: int = 99,
     contains: frozenset[int] = frozenset(),
     excludes: frozenset[int] = frozenset(),
     kind: str = "all",
@@ -48,14 +48,14 @@ def mine(
         frequent = {x: c for x, c in frequent.items() if not any(x < y and d == c for y, d in frequent.items())}
     elif kind == "maximal":
         frequent = {x: c for x, c in frequent.items() if not any(x < y for y in frequent)}
-    return ordered(baskets, {x: c for x, c in frequent.items() if least <= len(x) <= most})
+    return ordered(baskets, {x: c for x, c in frequent.items() if min_length <= len(x) <= max_length})
 
 
-def count_of_rank(baskets: list[Basket], rank: int, least: int, most: int, work: int) -> int:
+def count_of_rank(baskets: list[Basket], rank: int, min_length: int, max_length: int, work: int) -> int:
     """The count of a rank, or that of rank `work` among the sets of any length up to the most, where it is more."""
-    found = {items: count for items, count in supports(baskets).items() if len(items) <= most}
-    wanted = [count for items, count in found.items() if len(items) >= least]
-    falling = [(rank, sorted(wanted, reverse=True)), (work, sorted(found.values(), reverse=True))]
+    counts_by_itemset = {items: count for items, count in supports(baskets).items() if len(items) <= max_length}
+    counts_in_range = [count for items, count in counts_by_itemset.items() if len(items) >= min_length]
+    falling = [(rank, sorted(counts_in_range, reverse=True)), (work, sorted(counts_by_itemset.values(), reverse=True))]
     return max(counts[place - 1] if place <= len(counts) else 0 for place, counts in falling)
 
 
@@ -66,32 +66,32 @@ def flat_rows(rows: list[list[int]], rank: list[int]) -> list[int]:
     """Each row that keeps anything, as sorted ranks behind a -1."""
     flat: list[int] = []
     for row in rows:
-        kept = sorted(rank[code] for code in row if rank[code] >= 0)
-        if kept:
-            flat += [-1, *kept]
+        kept_ranks = sorted(rank[code] for code in row if rank[code] >= 0)
+        if kept_ranks:
+            flat += [-1, *kept_ranks]
     return flat
 
 
 def positions(flat: list[int], ranks: int) -> list[list[int]]:
     """For each rank its positions that have a predecessor in their row."""
-    found: list[list[int]] = [[] for _ in range(ranks)]
+    positions_by_rank: list[list[int]] = [[] for _ in range(ranks)]
     for place in range(1, len(flat)):
         if flat[place] >= 0 and flat[place - 1] >= 0:
-            found[flat[place]].append(place)
-    return found
+            positions_by_rank[flat[place]].append(place)
+    return positions_by_rank
 
 
 def paths(records: list[tuple[int, int, int]]) -> list[list[int]]:
     """The ranks of each record and its ancestors."""
     path: list[int] = []
-    found = []
+    ancestor_paths = []
     for depth, rank, _ in records:
         path = [*path[: depth - 1], rank]
-        found.append(path)
-    return found
+        ancestor_paths.append(path)
+    return ancestor_paths
 
 
-def joined(records: list[tuple[int, int, int]]) -> list[tuple[list[int], int]]:
+def join_nodes(records: list[tuple[int, int, int]]) -> list[tuple[list[int], int]]:
     """For each node of closed-mode records its ranks with all that joined it or an ancestor, and its count."""
     nodes: list[tuple[list[list[int]], int]] = []
     path: list[list[int]] = []
@@ -105,4 +105,4 @@ def joined(records: list[tuple[int, int, int]]) -> list[tuple[list[int], int]]:
 
 
 def unsubsumed(groups: list[list[frozenset[int]]]) -> list[bool]:
-    return [not any(one < other for other in group) for group in groups for one in group]
+    return [not any(itemset < superset for superset in group) for group in groups for itemset in group]

@@ -6,9 +6,9 @@ from __future__ import annotations
 def _below(words: list[int], bound: int) -> int:
     bits = (bound - 1).bit_length()
     while True:
-        drawn = words.pop(0) & ((1 << bits) - 1)
-        if drawn < bound:
-            return drawn
+        bits_drawn = words.pop(0) & ((1 << bits) - 1)
+        if bits_drawn < bound:
+            return bits_drawn
 
 
 def _decays(words: list[int], above: int, beneath: int) -> bool:
@@ -20,13 +20,13 @@ def _decays(words: list[int], above: int, beneath: int) -> bool:
 
 def discrete_laplace(words: list[int], above: int, beneath: int) -> int:
     while True:
-        rest = _below(words, above)
-        if not _decays(words, rest, above):
+        remainder = _below(words, above)
+        if not _decays(words, remainder, above):
             continue
-        whole = 0
+        quotient = 0
         while _decays(words, 1, 1):
-            whole += 1
-        size = (rest + above * whole) // beneath
+            quotient += 1
+        size = (remainder + above * quotient) // beneath
         negative = words.pop(0) & 1
         if not (negative and size == 0):
             return -size if negative else size

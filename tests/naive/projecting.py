@@ -7,15 +7,17 @@ from itertools import combinations
 Pattern = tuple[int, ...]
 
 
-def borders(row: list[int], known: set[Pattern], most: int) -> list[tuple[Pattern, list[int]]]:
+def borders(row: list[int], known_patterns: set[Pattern], max_length: int) -> list[tuple[Pattern, list[int]]]:
     """Return the patterns of a row, from the rarest item on, that are not known while all they begin with is.
 
     With each come the row's items that are more frequent than its last, unless it has the most items already.
     """
-    found = []
-    for size in range(1, min(most, len(row)) + 1):
+    borders_of_row = []
+    for size in range(1, min(max_length, len(row)) + 1):
         for pattern in combinations(sorted(row, reverse=True), size):
-            begun = [pattern[:many] for many in range(1, size)]
-            if pattern not in known and all(one in known for one in begun):
-                found.append((pattern, [item for item in sorted(row) if item < pattern[-1]] if size < most else []))
-    return found
+            begun = [pattern[:length] for length in range(1, size)]
+            if pattern not in known_patterns and all(prefix in known_patterns for prefix in begun):
+                borders_of_row.append(
+                    (pattern, [item for item in sorted(row) if item < pattern[-1]] if size < max_length else [])
+                )
+    return borders_of_row

@@ -5,31 +5,36 @@ from __future__ import annotations
 from itertools import permutations
 
 
-def together(basket):
+def pairs_of_basket(basket):
     return set(permutations(sorted(basket), 2))
 
 
 def after(events, moments=None):
     """Return the pairs (a, b) with a b later than an a; what has the same moment is at the same time."""
-    when = range(len(events)) if moments is None else moments
-    done = list(zip(events, when, strict=True))
-    return {(a, b) for a, first in done for b, second in done if a != b and first < second}
+    times = range(len(events)) if moments is None else moments
+    timed_events = list(zip(events, times, strict=True))
+    return {
+        (a, b)
+        for a, first_time in timed_events
+        for b, second_time in timed_events
+        if a != b and first_time < second_time
+    }
 
 
 def bonded(pairs, bonds):
     """Return pairs of what is held, items as (a,) and bonds as (a, b): with those that follow from bonds."""
-    found = {((a,), (b,)) for a, b in pairs}
+    sides = {((a,), (b,)) for a, b in pairs}
     for a, b in bonds:
         if (a, b) in pairs:
-            found.add(((a, b), (a, b)))
-            found |= {((a, b), (c,)) for other, c in pairs if other == b and c != a}
-    return found
+            sides.add(((a, b), (a, b)))
+            sides |= {((a, b), (c,)) for bond_start, c in pairs if bond_start == b and c != a}
+    return sides
 
 
 def chained(pairs):
     """Return the chains (a, b, c) of three different items whose two steps are both held."""
-    return {(a, b, c) for a, b in pairs for other, c in pairs if other == b and c != a}
+    return {(a, b, c) for a, b in pairs for pair_start, c in pairs if pair_start == b and c != a}
 
 
-def folded(basket, items, side, left, right):
-    return sum(left[item // side] * right[item % side] for item in basket if item < items)
+def folded(basket, items, side, left_weights, right_weights):
+    return sum(left_weights[item // side] * right_weights[item % side] for item in basket if item < items)

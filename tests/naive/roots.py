@@ -7,29 +7,31 @@ from math import sqrt
 
 def root(spread, factor):
     """Return the upper triangular matrix whose product with itself, turned, is 1 + factor * spread."""
-    many = len(spread)
-    found = [[0.0] * many for _ in range(many)]
-    for column in range(many):
+    size = len(spread)
+    entries = [[0.0] * size for _ in range(size)]
+    for column in range(size):
         for row in range(column + 1):
-            left = factor * spread[row][column] + (row == column)
-            left -= sum(found[at][row] * found[at][column] for at in range(row))
-            found[row][column] = sqrt(left) if row == column else left / found[row][row]
-    return found
+            remainder = factor * spread[row][column] + (row == column)
+            remainder -= sum(entries[index][row] * entries[index][column] for index in range(row))
+            entries[row][column] = sqrt(remainder) if row == column else remainder / entries[row][row]
+    return entries
 
 
 def along(root, vector):
     """Return x with root' x = vector."""
-    found = []
-    for at, value in enumerate(vector):
-        found.append((value - sum(root[before][at] * found[before] for before in range(at))) / root[at][at])
-    return found
+    solution = []
+    for index, value in enumerate(vector):
+        solution.append(
+            (value - sum(root[before][index] * solution[before] for before in range(index))) / root[index][index]
+        )
+    return solution
 
 
 def back(root, vector):
     """Return x with root x = vector."""
-    found = list(vector)
-    for at in reversed(range(len(found))):
-        found[at] = (found[at] - sum(root[at][other] * found[other] for other in range(at + 1, len(found)))) / root[at][
-            at
-        ]
-    return found
+    solution = list(vector)
+    for index in reversed(range(len(solution))):
+        solution[index] = (
+            solution[index] - sum(root[index][column] * solution[column] for column in range(index + 1, len(solution)))
+        ) / root[index][index]
+    return solution

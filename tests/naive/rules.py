@@ -50,8 +50,8 @@ def hash_itemsets(rows, keys):
     return [int(np.bitwise_xor.reduce([0, *(int(keys[code]) for code in row)])) for row in rows]
 
 
-def find_itemsets(rows, wanted):
-    return [rows.index(row) if row in rows else -1 for row in wanted]
+def find_itemsets(rows, queries):
+    return [rows.index(row) if row in rows else -1 for row in queries]
 
 
 def find_rules(rows, counts, people, min_confidence, min_lift, largest):
@@ -63,42 +63,45 @@ def find_rules(rows, counts, people, min_confidence, min_lift, largest):
     place = {}
     for position, row in enumerate(rows):
         place.setdefault(tuple(row), position)
-    found, missing = [], 0
-    for whole, row in enumerate(rows):
+    rules, missing = [], 0
+    for whole_row, row in enumerate(rows):
         consequents = sorted(
-            picked
+            positions
             for size in range(1, min(len(row) - 1, largest) + 1)
-            for picked in combinations(range(len(row)), size)
+            for positions in combinations(range(len(row)), size)
         )
-        for picked in consequents:
-            left = place.get(tuple(code for at, code in enumerate(row) if at not in picked))
-            right = place.get(tuple(row[at] for at in picked))
-            if left is None:
+        for positions in consequents:
+            antecedent = place.get(tuple(code for position, code in enumerate(row) if position not in positions))
+            consequent = place.get(tuple(row[position] for position in positions))
+            if antecedent is None:
                 missing += 1
-            elif counts[left] > 0 and counts[whole] / counts[left] >= min_confidence:
-                if right is None:
+            elif counts[antecedent] > 0 and counts[whole_row] / counts[antecedent] >= min_confidence:
+                if consequent is None:
                     missing += 1
-                elif counts[right] > 0 and people * counts[whole] / (counts[left] * counts[right]) >= min_lift:
-                    found.append((whole, left, right))
-    return found, missing
+                elif (
+                    counts[consequent] > 0
+                    and people * counts[whole_row] / (counts[antecedent] * counts[consequent]) >= min_lift
+                ):
+                    rules.append((whole_row, antecedent, consequent))
+    return rules, missing
 
 
-def measures(people, antecedent, consequent, both):
+def measures(people, antecedent, consequent, joint_count):
     """Return the ten measures of one rule from exact fractions of people, as floats."""
-    support, left, right = (Fraction(count, people) for count in (both, antecedent, consequent))
-    confidence = support / left
-    leverage = support - left * right
-    divisor = max(support * (1 - left), left * (right - support))
+    support, left_share, right_share = (Fraction(count, people) for count in (joint_count, antecedent, consequent))
+    confidence = support / left_share
+    leverage = support - left_share * right_share
+    divisor = max(support * (1 - left_share), left_share * (right_share - support))
     exact = {
         "support": support,
         "confidence": confidence,
-        "lift": confidence / right,
+        "lift": confidence / right_share,
         "leverage": leverage,
-        "conviction": (1 - right) / (1 - confidence) if confidence < 1 else math.inf,
-        "cosine": math.sqrt(support / left * support / right),
-        "jaccard": support / (left + right - support),
-        "kulczynski": (support / left + support / right) / 2,
-        "certainty": (confidence - right) / (1 - right) if right < 1 else 0,
+        "conviction": (1 - right_share) / (1 - confidence) if confidence < 1 else math.inf,
+        "cosine": math.sqrt(support / left_share * support / right_share),
+        "jaccard": support / (left_share + right_share - support),
+        "kulczynski": (support / left_share + support / right_share) / 2,
+        "certainty": (confidence - right_share) / (1 - right_share) if right_share < 1 else 0,
         "zhang": leverage / divisor if divisor else 0,
     }
     return {name: float(value) for name, value in exact.items()}

@@ -6,10 +6,13 @@ from fractions import Fraction
 from math import comb
 
 
-def p_value(people, antecedent, consequent, both):
+def p_value(people, antecedent, consequent, joint_count):
     """Return the exact chance that at least `both` people hold two sides that have nothing to do with each other."""
-    most = min(antecedent, consequent)
-    ways = sum(comb(antecedent, held) * comb(people - antecedent, consequent - held) for held in range(both, most + 1))
+    max_joint_count = min(antecedent, consequent)
+    ways = sum(
+        comb(antecedent, count) * comb(people - antecedent, consequent - count)
+        for count in range(joint_count, max_joint_count + 1)
+    )
     return Fraction(ways, comb(people, consequent))
 
 
@@ -21,7 +24,7 @@ def adjusted(p, tested):
     for rank in range(len(every), 0, -1):
         running = min(running, every[rank - 1] * tested / rank)
         largest[every[rank - 1]] = min(largest.get(every[rank - 1], 1.0), running)
-    return [largest[one] for one in p]
+    return [largest[value] for value in p]
 
 
 def redundant(rules, nothing):
@@ -30,6 +33,10 @@ def redundant(rules, nothing):
     `nothing` says of each whether it is no better than the rule without antecedent.
     """
     return [
-        none or any(other < left and then == right and reached <= held for other, then, _, held in rules)
-        for (left, right, reached, _), none in zip(rules, nothing, strict=True)
+        is_no_better
+        or any(
+            general < antecedent and general_consequent == right and reached <= confidence_bound
+            for general, general_consequent, _, confidence_bound in rules
+        )
+        for (antecedent, right, reached, _), is_no_better in zip(rules, nothing, strict=True)
     ]

@@ -11,7 +11,7 @@ def windows(firsts, seconds, lows, widths, items):
 
 
 def bits(rows, size):
-    return [sum(row[at // 32] >> at % 32 & 1 for row in rows) for at in range(size)]
+    return [sum(row[index // 32] >> index % 32 & 1 for row in rows) for index in range(size)]
 
 
 def symbols(rows, size):

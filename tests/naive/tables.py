@@ -14,55 +14,57 @@ def tabulated(numbers, values, seeds, buckets):
     return [[reports.count((seed, value)) for value in range(buckets)] for seed in range(seeds)]
 
 
-def leftover(start, table, items, weights, together, slope, scale):
-    found = []
+def leftover(start, table, items, weights, shared_pairs, slope, scale):
+    rows_left = []
     for row, cells in enumerate(table):
-        buckets, many = len(cells), sum(cells)
+        buckets, report_count = len(cells), sum(cells)
         inside = [0.0] * buckets
         for item, weight in zip(items, weights, strict=True):
             inside[bucket(start + row, item, buckets)] += weight
-        for one, other, extra in together:
-            both = {bucket(start + row, items[place], buckets) for place in (one, other)}
-            if len(both) == 1:
-                inside[both.pop()] += extra
+        for place_a, place_b, extra in shared_pairs:
+            pair_buckets = {bucket(start + row, items[place], buckets) for place in (place_a, place_b)}
+            if len(pair_buckets) == 1:
+                inside[pair_buckets.pop()] += extra
         even = sum(inside) / buckets
-        expected = [many * (1 / buckets + slope * (one - even)) for one in inside]
-        found.append([scale * (cell - one) for cell, one in zip(cells, expected, strict=True)])
-    return found
+        expected = [report_count * (1 / buckets + slope * (share - even)) for share in inside]
+        rows_left.append([scale * (cell - share) for cell, share in zip(cells, expected, strict=True)])
+    return rows_left
 
 
 def sums(start, cells, items):
-    return [sum(row[bucket(start + at, item, len(row))] for at, row in enumerate(cells)) for item in items]
+    return [sum(row[bucket(start + index, item, len(row))] for index, row in enumerate(cells)) for item in items]
 
 
 def met(start, reports, buckets, items, weights):
-    found = []
+    sums_by_item = []
     for item in items:
         total = 0.0
-        for at, many in enumerate(reports):
-            mine = bucket(start + at, item, buckets)
-            shared = sum(
+        for row, report_count in enumerate(reports):
+            mine = bucket(start + row, item, buckets)
+            shared_weight = sum(
                 weight
-                for other, weight in zip(items, weights, strict=True)
-                if bucket(start + at, other, buckets) == mine
+                for item_met, weight in zip(items, weights, strict=True)
+                if bucket(start + row, item_met, buckets) == mine
             )
-            total += many * (shared - sum(weights) / buckets)
-        found.append(total)
-    return found
+            total += report_count * (shared_weight - sum(weights) / buckets)
+        sums_by_item.append(total)
+    return sums_by_item
 
 
-def shared(start, cells, table, scale, items):
+def sum_shared_cells(start, cells, table, scale, items):
     """Return `scale` times what is left in cells that two share, its variance and all reports: a pair once."""
-    left = [[0] * len(items) for _ in items]
+    cell_sums = [[0] * len(items) for _ in items]
     noise = [[0.0] * len(items) for _ in items]
     people = [[0] * len(items) for _ in items]
-    for at, row in enumerate(cells):
-        for one, item in enumerate(items):
-            for other in range(one):
-                place = bucket(start + at, item, len(row))
-                if place == bucket(start + at, items[other], len(row)):
-                    expected, many = table[at][place] - row[place] / scale, sum(table[at])
-                    left[one][other] += row[place]
-                    noise[one][other] += max(0, expected) * max(0, 1 - max(0, expected) / max(1, many))
-                    people[one][other] += many
-    return left, noise, people
+    for row_number, row in enumerate(cells):
+        for left_index, item in enumerate(items):
+            for right_index in range(left_index):
+                place = bucket(start + row_number, item, len(row))
+                if place == bucket(start + row_number, items[right_index], len(row)):
+                    expected, report_count = table[row_number][place] - row[place] / scale, sum(table[row_number])
+                    cell_sums[left_index][right_index] += row[place]
+                    noise[left_index][right_index] += max(0, expected) * max(
+                        0, 1 - max(0, expected) / max(1, report_count)
+                    )
+                    people[left_index][right_index] += report_count
+    return cell_sums, noise, people

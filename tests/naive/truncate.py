@@ -22,32 +22,36 @@ def number_equal(rows: list[list[int]]) -> list[int]:
 def marks(row: list[int], key: int, copy: int = 0) -> dict[int, int]:
     """Return the mark of each code of a row that so many equal ones come before."""
     key ^= mix(copy)
-    own = {code: mix(key ^ code) for code in row}
-    together = mix(reduce(xor, own.values(), 0))
-    return {code: mix(mark ^ together) for code, mark in own.items()}
+    item_marks = {code: mix(key ^ code) for code in row}
+    row_mark = mix(reduce(xor, item_marks.values(), 0))
+    return {code: mix(mark ^ row_mark) for code, mark in item_marks.items()}
 
 
-def keep_some(row: list[int], most: int, key: int, copy: int = 0) -> list[int]:
+def keep_some(row: list[int], max_items: int, key: int, copy: int = 0) -> list[int]:
     mark = marks(row, key, copy)
-    return row if len(row) <= most else sorted(sorted(row, key=lambda code: (mark[code], code))[:most])
+    return row if len(row) <= max_items else sorted(sorted(row, key=lambda code: (mark[code], code))[:max_items])
 
 
-def keep_smart(row: list[int], most: int, key: int, scores: dict[Set, int], copy: int = 0) -> list[int]:
+def keep_smart(row: list[int], max_items: int, key: int, scores: dict[Set, int], copy: int = 0) -> list[int]:
     """Do what algorithm 8 of Zeng, Naughton, Cai says, with errata C6 and C7."""
-    if len(row) <= most:
+    if len(row) <= max_items:
         return row
     mark = marks(row, key, copy)
-    weights = {one: Fraction(score) for one, score in sorted(scores.items()) if set(one) <= set(row)}
-    shares = {one: weight / len(one) for one, weight in weights.items()}
-    kept: set[int] = set()
-    while len(kept) < most and weights:
+    weights = {itemset: Fraction(score) for itemset, score in sorted(scores.items()) if set(itemset) <= set(row)}
+    shares = {itemset: weight / len(itemset) for itemset, weight in weights.items()}
+    kept_items: set[int] = set()
+    while len(kept_items) < max_items and weights:
         heaviest = max(weights.values())
-        one = next(one for one, weight in weights.items() if weight == heaviest)
-        del weights[one]
-        fresh = set(sorted(set(one) - kept, key=lambda code: (mark[code], code))[: most - len(kept)])
-        kept |= fresh
-        for other in list(weights):
-            weights[other] += shares[other] * len(fresh & set(other))
-            if set(other) <= kept:
-                del weights[other]
-    return sorted(kept)
+        heaviest_itemset = next(itemset for itemset, weight in weights.items() if weight == heaviest)
+        del weights[heaviest_itemset]
+        fresh = set(
+            sorted(set(heaviest_itemset) - kept_items, key=lambda code: (mark[code], code))[
+                : max_items - len(kept_items)
+            ]
+        )
+        kept_items |= fresh
+        for itemset in list(weights):
+            weights[itemset] += shares[itemset] * len(fresh & set(itemset))
+            if set(itemset) <= kept_items:
+                del weights[itemset]
+    return sorted(kept_items)

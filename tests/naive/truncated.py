@@ -15,28 +15,28 @@ from discreet.results import Itemsets
 
 
 def column(sets) -> Itemsets:
-    rows = [sorted(one) for one in sets]
+    rows = [sorted(itemset) for itemset in sets]
     return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
 
 
 def frequent(people, items, count, longest) -> set[frozenset[int]]:
     """Return the itemsets that at least so many people hold."""
     every = chain.from_iterable(combinations(range(items), size) for size in range(1, longest + 1))
-    return {frozenset(one) for one in every if sum(set(one) <= set(basket) for basket in people) >= count}
+    return {frozenset(itemset) for itemset in every if sum(set(itemset) <= set(basket) for basket in people) >= count}
 
 
 def candidates(sets: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
     """Return every itemset of one more item whose subsets are all given, with the sum of their counts."""
     items = sorted(set(chain(*sets)))
-    found = {}
-    for one in combinations(items, len(next(iter(sets))) + 1 if sets else 1):
-        subsets = list(combinations(one, len(one) - 1))
+    counts = {}
+    for itemset in combinations(items, len(next(iter(sets))) + 1 if sets else 1):
+        subsets = list(combinations(itemset, len(itemset) - 1))
         if sets and all(subset in sets for subset in subsets):
-            found[one] = sum(sets[subset] for subset in subsets)
-    return found
+            counts[itemset] = sum(sets[subset] for subset in subsets)
+    return counts
 
 
-def kept(people, size, longest, model) -> float:
+def kept_share(people, size, longest, model) -> float:
     """Return what a random cut leaves of an itemset, by equations 5 and 7 with C9, or by C10."""
     able = range(size, len(people))
     if model == "uniform":
@@ -60,19 +60,19 @@ class Scripted(Meter):
         self.made_up = np.random.default_rng(seed)
         self.spread = spread
 
-    def count(self, what, engine, query, share):
+    def count(self, purpose, engine, query, share):
         self._spend_share(share)
         scale, variance = self.scale(query, share)
-        self.asked.append((what, query, share, unsealed(engine.answer(query))))
+        self.asked.append((purpose, query, share, unsealed(engine.answer(query))))
         return Noisy(self.made_up.integers(-2, self.spread, query.cells), scale, variance)
 
 
-def same_query(one, other) -> bool:
+def same_query(query, peer_query) -> bool:
     """Whether two queries are the same value, whatever objects they are."""
-    if type(one) is not type(other):
+    if type(query) is not type(peer_query):
         return False
-    for name, value in vars(one).items():
-        peer = vars(other)[name]
+    for name, value in vars(query).items():
+        peer = vars(peer_query)[name]
         if isinstance(value, Itemsets):
             if not value.same(peer):
                 return False

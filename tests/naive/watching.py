@@ -25,9 +25,9 @@ def engine(people, items: int) -> SealedEngine:
     return SealedEngine(LocalEngine(baskets), items)
 
 
-def asking(**more) -> Problem:
+def make_problem(**changes) -> Problem:
     """Return a question about patterns of one item or more, and five people, unless told otherwise."""
-    return Problem(**({"min_length": 1, "people": 5} | more))
+    return Problem(**({"min_length": 1, "people": 5} | changes))
 
 
 class Watched(Meter):
@@ -35,10 +35,10 @@ class Watched(Meter):
 
     seen: list
 
-    def _choose(self, what, candidates, picks, share, way):
+    def _choose(self, purpose, candidates, picks, share, way):
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
-        super()._choose(what, candidates, picks, share, way)
-        self.seen.append((what, candidates, rate, picks, way))
+        super()._choose(purpose, candidates, picks, share, way)
+        self.seen.append((purpose, candidates, rate, picks, way))
         return Selection(tuple(range(picks)))
 
 
@@ -52,14 +52,16 @@ def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
 def neighbours_of(relation, subsets, steps) -> list[tuple[list, list]]:
     """Return pairs of neighbours: some two people, and one more or one of two; `steps` say how many are left out."""
     people_step, added_step, replaced_step = steps
-    some = list(product(subsets, repeat=2))[::people_step]
+    people_pairs = list(product(subsets, repeat=2))[::people_step]
     if relation is Neighbours.ADD_REMOVE:
-        return [(list(people), [*people, basket]) for people in some for basket in subsets[::added_step]]
-    others = list(combinations(subsets[::replaced_step], 2))
-    return [([*people, one], [*people, other]) for people in some for one, other in others]
+        return [(list(people), [*people, basket]) for people in people_pairs for basket in subsets[::added_step]]
+    basket_pairs = list(combinations(subsets[::replaced_step], 2))
+    return [
+        ([*people, basket], [*people, replacement]) for people in people_pairs for basket, replacement in basket_pairs
+    ]
 
 
-def choices(how, asked, relation, subsets, steps) -> Iterator[tuple]:
+def choices(mechanism, problem, relation, subsets, steps) -> Iterator[tuple]:
     """Yield every choice of a run on neighbours that were told the same.
 
     It has what it is for, the scores before and after, rate, picks, way and price. That scores move by no more than
@@ -68,21 +70,23 @@ def choices(how, asked, relation, subsets, steps) -> Iterator[tuple]:
     for pair in neighbours_of(relation, subsets, steps):
         before, after = (watched(relation) for _ in pair)
         for people, meter in zip(pair, (before, after), strict=True):
-            how.run(engine(people, asked.item_count), asked, meter)
+            mechanism.run(engine(people, problem.item_count), problem, meter)
         prices = [charge.epsilon for charge in before.charges]
         assert prices == [charge.epsilon for charge in after.charges]
-        for (what, mine, rate, picks, way), (_, yours, *_), price in zip(before.seen, after.seen, prices, strict=False):
+        for (purpose, mine, rate, picks, way), (_, yours, *_), price in zip(
+            before.seen, after.seen, prices, strict=False
+        ):
             change = yours.scores - mine.scores
             adding = relation is Neighbours.ADD_REMOVE
-            assert np.abs(change).max() <= (1 if adding or mine.monotone else 2), what
+            assert np.abs(change).max() <= (1 if adding or mine.monotone else 2), purpose
             if mine.monotone and adding:
-                assert (change >= 0).all(), what
-            yield what, mine.scores, yours.scores, rate, picks, way, price
+                assert (change >= 0).all(), purpose
+            yield purpose, mine.scores, yours.scores, rate, picks, way, price
 
 
 def refusal(mechanism: str, settings, question) -> str:
     """Return what is said about a question that is refused."""
-    asked = {"top": 1, "epsilon": 1, "items": 9} | question
+    arguments = {"top": 1, "epsilon": 1, "items": 9} | question
     with pytest.raises(MisuseError) as caught:
-        trial([{0, 1}], seed=1, mechanism=mechanism, settings=settings, **asked)
+        trial([{0, 1}], seed=1, mechanism=mechanism, settings=settings, **arguments)
     return str(caught.value)

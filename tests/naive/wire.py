@@ -16,13 +16,13 @@ class Words:
         self.data = data
 
     def word(self):
-        taken, self.data = self.data[:4], self.data[4:]
-        assert len(taken) == 4
-        return sum(byte << 8 * at for at, byte in enumerate(taken))
+        chunk, self.data = self.data[:4], self.data[4:]
+        assert len(chunk) == 4
+        return sum(byte << 8 * position for position, byte in enumerate(chunk))
 
     def seed(self):
-        first = self.word()
-        return [first | 1, self.word()]
+        multiplier = self.word()
+        return [multiplier | 1, self.word()]
 
     def chance(self, threshold):
         return self.word() < threshold
@@ -40,14 +40,14 @@ class Words:
         x = low + WORD * self.word()
         return x // weight if x < weight * inside else inside + (x - weight * inside) % outside
 
-    def some(self, many, values):
+    def some(self, count, values):
         values = list(values)
-        if len(values) <= many:
+        if len(values) <= count:
             return values
-        for at in range(many):
-            other = at + self.below(len(values) - at)
-            values[at], values[other] = values[other], values[at]
-        return values[:many]
+        for position in range(count):
+            partner = position + self.below(len(values) - position)
+            values[position], values[partner] = values[partner], values[position]
+        return values[:count]
 
 
 def hashed(seed, item):
@@ -58,130 +58,156 @@ def hashed(seed, item):
 
 
 def family(number):
-    first, second = (hashed((1, 0x9E3779B9), 2 * number + at) for at in (0, 1))
-    return first if first % 2 else first + 1, second
+    multiplier, increment = (hashed((1, 0x9E3779B9), 2 * number + part) for part in (0, 1))
+    return multiplier if multiplier % 2 else multiplier + 1, increment
 
 
-def number_of_text(told, begin, text):
+def number_of_text(text_form, begin, text):
     """Return the number of a text that begins so, or None where it does not, or is no text of the alphabet."""
-    if not 1 <= len(text) <= told["length"] or any(symbol not in told["alphabet"] for symbol in text):
+    if not 1 <= len(text) <= text_form["length"] or any(symbol not in text_form["alphabet"] for symbol in text):
         return None
-    symbols = ["\n", *told["alphabet"]]
-    padded = text + "\n"
-    if not padded.startswith(begin):
+    symbols = ["\n", *text_form["alphabet"]]
+    padded_text = text + "\n"
+    if not padded_text.startswith(begin):
         return None
-    padded = padded[len(begin) :].ljust(told["step"], "\n")[: told["step"]]
-    number = told["begin"].index(begin)
-    for symbol in padded:
+    padded_text = padded_text[len(begin) :].ljust(text_form["step"], "\n")[: text_form["step"]]
+    number = text_form["begin"].index(begin)
+    for symbol in padded_text:
         number = number * len(symbols) + symbols.index(symbol)
     return number
 
 
-def values_of(question, basket, own=()):
-    of = question["of"]
+def values_of(question, basket, pairs_held=()):
+    candidates = question["of"]
     if "texts" in question:
-        told = question["texts"]
-        basket = {number_of_text(told, begin, text) for begin in told["begin"] for text in basket} - {None}
+        text_form = question["texts"]
+        basket = {number_of_text(text_form, begin, text) for begin in text_form["begin"] for text in basket} - {None}
     if question["ask"] == "cells":
-        return [sum(2**place for place, item in enumerate(of) if item in basket)]
+        return [sum(2**place for place, item in enumerate(candidates) if item in basket)]
     if question["ask"] == "valued":
         values = []
-        for place, (first, second) in enumerate(of):
-            has = [first, second] in own if question["pairs"] != "together" else first in basket and second in basket
+        for place, (antecedent, consequent) in enumerate(candidates):
+            has = (
+                [antecedent, consequent] in pairs_held
+                if question["pairs"] != "together"
+                else antecedent in basket and consequent in basket
+            )
             if has:
                 values.append(2 * place + 1)
-            elif question["absent"] and first in basket:
+            elif question["absent"] and antecedent in basket:
                 values.append(2 * place)
         return values
     if question["ask"] == "prefix":
-        kept = []
+        prefix = []
         for item in question["order"]:
-            if item in basket and len(kept) < question["length"]:
-                kept.append(item)
-        return [next((at for at, one in enumerate(of) if one == kept), len(of))]
+            if item in basket and len(prefix) < question["length"]:
+                prefix.append(item)
+        return [
+            next(
+                (place_of_prefix for place_of_prefix, candidate in enumerate(candidates) if candidate == prefix),
+                len(candidates),
+            )
+        ]
     if question["ask"] == "projection":
-        return [on_grid(question, projected(question, basket, own))]
-    if isinstance(of, int):
-        values = sorted({item for item in basket if item < of})
+        return [on_grid(question, projected(question, basket, pairs_held))]
+    if isinstance(candidates, int):
+        values = sorted({item for item in basket if item < candidates})
     else:
-        lists = [one if isinstance(one, list) else [one] for one in of]
+        lists = [candidate if isinstance(candidate, list) else [candidate] for candidate in candidates]
         if question.get("pairs", "together") != "together":
-            values = [at for at, one in enumerate(lists) if linked(one, own)]
+            values = [
+                place_of_list for place_of_list, items_of_list in enumerate(lists) if linked(items_of_list, pairs_held)
+            ]
         else:
-            values = [at for at, one in enumerate(lists) if all(item in basket for item in one)]
+            values = [
+                place_of_list
+                for place_of_list, items_of_list in enumerate(lists)
+                if all(item in basket for item in items_of_list)
+            ]
     if question["ask"] == "how-many":
-        return [max(at for at, least in enumerate(question["bins"]) if least <= len(values))]
+        return [
+            max(bin_place for bin_place, smallest_count in enumerate(question["bins"]) if smallest_count <= len(values))
+        ]
     return values
 
 
-def linked(items, own):
-    return all([items[at], items[at + 1]] in own for at in range(len(items) - 1))
+def linked(items, pairs_held):
+    return all([items[position], items[position + 1]] in pairs_held for position in range(len(items) - 1))
 
 
-def projected(question, basket, own):
-    of, left, right = question["of"], question["left"], question["right"]
+def projected(question, basket, pairs_held):
+    candidates, left_weights, right_weights = question["of"], question["left"], question["right"]
     if question["pairs"] == "folded":
-        side = len(left)
-        return sum(left[item // side] * right[item % side] for item in set(basket) if item < of)
-    lists = [one if isinstance(one, list) else [one] for one in of]
+        side = len(left_weights)
+        return sum(left_weights[item // side] * right_weights[item % side] for item in set(basket) if item < candidates)
+    lists = [candidate if isinstance(candidate, list) else [candidate] for candidate in candidates]
     if question["pairs"] == "together":
-        held = [at for at, one in enumerate(lists) if all(item in basket for item in one)]
-        return sum(left[at] for at in held) * sum(right[at] for at in held)
+        held_places = [
+            position for position, items_of_list in enumerate(lists) if all(item in basket for item in items_of_list)
+        ]
+        return sum(left_weights[position] for position in held_places) * sum(
+            right_weights[position] for position in held_places
+        )
     total = 0
-    for at, one in enumerate(lists):
-        if one[0] in basket if len(one) == 1 else linked(one, own):
-            total += left[at] * right[at]
-        for pair in own:
-            if pair[0] == one[-1] and pair[1] not in one and [pair[1]] in lists and linked(one, own):
-                total += left[at] * right[lists.index([pair[1]])]
+    for position, items_of_list in enumerate(lists):
+        if items_of_list[0] in basket if len(items_of_list) == 1 else linked(items_of_list, pairs_held):
+            total += left_weights[position] * right_weights[position]
+        for pair in pairs_held:
+            if (
+                pair[0] == items_of_list[-1]
+                and pair[1] not in items_of_list
+                and [pair[1]] in lists
+                and linked(items_of_list, pairs_held)
+            ):
+                total += left_weights[position] * right_weights[lists.index([pair[1]])]
     return total
 
 
 def on_grid(question, number):
     span, width = question["oracle"]["span"], question["high"] - question["low"]
-    clipped = sorted([question["low"], number, question["high"]])[1]
-    return (4 * span * (clipped - question["low"]) + width) // (2 * width) - span if width else 0
+    clipped_number = sorted([question["low"], number, question["high"]])[1]
+    return (4 * span * (clipped_number - question["low"]) + width) // (2 * width) - span if width else 0
 
 
 def symbol(oracle, values, words):
-    drawn = words.below(max(len(values), oracle["pad"]))
-    if drawn < len(values):
-        return values[drawn]
-    return oracle["size"] + (drawn - len(values)) % oracle["dummies"]
+    drawn_place = words.below(max(len(values), oracle["pad"]))
+    if drawn_place < len(values):
+        return values[drawn_place]
+    return oracle["size"] + (drawn_place - len(values)) % oracle["dummies"]
 
 
-def other_than(own, place):
+def other_than(own_value, place):
     if place == 0:
-        return own
-    return place - 1 if place <= own else place
+        return own_value
+    return place - 1 if place <= own_value else place
 
 
-def subset(oracle, own, words):
+def subset(oracle, own_values, words):
     hit = words.chance(oracle["hit"])
     while True:
-        members = [own[words.below(len(own))]] if hit else []
+        members = [own_values[words.below(len(own_values))]] if hit else []
         while len(members) < oracle["many"]:
             x = words.below(oracle["size"] + oracle["dummies"])
-            if x not in members and (hit or x not in own):
+            if x not in members and (hit or x not in own_values):
                 members.append(x)
-        if not hit or words.below(sum(one in own for one in members)) == 0:
+        if not hit or words.below(sum(member in own_values for member in members)) == 0:
             return {"values": sorted(members)}
 
 
-def wheel(oracle, own, told, seed, words):
+def wheel(oracle, own_values, written_seed, seed, words):
     """Take the circle apart at every end of an arc, and go through the pieces in order."""
     n = oracle.get("points", WORD)
-    starts = [hashed(seed, x) * n // WORD for x in own]
+    starts = [hashed(seed, x) * n // WORD for x in own_values]
     edges = sorted({0, n, *starts, *((start + oracle["arc"]) % n for start in starts)})
     pieces = [(a, b, any((a - start) % n < oracle["arc"] for start in starts)) for a, b in pairwise(edges)]
-    inside = sum(b - a for a, b, over in pieces if over)
+    inside = sum(b - a for a, b, is_covered in pieces if is_covered)
     number = words.place(int(oracle["inside"]), inside, n - inside)
-    within = number < inside
-    number -= 0 if within else inside
-    for a, b, over in pieces:
-        if over == within:
+    is_inside = number < inside
+    number -= 0 if is_inside else inside
+    for a, b, is_covered in pieces:
+        if is_covered == is_inside:
             if number < b - a:
-                return {"seed": told, "point": a + number}
+                return {"seed": written_seed, "point": a + number}
             number -= b - a
     raise AssertionError
 
@@ -198,10 +224,10 @@ def number_of(point, q):
     return q * number_of(point[:-1], q) + 1 + point[-1]
 
 
-def geometry(oracle, own, words):
+def geometry(oracle, own_value, words):
     q, t = oracle["field"], oracle["coordinates"]
-    u = point_of(own, q, t)
-    zeros = next(at for at, one in enumerate(u) if one)
+    u = point_of(own_value, q, t)
+    zeros = next(position for position, coordinate in enumerate(u) if coordinate)
     f = t - 1 - zeros
     if words.chance(oracle["hit"]):
         v, d = point_of(words.below((q ** (t - 1) - 1) // (q - 1)), q, t - 1), 0
@@ -223,12 +249,12 @@ def number(oracle, n, words):
     n = sorted([-oracle["span"], n, oracle["span"]])[1]
     if oracle["oracle"] == "duchi":
         return {"sign": 1 if words.chance(2**31 + oracle["slope"] * n) else 0}
-    first = (n + oracle["span"]) * oracle["step"]
+    window_start = (n + oracle["span"]) * oracle["step"]
     place = words.place(int(oracle["inside"]), oracle["window"], oracle["points"] - oracle["window"])
     if place < oracle["window"]:
-        return {"point": first + place}
-    rest = place - oracle["window"]
-    return {"point": rest if rest < first else rest + oracle["window"]}
+        return {"point": window_start + place}
+    outside_place = place - oracle["window"]
+    return {"point": outside_place if outside_place < window_start else outside_place + oracle["window"]}
 
 
 def drawn_seed(oracle, words):
@@ -242,25 +268,34 @@ def drawn_seed(oracle, words):
 def answer(oracle, values, words):
     name = oracle["oracle"]
     if name == "wheel":
-        own = words.some(oracle["pad"], values)
-        told, seed = drawn_seed(oracle, words)
-        return wheel(oracle, own, told, seed, words)
+        own_values = words.some(oracle["pad"], values)
+        written_seed, seed = drawn_seed(oracle, words)
+        return wheel(oracle, own_values, written_seed, seed, words)
     if name == "privset":
-        own = words.some(oracle["pad"], values)
-        return subset(oracle, own + [oracle["size"] + at for at in range(oracle["pad"] - len(own))], words)
-    own = symbol(oracle, values, words)
+        own_values = words.some(oracle["pad"], values)
+        return subset(
+            oracle, own_values + [oracle["size"] + dummy for dummy in range(oracle["pad"] - len(own_values))], words
+        )
+    own_value = symbol(oracle, values, words)
     if name == "subset":
-        return subset(oracle, [own], words)
+        return subset(oracle, [own_value], words)
     if name == "geometry":
-        return geometry(oracle, own, words)
+        return geometry(oracle, own_value, words)
     if name == "grr":
-        return {"value": other_than(own, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1))}
-    told, seed = drawn_seed(oracle, words)
-    bucket = hashed(seed, own) * oracle["buckets"] // WORD
-    return {"seed": told, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}
+        return {
+            "value": other_than(
+                own_value, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
+            )
+        }
+    written_seed, seed = drawn_seed(oracle, words)
+    bucket = hashed(seed, own_value) * oracle["buckets"] // WORD
+    return {
+        "seed": written_seed,
+        "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)),
+    }
 
 
-def written(report):
+def render_report(report):
     return json.dumps(report, separators=(",", ":"))
 
 
@@ -270,8 +305,8 @@ def in_words(oracle, report):
     if name == "hm":
         return [1, report["pm"]["point"]] if "pm" in report else [0, report["duchi"]["sign"]]
     if name in ("olh", "wheel"):
-        last = report["value" if name == "olh" else "point"]
-        return [report["seed"], last] if "seeds" in oracle else [*report["seed"], last]
+        value = report["value" if name == "olh" else "point"]
+        return [report["seed"], value] if "seeds" in oracle else [*report["seed"], value]
     if name in ("subset", "privset"):
         return report["values"]
     return [report[{"grr": "value", "duchi": "sign"}.get(name, "point")]]
@@ -282,13 +317,13 @@ def of_words(oracle, words):
     name = oracle["oracle"]
     symbols = oracle["size"] + oracle["dummies"] if "size" in oracle else 0
     if name == "hm":
-        kind, at = words
-        if kind == 1 and at < oracle["pm"]["points"] and oracle["choose"]:
-            return {"pm": {"point": at}}
-        return {"duchi": {"sign": at}} if kind == 0 and at < 2 else None
+        kind, number_or_sign = words
+        if kind == 1 and number_or_sign < oracle["pm"]["points"] and oracle["choose"]:
+            return {"pm": {"point": number_or_sign}}
+        return {"duchi": {"sign": number_or_sign}} if kind == 0 and number_or_sign < 2 else None
     if name in ("subset", "privset"):
         assert len(words) == oracle["many"]
-        rising = all(one < other for one, other in pairwise(words))
+        rising = all(number < next_number for number, next_number in pairwise(words))
         return {"values": words} if rising and words[-1] < symbols else None
     bound = {
         "grr": lambda: symbols,
@@ -300,15 +335,15 @@ def of_words(oracle, words):
     }[name]()
     if words[-1] >= bound:
         return None
-    last = {{"grr": "value", "olh": "value", "duchi": "sign"}.get(name, "point"): words[-1]}
+    tail = {{"grr": "value", "olh": "value", "duchi": "sign"}.get(name, "point"): words[-1]}
     if name not in ("olh", "wheel"):
         (_,) = words
-        return last
+        return tail
     if "seeds" in oracle:
         number, _ = words
-        return {"seed": number, **last} if number < oracle["seeds"] else None
-    first, second, _ = words
-    return {"seed": [first, second], **last} if first % 2 else None
+        return {"seed": number, **tail} if number < oracle["seeds"] else None
+    multiplier, increment, _ = words
+    return {"seed": [multiplier, increment], **tail} if multiplier % 2 else None
 
 
 def answered_for(question, basket):
@@ -319,9 +354,9 @@ def answered_for(question, basket):
     return [text for text, symbols in zip(basket, sums, strict=True) if symbols <= 262_144]
 
 
-def device(question, basket, own, words):
-    basket, own = answered_for(question, basket), own[:32_768]
-    values, oracle = values_of(question, basket, own), question["oracle"]
+def device(question, basket, pairs_held, words):
+    basket, pairs_held = answered_for(question, basket), pairs_held[:32_768]
+    values, oracle = values_of(question, basket, pairs_held), question["oracle"]
     return number(oracle, values[0], words) if question["ask"] == "projection" else answer(oracle, values, words)
 
 
@@ -334,11 +369,11 @@ def need(condition):
         raise RefusedError
 
 
-def read(asked, most, fail):
+def read_question(document, max_epsilon, max_delta):
     """Return the question, or None where it is refused."""
     try:
-        question = parse(asked) if isinstance(asked, bytes) else asked
-        looked_at(question, Fraction(most), Fraction(fail))
+        question = parse(document) if isinstance(document, bytes) else document
+        looked_at(question, Fraction(max_epsilon), Fraction(max_delta))
     except (RefusedError, KeyError, TypeError, ValueError, AttributeError):
         return None
     return question
@@ -347,7 +382,7 @@ def read(asked, most, fail):
 def parse(text):
     need(len(text) <= 8_388_608)
 
-    def once(fields):
+    def check_unique(fields):
         need(len({name for name, _ in fields}) == len(fields))
         return dict(fields)
 
@@ -355,7 +390,7 @@ def parse(text):
         raise RefusedError
 
     try:
-        return json.loads(text.decode("utf-8"), object_pairs_hook=once, parse_float=never, parse_constant=never)
+        return json.loads(text.decode("utf-8"), object_pairs_hook=check_unique, parse_float=never, parse_constant=never)
     except RecursionError:
         raise RefusedError from None
 
@@ -368,8 +403,8 @@ def in_lists(value, depth=1):
     """Return the entries of all lists."""
     need(depth <= 3)
     inner = value.values() if isinstance(value, dict) else value
-    found = len(value) if isinstance(value, list) else 0
-    return found + sum(in_lists(one, depth + 1) for one in inner if isinstance(one, dict | list))
+    entry_count = len(value) if isinstance(value, list) else 0
+    return entry_count + sum(in_lists(entry, depth + 1) for entry in inner if isinstance(entry, dict | list))
 
 
 def as_number(text):
@@ -378,13 +413,13 @@ def as_number(text):
     return Fraction(text)
 
 
-def looked_at(question, most, fail):
+def looked_at(question, max_epsilon, max_delta):
     need(isinstance(question, dict))
     need(in_lists(question) <= 1_048_576)
     need(is_whole(question["format"]) and question["format"] == 1)
     epsilon, delta = as_number(question["epsilon"]), as_number(question.get("delta", "0"))
-    need(0 < epsilon <= 64 and epsilon <= most)
-    need(0 <= delta < 1 and delta <= fail)
+    need(0 < epsilon <= 64 and epsilon <= max_epsilon)
+    need(0 <= delta < 1 and delta <= max_delta)
     oracle = question["oracle"]
     fits(question, oracle)
     need(loss(oracle) <= series(epsilon))
@@ -392,27 +427,27 @@ def looked_at(question, most, fail):
     need(share is None or Fraction(comb(oracle["pad"], share + 1), oracle["buckets"] ** share) <= delta)
 
 
-def items(some):
-    need(isinstance(some, list))
-    need(all(is_whole(item) and 0 <= item <= 2_147_483_647 for item in some))
+def items(numbers_listed):
+    need(isinstance(numbers_listed, list))
+    need(all(is_whole(item) and 0 <= item <= 2_147_483_647 for item in numbers_listed))
 
 
-def fits_texts(told):
-    need(isinstance(told, dict) and set(told) == {"begin", "alphabet", "step", "length"})
-    begin, alphabet, step, length = (told[name] for name in ("begin", "alphabet", "step", "length"))
+def fits_texts(text_form):
+    need(isinstance(text_form, dict) and set(text_form) == {"begin", "alphabet", "step", "length"})
+    begin, alphabet, step, length = (text_form[name] for name in ("begin", "alphabet", "step", "length"))
     need(is_whole(step) and is_whole(length) and 0 <= step <= 31 and 1 <= length <= 1024)
     need(isinstance(alphabet, str) and alphabet and len(set(alphabet)) == len(alphabet))
     need(all(symbol != "\n" and not 0xD800 <= ord(symbol) <= 0xDFFF for symbol in alphabet))
-    need(isinstance(begin, list) and begin and all(isinstance(one, str) for one in begin))
+    need(isinstance(begin, list) and begin and all(isinstance(beginning, str) for beginning in begin))
     need(len(set(begin)) == len(begin))
-    for one in begin:
-        need(all(symbol in alphabet for symbol in (one[:-1] if one.endswith("\n") else one)))
-        need(len(one[:-1] if one.endswith("\n") else one) <= length)
+    for beginning in begin:
+        need(all(symbol in alphabet for symbol in (beginning[:-1] if beginning.endswith("\n") else beginning)))
+        need(len(beginning[:-1] if beginning.endswith("\n") else beginning) <= length)
     need(len(begin) * (len(alphabet) + 1) ** step <= 2_147_483_648)
 
 
 def fits(question, oracle):
-    ask, of, pairs = question["ask"], question["of"], question.get("pairs")
+    ask, candidates, pairs = question["ask"], question["of"], question.get("pairs")
     if "texts" in question:
         need(ask in ("which", "how-many") and "pairs" not in question)
         fits_texts(question["texts"])
@@ -426,50 +461,58 @@ def fits(question, oracle):
     if ask == "prefix":
         items(question["order"])
         items([question["length"]])
-        need(isinstance(of, list))
-        for one in of:
-            items(one)
-        size = len(of) + 1
+        need(isinstance(candidates, list))
+        for candidate in candidates:
+            items(candidate)
+        size = len(candidates) + 1
     elif ask == "cells":
-        items(of)
-        need(1 <= len(of) <= 16)
-        size = 2 ** len(of)
+        items(candidates)
+        need(1 <= len(candidates) <= 16)
+        size = 2 ** len(candidates)
     else:
         need(ask in ("which", "how-many", "valued"))
-        if is_whole(of):
-            need(pairs is None and 1 <= of <= 2_147_483_648)
-            size = of
+        if is_whole(candidates):
+            need(pairs is None and 1 <= candidates <= 2_147_483_648)
+            size = candidates
         else:
-            need(isinstance(of, list))
-            items([item for one in of for item in (one if isinstance(one, list) else [one])])
-            need(pairs is None or all(isinstance(one, list) and len(one) >= 2 for one in of))
-            size = len(of)
+            need(isinstance(candidates, list))
+            items(
+                [
+                    item
+                    for candidate in candidates
+                    for item in (candidate if isinstance(candidate, list) else [candidate])
+                ]
+            )
+            need(pairs is None or all(isinstance(candidate, list) and len(candidate) >= 2 for candidate in candidates))
+            size = len(candidates)
         if ask == "how-many":
             bins = question["bins"]
             items(bins)
             need(bins[:1] == [0] and all(a < b for a, b in pairwise(bins)))
             size = len(bins)
         if ask == "valued":
-            need(pairs is not None and not is_whole(of) and question["absent"] in (True, False))
-            need(all(len(one) == 2 for one in of))
-            size = 2 * len(of)
+            need(pairs is not None and not is_whole(candidates) and question["absent"] in (True, False))
+            need(all(len(candidate) == 2 for candidate in candidates))
+            size = 2 * len(candidates)
     need(size == oracle["size"])
     need(oracle["pad"] == 1 if ask in ("how-many", "prefix", "cells") else True)
     need(oracle["oracle"] == "wheel" or oracle["dummies"] > 0 if ask in ("which", "valued") else True)
 
 
 def projection(question):
-    of, left, right, low, high = (question[name] for name in ("of", "left", "right", "low", "high"))
-    need(isinstance(left, list) and isinstance(right, list) and len(left) == len(right))
+    candidates, left_weights, right_weights, low, high = (
+        question[name] for name in ("of", "left", "right", "low", "high")
+    )
+    need(isinstance(left_weights, list) and isinstance(right_weights, list) and len(left_weights) == len(right_weights))
     if question["pairs"] == "folded":
-        need(is_whole(of) and 1 <= of <= min(len(left) ** 2, 2_147_483_648))
+        need(is_whole(candidates) and 1 <= candidates <= min(len(left_weights) ** 2, 2_147_483_648))
     else:
-        need(isinstance(of, list))
-        lists = [tuple(one) if isinstance(one, list) else (one,) for one in of]
-        items([item for one in lists for item in one])
-        need(all(lists) and len(set(lists)) == len(lists) == len(left))
-    need(all(is_whole(one) for one in [*left, *right, low, high]))
-    need(all(abs(one) <= 1_048_576 for one in left + right))
+        need(isinstance(candidates, list))
+        lists = [tuple(candidate) if isinstance(candidate, list) else (candidate,) for candidate in candidates]
+        items([item for candidate in lists for item in candidate])
+        need(all(lists) and len(set(lists)) == len(lists) == len(left_weights))
+    need(all(is_whole(number) for number in [*left_weights, *right_weights, low, high]))
+    need(all(abs(weight) <= 1_048_576 for weight in left_weights + right_weights))
     need(-9_007_199_254_740_991 <= low <= high <= 9_007_199_254_740_991)
 
 
@@ -486,7 +529,7 @@ FIELDS = {
 }
 
 
-POWERS = [2**at for at in range(1, 32)]
+POWERS = [2**exponent for exponent in range(1, 32)]
 
 
 def loss(oracle):
@@ -509,8 +552,8 @@ def loss(oracle):
         need(oracle["points"] - oracle["window"] == 2 * oracle["span"] * oracle["step"])
         return spread(inside, oracle["window"], oracle["points"] - oracle["window"], Fraction(1))
     size, pad, dummies = oracle["size"], oracle["pad"], oracle["dummies"]
-    most = 131_072 if name in ("subset", "privset") else 2_147_483_648
-    need(size >= 1 and 1 <= pad <= most and size + dummies <= most)
+    max_symbols = 131_072 if name in ("subset", "privset") else 2_147_483_648
+    need(size >= 1 and 1 <= pad <= max_symbols and size + dummies <= max_symbols)
     if name == "grr":
         return spread(inside, 1, size + dummies - 1, Fraction(1, pad) if dummies >= pad else Fraction(1))
     if name == "olh":
@@ -526,17 +569,17 @@ def loss(oracle):
         need(q >= 2 and 2 <= t <= 31)
         need(size + dummies <= (q**t - 1) // (q - 1) <= 2_147_483_648)
         return turned(odds(oracle["hit"]) * Fraction(q ** (t - 1) * (q - 1), q ** (t - 1) - 1))
-    symbols, many, own = size + dummies, oracle["many"], pad if name == "privset" else 1
-    need(12 + many * (len(str(symbols - 1)) + 1) <= 65_536)
+    symbols, subset_size, own_count = size + dummies, oracle["many"], pad if name == "privset" else 1
+    need(12 + subset_size * (len(str(symbols - 1)) + 1) <= 65_536)
     need(name == "subset" or dummies >= pad or (dummies == 0 and pad == 1))
-    need(1 <= many <= symbols - own)
-    need(name == "subset" or many * pad <= 4 * symbols)
-    without = comb(symbols - own, many)
-    return turned(odds(oracle["hit"]) * Fraction(without, comb(symbols, many) - without))
+    need(1 <= subset_size <= symbols - own_count)
+    need(name == "subset" or subset_size * pad <= 4 * symbols)
+    subsets_without_own = comb(symbols - own_count, subset_size)
+    return turned(odds(oracle["hit"]) * Fraction(subsets_without_own, comb(symbols, subset_size) - subsets_without_own))
 
 
-def turned(one):
-    return max(one, 1 / one)
+def turned(ratio):
+    return max(ratio, 1 / ratio)
 
 
 def odds(threshold):
@@ -545,9 +588,9 @@ def odds(threshold):
 
 
 def spread(w, i, o, f):
-    rest = 2**64 - w * i
-    need(min(w, i, o) >= 1 and rest >= o)
-    high, low = -(-rest // o), rest // o
+    remaining_weight = 2**64 - w * i
+    need(min(w, i, o) >= 1 and remaining_weight >= o)
+    high, low = -(-remaining_weight // o), remaining_weight // o
     if i > 1:
         high, low = max(high, -(-(2**64) // (i + o))), min(low, 2**64 // (i + o))
     return (f * max(w, high) + (1 - f) * high) / min(w, low)

@@ -31,7 +31,7 @@ SHOP = groceries(400, seed=3)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.asking, max_length=ITEMS, item_count=ITEMS, people=9, top=3)
+asking = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS, people=9, top=3)
 
 
 def meter(epsilon, delta=0, seed=1, neighbours=ADD) -> Meter:

@@ -31,7 +31,7 @@ SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.asking, max_length=ITEMS, item_count=ITEMS)
+asking = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])

@@ -55,7 +55,7 @@ def run(people, /, *, items=ALPHABET, seed=1, mechanism="truncated", **question)
     return trial(people, seed=seed, items=items, mechanism=mechanism, **question)
 
 
-asking = partial(watching.asking, threshold=3, max_length=4, item_count=ALPHABET)
+asking = partial(watching.make_problem, threshold=3, max_length=4, item_count=ALPHABET)
 
 
 @few

@@ -90,7 +90,7 @@ def test_kept_is_the_share_of_all_cases(values, size, model):
         assert (found == 1).all()
         return
     for longest in range(len(values)):
-        assert found[longest] == pytest.approx(naive.kept(values, size, longest, model), abs=1e-12)
+        assert found[longest] == pytest.approx(naive.kept_share(values, size, longest, model), abs=1e-12)
     assert spread(values).kept_shares(size, "root") == pytest.approx(
         np.sqrt(spread(values).kept_shares(size, "size-biased"))
     )

@@ -48,7 +48,7 @@ def test_words_written_from_the_page_are_the_same(case):
     report = wire.of_words(case["oracle"], case["words"])
     assert (report is None) is ("refused" in case)
     if report is not None:
-        assert wire.written(report) == case["report"]
+        assert wire.render_report(report) == case["report"]
         assert wire.in_words(case["oracle"], json.loads(case["report"])) == case["words"]
 
 

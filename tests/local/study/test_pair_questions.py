@@ -60,7 +60,7 @@ def own_pairs(how, events, beside):
     if how == "given":
         return set(given_pairs)
     moments = [at // tied for at in range(len(events))]
-    return naive.after(events, moments) if how == "after" else naive.together(set(events))
+    return naive.after(events, moments) if how == "after" else naive.pairs_of_basket(set(events))
 
 
 def agree(question, how, world):
