@@ -65,11 +65,11 @@ class Served:
         finally:
             collector.store.close()
 
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+    def stop(self, signal_sent: signal.Signals = signal.SIGTERM) -> str:
         """Stop it, and return what it said."""
-        self.process.send_signal(how)
-        _, said = self.process.communicate(timeout=30)
-        return said
+        self.process.send_signal(signal_sent)
+        _, output = self.process.communicate(timeout=30)
+        return output
 
     def ask(self, path: str, body: Any = None, *, token: str = "", method: str = "") -> tuple[int, Any]:
         """Send a request, and return status and answer: an object where it is JSON, otherwise bytes."""
@@ -78,13 +78,13 @@ class Served:
         request = Request(self.address + path, data, headers, method=method or ("GET" if body is None else "POST"))
         try:
             with urlopen(request, timeout=60) as answer:
-                return answer.status, _read(answer)
+                return answer.status, _read_answer(answer)
         except HTTPError as error:
             with error:
-                return error.code, _read(error)
+                return error.code, _read_answer(error)
 
 
-def _read(answer: Any) -> Any:
+def _read_answer(answer: Any) -> Any:
     body = answer.read()
     return json.loads(body) if "json" in answer.headers.get("Content-Type", "") else body
 
@@ -92,42 +92,42 @@ def _read(answer: Any) -> Any:
 @contextlib.contextmanager
 def served(directory: Path, **options: Any) -> Iterator[Served]:
     """Run a service for a while."""
-    one = Served(directory, **options)
+    service = Served(directory, **options)
     try:
-        yield one
+        yield service
     finally:
-        if one.process.poll() is None:
-            one.stop(signal.SIGKILL)
+        if service.process.poll() is None:
+            service.stop(signal.SIGKILL)
 
 
-def plan_of(**more: Any) -> StudyPlan:
+def plan_of(**changes: Any) -> StudyPlan:
     """Return the plan of a small study."""
-    given = {
+    fields = {
         "name": "study", "title": "A study", "asks": "What do you hold?", "protocol": "svim", "top": 3, "epsilon": "4",
         "items": tuple("abcdef"), "minimum": 0,
     }  # fmt: skip
-    return StudyPlan(**{**given, **more})
+    return StudyPlan(**{**fields, **changes})
 
 
 def attack(service: Served) -> int:
     """Open the study `attacked`, have liars answer its first round too, close that, and return how many they are."""
-    items, operator = tuple(f"{at:03}" for at in range(300)), service.operator()
-    more = {"first_oracle": "privset", "first_padding": 5}
-    plan = plan_of(name="attacked", items=items, epsilon="1", settings=more)
+    items, operator = tuple(f"{number:03}" for number in range(300)), service.operator()
+    settings = {"first_oracle": "privset", "first_padding": 5}
+    plan = plan_of(name="attacked", items=items, epsilon="1", settings=settings)
     assert service.ask("/v1/studies", plan.to_json().encode(), token=operator)[0] == 200
     oracle: Any = StudyCore(plan).asks[0].oracle
     assert oracle.many > 12
     honest, liars, targets = 4000, 400, np.arange(290, 300)
     generator = np.random.default_rng(1)
-    held = np.sort(generator.integers(0, 58, (honest, 4)) * 5 + np.arange(4), axis=1).astype(np.int32)
-    answered = Answered(offsets=4 * np.arange(honest + 1), held=held.ravel(), people=np.arange(honest))
-    others = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
-    chosen = np.array([np.concatenate((one, targets)) for one in others], np.uint32)
-    words = np.vstack([oracle.codec.pack(oracle.reports(answered, 5)), chosen])
+    held_items = np.sort(generator.integers(0, 58, (honest, 4)) * 5 + np.arange(4), axis=1).astype(np.int32)
+    answered = Answered(offsets=4 * np.arange(honest + 1), held=held_items.ravel(), people=np.arange(honest))
+    other_values = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
+    chosen_values = np.array([np.concatenate((values, targets)) for values in other_values], np.uint32)
+    words = np.vstack([oracle.codec.pack(oracle.reports(answered, 5)), chosen_values])
     tokens = service.ask("/v1/studies/attacked/tokens", {"many": honest + liars}, token=operator)[1]["tokens"]
-    asked = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
-    secrets = [bytes.fromhex(one) for one in tokens]
-    body = ReportBatch.build(bytes.fromhex(asked["study"]), 0, secrets, secrets, words).encode()
+    question = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
+    secrets = [bytes.fromhex(token) for token in tokens]
+    body = ReportBatch.build(bytes.fromhex(question["study"]), 0, secrets, secrets, words).encode()
     assert set(service.ask("/v1/studies/attacked/batches", body)[1]) == {COUNTED}
     assert service.ask("/v1/studies/attacked/close", {}, token=operator)[0] == 200
     return liars

@@ -36,8 +36,8 @@ def test_a_study_without_a_list_stands():
 
 def planted(monkeypatch, change):
     def changed(ask, study, number, expires, signer):
-        made = question_document(ask, study, number, expires, signer)
-        text = json.dumps(change(json.loads(made.text)), separators=(",", ":"))
+        document = question_document(ask, study, number, expires, signer)
+        text = json.dumps(change(json.loads(document.text)), separators=(",", ":"))
         return SignedText.sign(QUESTION, text, signer)
 
     monkeypatch.setattr(collector, "question_document", changed)
@@ -45,7 +45,7 @@ def planted(monkeypatch, change):
 
 
 def test_rounds_that_overlap_are_found(monkeypatch):
-    attempt = planted(monkeypatch, lambda told: {**told, "who": [0, 1 << 32]})
+    attempt = planted(monkeypatch, lambda question: {**question, "who": [0, 1 << 32]})
     assert (attempt.stands, attempt.why) == (
         False,
         "A device refuses what is served: Two rounds of the study ask the same people.",
@@ -53,15 +53,17 @@ def test_rounds_that_overlap_are_found(monkeypatch):
 
 
 def test_a_question_that_asks_for_more_is_found(monkeypatch):
-    attempt = planted(monkeypatch, lambda told: {**told, "question": {**told["question"], "epsilon": "2"}})
+    attempt = planted(monkeypatch, lambda question: {**question, "question": {**question["question"], "epsilon": "2"}})
     assert attempt.why == "A device refuses what is served: The question asks for more than its study says."
 
 
 def test_a_question_that_hides_what_it_asks_is_found(monkeypatch):
     louder = Ask.of("", Who(0, 9), StudyCore(PLAN).asks[0].question, "grr", Fraction(3)).form["oracle"]
 
-    def change(told):
-        return {**told, "question": {**told["question"], "oracle": louder}} if told["round"] == 0 else told
+    def change(question):
+        return (
+            {**question, "question": {**question["question"], "oracle": louder}} if question["round"] == 0 else question
+        )
 
     attempt = planted(monkeypatch, change)
     assert attempt.why == (
@@ -74,9 +76,9 @@ def test_the_command(tmp_path):
         'name = "audited"\ntitle = "A study"\nasks = "What?"\nprotocol = "svim"\ntop = 2\nepsilon = "1"\n'
         'items = ["a", "b", "c"]\n'
     )
-    done = run("audit", "--study", "study.toml", "--runs", 20, "--format", "json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert "as served to" in told["attempts"][-1]["tried"]
+    completed = run("audit", "--study", "study.toml", "--runs", 20, "--format", "json", cwd=tmp_path)
+    assert completed.returncode == 0, completed.stderr
+    document = json.loads(completed.stdout)
+    assert "as served to" in document["attempts"][-1]["tried"]
     for arguments in (["audit"], ["audit", "svim", "--study", "study.toml"]):
         assert run(*arguments, cwd=tmp_path).returncode == 2

@@ -62,7 +62,7 @@ def post(collector: StudyCollector, path: str, *bodies: bytes) -> list[tuple[int
             messages.append(message)
 
         await app(scope, receive, send)
-        return messages[0]["status"], b"".join(one.get("body", b"") for one in messages)
+        return messages[0]["status"], b"".join(message.get("body", b"") for message in messages)
 
     async def answers() -> list[tuple[int, bytes]]:
         return await asyncio.gather(*map(answer, bodies))
@@ -77,17 +77,17 @@ def batch_of(collector: StudyCollector, reports: int, first_token: int = 0) -> b
     """Return a batch of the same good report with tokens that are numbers."""
     ask = StudyCore(collector.plan("study")).asks[0]
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])]))
-    tokens = [at.to_bytes(16, "little") for at in range(first_token, first_token + reports)]
+    tokens = [number.to_bytes(16, "little") for number in range(first_token, first_token + reports)]
     study = bytes.fromhex(collector.record("study").id)
     return ReportBatch.build(study, 0, tokens, tokens, np.repeat(words, reports, axis=0)).encode()
 
 
 @pytest.fixture
 def collector(tmp_path):
-    made = collector_in(tmp_path)
-    made.open_study(plan_of())
-    yield made
-    made.store.close()
+    new_collector = collector_in(tmp_path)
+    new_collector.open_study(plan_of())
+    yield new_collector
+    new_collector.store.close()
 
 
 def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeypatch):
@@ -120,12 +120,12 @@ def test_few_reports_are_expanded_at_a_time_however_many_come(collector, monkeyp
 def test_pieces_of_a_batch_have_the_outcomes_of_the_whole(collector, monkeypatch):
     """Tokens that come twice, in one piece or in two, are counted once."""
     monkeypatch.setattr("discreet.collector._uploads.MAX_PART_REPORTS", 3)
-    tokens = [bytes.fromhex(one) for one in collector.tokens("study", 8)]
+    tokens = [bytes.fromhex(token) for token in collector.tokens("study", 8)]
     ask = StudyCore(collector.plan("study")).asks[0]
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])] * 12))
     words[4] = 2**32 - 1
-    sent = [*tokens[:3], tokens[0], tokens[3], *tokens[4:7], tokens[4], bytes(16), tokens[7], tokens[3]]
-    body = ReportBatch.build(bytes.fromhex(collector.record("study").id), 0, sent, sent, words).encode()
+    sent_tokens = [*tokens[:3], tokens[0], tokens[3], *tokens[4:7], tokens[4], bytes(16), tokens[7], tokens[3]]
+    body = ReportBatch.build(bytes.fromhex(collector.record("study").id), 0, sent_tokens, sent_tokens, words).encode()
     ((status, codes),) = post(collector, "/v1/studies/study/batches", body)
     impossible, unknown = CODES[Reason.REPORT_IMPOSSIBLE], CODES[Reason.TOKEN_UNKNOWN]
     assert status == 200
@@ -137,9 +137,9 @@ def test_a_piece_is_bounded_in_reports_and_in_bytes():
     for words, reports in ((1, 12_000), (4_000, 700)):
         rows = np.zeros((reports, 32 + 4 * words), np.uint8)
         pieces = list(ReportBatch(study=bytes(16), round=0, rows=rows).parts())
-        assert sum(len(one.rows) for one in pieces) == reports
-        assert max(len(one.rows) for one in pieces) <= MAX_PART_REPORTS
-        assert max(one.rows.nbytes for one in pieces) <= MAX_PART_BYTES
+        assert sum(len(piece.rows) for piece in pieces) == reports
+        assert max(len(piece.rows) for piece in pieces) <= MAX_PART_REPORTS
+        assert max(piece.rows.nbytes for piece in pieces) <= MAX_PART_BYTES
     (empty,) = ReportBatch(study=bytes(16), round=0, rows=np.zeros((0, 36), np.uint8)).parts()
     assert len(empty.rows) == 0
 
@@ -167,16 +167,16 @@ def test_a_study_that_takes_no_batch_refuses_it_before_it_comes(tmp_path, name):
         study = sha256(service.ask("/v1/studies/study")[1]["study"].encode()).digest()[:16]
         while service.ask("/v1/studies/study/questions")[1]["state"] != "released":
             service.ask("/v1/studies/study/close", {"few": True}, token=operator)
-        with socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2])), timeout=20) as one:
+        with socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2])), timeout=20) as connection:
             head = f"POST /v1/studies/{name}/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 3600036\r\n\r\n"
-            one.sendall(head.encode())  # and nothing of the body
+            connection.sendall(head.encode())  # and nothing of the body
             text = b""
             while b"}" not in text:
-                text += one.recv(4000)
+                text += connection.recv(4000)
             refused = json.loads(text.partition(b"\r\n\r\n")[2])
-            wanted = (409, "round-closed") if name == "study" else (404, "unknown-study")
-            assert (refused["status"], refused["reason"]) == wanted
+            expected_refusal = (409, "round-closed") if name == "study" else (404, "unknown-study")
+            assert (refused["status"], refused["reason"]) == expected_refusal
             # Whoever sends all of it first can read the answer too.
-            one.sendall(pack("<4sI16sIII", b"DSCB", 1, study, 0, 1, 100_000) + bytes(3_600_000))
-            one.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert b"200" in one.recv(4000)
+            connection.sendall(pack("<4sI16sIII", b"DSCB", 1, study, 0, 1, 100_000) + bytes(3_600_000))
+            connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200" in connection.recv(4000)

@@ -23,13 +23,13 @@ from serving import Served, served
 
 MEBIBYTE = 1 << 20
 HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
-LAST = b"GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+LAST_REQUEST = b"GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("connections") / "studies") as one:
-        yield one
+    with served(tmp_path_factory.mktemp("connections") / "studies") as server:
+        yield server
 
 
 def connect(service: Served) -> socket.socket:
@@ -54,23 +54,23 @@ def read_answers(connection: socket.socket) -> list[tuple[int, dict[str, str], A
     while part := connection.recv(1 << 16):
         text += part
     while text:
-        head, _, rest = text.partition(b"\r\n\r\n")
-        first, *fields = head.decode().split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in fields)}
+        head, _, remainder = text.partition(b"\r\n\r\n")
+        status_line, *fields = head.decode().split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
         length = int(headers["content-length"])
-        answers.append((int(first.split()[1]), headers, json.loads(rest[:length])))
-        text = rest[length:]
+        answers.append((int(status_line.split()[1]), headers, json.loads(remainder[:length])))
+        text = remainder[length:]
     return answers
 
 
-def send_until_refused(connection: socket.socket, piece: bytes, most: int) -> int:
+def send_until_refused(connection: socket.socket, piece: bytes, max_bytes: int) -> int:
     """Send one piece again and again, and return the number of bytes sent before the other end refused them."""
-    sent = 0
+    sent_bytes = 0
     with contextlib.suppress(ConnectionError):
-        while sent < most:
+        while sent_bytes < max_bytes:
             connection.sendall(piece)
-            sent += len(piece)
-    return sent
+            sent_bytes += len(piece)
+    return sent_bytes
 
 
 def resident(service: Served) -> float:
@@ -85,7 +85,7 @@ def test_small_answers_are_sent_without_delay():
     async def accepted_option() -> int:
         options = asyncio.get_running_loop().create_future()
 
-        class Reading(asyncio.Protocol):
+        class OptionReader(asyncio.Protocol):
             def connection_made(self, transport):
                 options.set_result(
                     transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -93,12 +93,12 @@ def test_small_answers_are_sent_without_delay():
                 transport.close()
 
         listening = bind_socket("127.0.0.1", 0)
-        server = await asyncio.get_running_loop().create_server(Reading, sock=listening)
+        server = await asyncio.get_running_loop().create_server(OptionReader, sock=listening)
         _, writer = await asyncio.open_connection(*listening.getsockname())
-        found = await options
+        option = await options
         writer.close()
         server.close()
-        return found
+        return option
 
     assert asyncio.run(accepted_option()) == 1
 
@@ -107,7 +107,7 @@ class TestHeads:
     def test_one_of_many_fields_is_refused(self, service):
         with connect(service) as connection:
             connection.sendall(
-                b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + b"".join(b"a%d: b\r\n" % at for at in range(200))
+                b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + b"".join(b"a%d: b\r\n" % number for number in range(200))
             )
             status, problem = read_answer(connection)
         assert (status, problem["status"], problem["reason"]) == (431, 431, "head-too-large")
@@ -146,7 +146,7 @@ class TestHeads:
     def test_those_that_wait_are_answered_before_one_too_many_is_refused(self, service, requests):
         """More than nine at once were reset, and none of them had an answer."""
         with connect(service) as connection:
-            connection.sendall(HEALTH * requests + (b"" if requests > 9 else LAST))
+            connection.sendall(HEALTH * requests + (b"" if requests > 9 else LAST_REQUEST))
             answers = read_answers(connection)
         if requests > 9:  # the first is being answered, eight wait
             assert [status for status, *_ in answers] == [200] * 9 + [429]
@@ -156,18 +156,18 @@ class TestHeads:
             assert [status for status, *_ in answers] == [200] * (requests + 1)
 
     @pytest.mark.parametrize(
-        ("bad", "status"),
+        ("bad_request", "status"),
         [(b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nlong: " + b"x" * 80_000, 431),
          (b"POST /v1/health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", 400)],
         ids=["no head", "long head", "no chunk"],
     )  # fmt: skip
     @pytest.mark.parametrize("before", [1, 3])
-    def test_what_is_refused_takes_no_answer_from_those_before_it(self, service, bad, status, before):
+    def test_what_is_refused_takes_no_answer_from_those_before_it(self, service, bad_request, status, before):
         """The answer to a request that was being answered was replaced, or lost with the connection."""
         with connect(service) as connection:
-            connection.sendall(HEALTH * before + bad)
+            connection.sendall(HEALTH * before + bad_request)
             answers = read_answers(connection)
-        assert [one[0] for one in answers] == [200] * before + [status]
+        assert [answer[0] for answer in answers] == [200] * before + [status]
 
     @pytest.mark.parametrize("text", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 5000], ids=["requests"])
     def test_requests_that_wait_for_one_another_are_few(self, service, text):
@@ -212,8 +212,8 @@ class TestTimes:
     @pytest.fixture
     def hasty(self, tmp_path) -> Iterator[Served]:
         limits = "head_seconds=0.5, body_seconds=0.5, grace_seconds=0.5, stalled_seconds=0.5"
-        with served(tmp_path / "studies", limits=limits) as one:
-            yield one
+        with served(tmp_path / "studies", limits=limits) as server:
+            yield server
 
     @pytest.mark.parametrize(
         ("begin", "drip"),
@@ -250,17 +250,17 @@ class TestTimes:
 class TestNumbers:
     def test_connections_of_one_address_and_in_all(self, tmp_path):
         for limit, status, reason in (("connections=3", 503, "busy"), ("address_connections=3", 429, "too-many")):
-            with served(tmp_path / reason, limits=limit) as one, contextlib.ExitStack() as stack:
+            with served(tmp_path / reason, limits=limit) as server, contextlib.ExitStack() as stack:
                 for _ in range(3):
-                    stack.enter_context(connect(one)).sendall(b"GET")
-                with connect(one) as fourth:
+                    stack.enter_context(connect(server)).sendall(b"GET")
+                with connect(server) as fourth:
                     ((refused, headers, problem),) = read_answers(fourth)
                     assert (refused, problem["reason"], headers["retry-after"]) == (status, reason, "1")
                 stack.close()
                 for _ in range(100):  # those that ended leave room
-                    with connect(one) as another, contextlib.suppress(ConnectionError):
-                        another.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                        if read_answer(another)[0] == 200:
+                    with connect(server) as late_connection, contextlib.suppress(ConnectionError):
+                        late_connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                        if read_answer(late_connection)[0] == 200:
                             break
                 else:
                     pytest.fail("No room was left.")
@@ -270,8 +270,8 @@ class TestNumbers:
 def dual_stack() -> None:
     """Skip where this machine has no IPv6."""
     try:
-        with socket.socket(socket.AF_INET6) as tried:
-            tried.bind(("::1", 0))
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
     except OSError:
         pytest.skip("This machine has no IPv6.")
 
@@ -285,22 +285,22 @@ class TestBothFamilies:
         return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(address, 0))
 
     def test_addresses_of_both_count_by_themselves(self, tmp_path):
-        with served(tmp_path, host="::", limits="address_connections=2") as one, contextlib.ExitStack() as stack:
+        with served(tmp_path, host="::", limits="address_connections=2") as server, contextlib.ExitStack() as stack:
             statuses = []
             for address in ["127.0.0.2", "127.0.0.3", "127.0.0.4"] * 2 + ["127.0.0.3"]:
-                connection = stack.enter_context(self.connect_from(one, address))
+                connection = stack.enter_context(self.connect_from(server, address))
                 connection.sendall(HEALTH)
                 statuses.append(int(connection.recv(1 << 16).split()[1]))
             assert statuses == [200] * 6 + [429]
 
     def test_a_proxy_of_the_other_family_is_believed(self, tmp_path):
-        with served(tmp_path, host="::", rate=5, proxies=["127.0.0.1"]) as one:
-            assert TestProxies().statuses(one) == {200}
+        with served(tmp_path, host="::", rate=5, proxies=["127.0.0.1"]) as server:
+            assert TestProxies().statuses(server) == {200}
 
     def test_the_address_that_is_told_can_be_asked(self, tmp_path):
-        with served(tmp_path, host="::1") as one:
-            assert one.address.startswith("http://[::1]:")
-            assert one.ask("/v1/health")[0] == 200
+        with served(tmp_path, host="::1") as server:
+            assert server.address.startswith("http://[::1]:")
+            assert server.ask("/v1/health")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -326,23 +326,23 @@ def test_one_holder_is_one_group_however_the_address_is_written(address, group):
 class TestProxies:
     def statuses(self, service: Served) -> set[int]:
         """Return the statuses of sixty requests, each of which names another client."""
-        found = set()
-        for at in range(60):
+        statuses_seen = set()
+        for number in range(60):
             with connect(service) as connection:
-                fields = f"Host: x\r\nConnection: close\r\nX-Forwarded-For: 10.0.0.{at}\r\n\r\n"
+                fields = f"Host: x\r\nConnection: close\r\nX-Forwarded-For: 10.0.0.{number}\r\n\r\n"
                 connection.sendall(f"GET /v1/studies HTTP/1.1\r\n{fields}".encode())
-                found.add(int(connection.recv(1 << 16).split()[1]))
-        return found
+                statuses_seen.add(int(connection.recv(1 << 16).split()[1]))
+        return statuses_seen
 
     def test_nobody_is_believed_unless_named(self, tmp_path):
-        with served(tmp_path / "off", rate=5) as one:
-            assert 429 in self.statuses(one)
-        with served(tmp_path / "other", rate=5, proxies=["10.1.2.3"]) as one:
-            assert 429 in self.statuses(one)
+        with served(tmp_path / "off", rate=5) as server:
+            assert 429 in self.statuses(server)
+        with served(tmp_path / "other", rate=5, proxies=["10.1.2.3"]) as server:
+            assert 429 in self.statuses(server)
 
     def test_a_named_proxy_is_believed(self, tmp_path):
-        with served(tmp_path / "on", rate=5, proxies=["127.0.0.0/8"]) as one:
-            assert self.statuses(one) == {200}
+        with served(tmp_path / "on", rate=5, proxies=["127.0.0.0/8"]) as server:
+            assert self.statuses(server) == {200}
 
     @pytest.mark.parametrize("proxy", ["*", "proxy.example.org", "10.0.0.1/8"])
     def test_what_is_no_address_is_refused(self, tmp_path, proxy):

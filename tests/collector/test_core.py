@@ -20,19 +20,21 @@ from discreet.local import Answered
 from discreet.local.oracles import OLH
 from discreet.local.study import Ask, CandidateList, NumberQuestion, SimulatedPeople, Which
 
-LIVE = [name for name, one in registry.protocols().items() if one.kind.live and one.package == "discreet"]
+LIVE = [
+    name for name, protocol in registry.protocols().items() if protocol.kind.live and protocol.package == "discreet"
+]
 ITEMS = tuple("abcdefghij")
 
 
-def plan_of(name: str = "adept", **more: object) -> StudyPlan:
+def plan_of(name: str = "adept", **changes: object) -> StudyPlan:
     settings = {"items": 4, "support": 6} if "support" in registry.protocols()[name].kind.__dataclass_fields__ else {}
     unlisted = registry.protocols()[name].kind.unlisted
     settings |= {"alphabet": "abcdefghij", "length": 2} if unlisted else {}
-    given = {
+    fields = {
         "name": "study", "title": "A study", "asks": "What?", "protocol": name, "top": 3, "epsilon": "2",
         "items": () if unlisted else ITEMS, "settings": settings, "minimum": 0,
     }  # fmt: skip
-    return StudyPlan(**{**given, **more})
+    return StudyPlan(**{**fields, **changes})
 
 
 def crowd(people: int = 1500) -> SimulatedPeople:
@@ -78,16 +80,16 @@ class Shell:
         else:
             self.move(step.number, RoundState.CLOSED)
 
-    def move(self, number: int, state: RoundState, **more: object) -> None:
-        self.rounds[number] = replace(self.rounds[number], state=state, **more)
+    def move(self, number: int, state: RoundState, **changes: object) -> None:
+        self.rounds[number] = replace(self.rounds[number], state=state, **changes)
 
     def close_all(self) -> None:
-        for one in self.stored():
-            if one.state is RoundState.OPEN:
-                self.move(one.number, RoundState.CLOSED)
+        for stored_round in self.stored():
+            if stored_round.state is RoundState.OPEN:
+                self.move(stored_round.number, RoundState.CLOSED)
 
 
-def said(steps: list[object]) -> list[str]:
+def describe_steps(steps: list[object]) -> list[str]:
     return [
         f"{type(step).__name__} {getattr(step, 'event', '')} {getattr(step, 'number', '')} "
         f"{step.ask.text() if hasattr(step, 'ask') else getattr(step, 'result', '')}"
@@ -101,29 +103,29 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
     restarts = 0
     while shell.result is None:
         steps = shell.steps()
-        again = StudyCore(shell.plan).steps(shell.stored(), 0.0, concluded=False)
-        assert said(again) == said(steps)
+        next_steps = StudyCore(shell.plan).steps(shell.stored(), 0.0, concluded=False)
+        assert describe_steps(next_steps) == describe_steps(steps)
         restarts += 1
         if not steps:
             shell.close_all()
         for step in steps:
             shell.do(step)
     assert restarts > 3
-    assert {one.state for one in shell.stored()} <= {RoundState.RELEASED, RoundState.SCRUBBED}
-    told = json.loads(shell.result)
-    assert told["guarantee"]["model"] == "local"
-    assert told["simulated"] is False
-    assert told["protocol"] == name
+    assert {stored_round.state for stored_round in shell.stored()} <= {RoundState.RELEASED, RoundState.SCRUBBED}
+    result = json.loads(shell.result)
+    assert result["guarantee"]["model"] == "local"
+    assert result["simulated"] is False
+    assert result["protocol"] == name
     while steps := shell.steps():
         for step in steps:
             shell.do(step)
-    assert {one.state for one in shell.stored()} == {RoundState.SCRUBBED}
-    again = StudyCore(shell.plan)
-    assert again.steps(shell.stored(), 0.0, concluded=True) == []
-    plain, widened = again.outcome().found, again.outcome(Fraction(1, 50)).found
+    assert {stored_round.state for stored_round in shell.stored()} == {RoundState.SCRUBBED}
+    new_core = StudyCore(shell.plan)
+    assert new_core.steps(shell.stored(), 0.0, concluded=True) == []
+    plain, widened = new_core.outcome().found, new_core.outcome(Fraction(1, 50)).found
     assert (widened.low <= plain.low).all()
     assert (widened.high >= plain.high).all()
-    assert render_outcome(again.outcome()) == shell.result
+    assert render_outcome(new_core.outcome()) == shell.result
 
 
 def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
@@ -132,81 +134,85 @@ def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
     from discreet.local.protocols import relations, relations_full, svd_fo
 
     def otherwise(matrix):
-        left, singular, right = decomposed(matrix)
-        off = 1 + 1e-3 * np.sin(np.arange(left.size)).reshape(left.shape)
-        return -left * off, singular, -right * off
+        left_vectors, singular, right_vectors = decomposed(matrix)
+        error_factors = 1 + 1e-3 * np.sin(np.arange(left_vectors.size)).reshape(left_vectors.shape)
+        return -left_vectors * error_factors, singular, -right_vectors * error_factors
 
     decomposed, rank_of = spectral.decomposed, spectral.rank_of
-    for one in (relations, relations_full, svd_fo):
-        monkeypatch.setattr(one, "decomposed", otherwise)
-        if fewer and hasattr(one, "rank_of"):
-            monkeypatch.setattr(one, "rank_of", lambda singular, theta: max(1, rank_of(singular, theta) - 1))
+    for module in (relations, relations_full, svd_fo):
+        monkeypatch.setattr(module, "decomposed", otherwise)
+        if fewer and hasattr(module, "rank_of"):
+            monkeypatch.setattr(module, "rank_of", lambda singular, theta: max(1, rank_of(singular, theta) - 1))
 
 
 @pytest.mark.parametrize("fewer", [False, True])
 @pytest.mark.parametrize(
-    ("name", "more"),
+    ("name", "changes"),
     [("relations", {}), ("relations", {"form": "printed"}), ("relations-full", {}), ("svd-fo", {})],
 )  # fmt: skip
-def test_a_study_goes_on_where_floating_point_is_another(name, more, fewer, monkeypatch):
+def test_a_study_goes_on_where_floating_point_is_another(name, changes, fewer, monkeypatch):
     """From every point on, with what is stored; what was asked stays as it was, and the study comes to its end."""
     plan = plan_of(name)
     shorter = {} if name == "relations-full" else {"rounds": 2, "fresh": 3}
-    plan, people = replace(plan, settings={**plan.settings, **more, **shorter}), crowd(400)
-    shell, kept = Shell(plan, people), []
+    plan, people = replace(plan, settings={**plan.settings, **changes, **shorter}), crowd(400)
+    shell, stored_states = Shell(plan, people), []
     while shell.result is None:
         steps = shell.steps()
         if not steps:
             shell.close_all()
-            kept.append(dict(shell.rounds))
+            stored_states.append(dict(shell.rounds))
         for step in steps:
             shell.do(step)
-    assert len(kept) > 3
+    assert len(stored_states) > 3
     with monkeypatch.context() as patched:
         rounded_otherwise(patched, fewer=fewer)
         strange = 0
-        for rounds in kept:
-            again = Shell(plan, people)
-            again.rounds = dict(rounds)
-            while again.result is None:
-                for step in again.steps():
-                    again.do(step)
-                again.close_all()
-            strange += [one.ask for one in again.stored()] != [one.ask for one in shell.stored()]
-            assert {number: one.ask for number, one in again.rounds.items()}.items() >= {
-                number: one.ask for number, one in rounds.items()
+        for rounds in stored_states:
+            resumed_shell = Shell(plan, people)
+            resumed_shell.rounds = dict(rounds)
+            while resumed_shell.result is None:
+                for step in resumed_shell.steps():
+                    resumed_shell.do(step)
+                resumed_shell.close_all()
+            strange += [stored_round.ask for stored_round in resumed_shell.stored()] != [
+                stored_round.ask for stored_round in shell.stored()
+            ]
+            assert {number: stored_round.ask for number, stored_round in resumed_shell.rounds.items()}.items() >= {
+                number: stored_round.ask for number, stored_round in rounds.items()
             }.items()
         # What is not stored yet is computed here: those that went on early asked in other directions.
-        assert 0 < strange < len(kept)
+        assert 0 < strange < len(stored_states)
     # And what has ended there is read here with the same result.
     end = Shell(plan, people)
-    end.rounds = dict(again.rounds)
-    (step,) = [one for one in end.steps() if isinstance(one, Conclude)]
-    assert json.loads(step.result)["rounds"] == json.loads(again.result)["rounds"]
+    end.rounds = dict(resumed_shell.rounds)
+    (step,) = [step for step in end.steps() if isinstance(step, Conclude)]
+    assert json.loads(step.result)["rounds"] == json.loads(resumed_shell.result)["rounds"]
 
 
 def test_two_services_that_round_differently_ask_one_thing(monkeypatch):
     """The other one was quicker: its rounds are stored, some of a step or all."""
     plan = plan_of("relations")
     shell, people = Shell(plan, crowd(400)), crowd(400)
-    while not any(isinstance(one.ask.question, NumberQuestion) for one in shell.steps() if isinstance(one, DraftRound)):
+    while not any(
+        isinstance(step.ask.question, NumberQuestion) for step in shell.steps() if isinstance(step, DraftRound)
+    ):
         for step in shell.steps():
             shell.do(step)
         if not shell.steps():
             shell.close_all()
-    mine = [one for one in shell.steps() if isinstance(one, DraftRound)]
+    mine = [step for step in shell.steps() if isinstance(step, DraftRound)]
     with monkeypatch.context() as patched:
         rounded_otherwise(patched)
-        other = Shell(plan, people)
-        other.rounds = dict(shell.rounds)
-        theirs = [one for one in other.steps() if isinstance(one, DraftRound)]
-    assert [one.ask.text() for one in mine] != [one.ask.text() for one in theirs]
-    for many in (3, len(theirs)):
-        for step in theirs[:many]:
+        other_shell = Shell(plan, people)
+        other_shell.rounds = dict(shell.rounds)
+        theirs = [step for step in other_shell.steps() if isinstance(step, DraftRound)]
+    assert [step.ask.text() for step in mine] != [step.ask.text() for step in theirs]
+    for done_count in (3, len(theirs)):
+        for step in theirs[:done_count]:
             shell.do(step)
-        left = [one for one in shell.steps() if isinstance(one, DraftRound)]
-        assert len(left) == len(theirs) - many
-    assert [shell.core.asks[one.number].text() for one in theirs] == [one.ask.text() for one in theirs]
+        remaining_steps = [step for step in shell.steps() if isinstance(step, DraftRound)]
+        assert len(remaining_steps) == len(theirs) - done_count
+    assert [shell.core.asks[step.number].text() for step in theirs] == [step.ask.text() for step in theirs]
 
 
 def test_rounds_that_the_protocol_does_not_ask_for_stop_it():
@@ -222,42 +228,44 @@ def test_rounds_that_the_protocol_does_not_ask_for_stop_it():
     )
     with pytest.raises(InputError):
         StudyCore(plan_of(top=2, epsilon="1")).steps(shell.stored(), 0.0, concluded=False)
-    heard = replace(shell.rounds[0], heard='{"people":3,"supports":[1],"left_out":0,"alarms":[]}')
+    changed_round = replace(shell.rounds[0], heard='{"people":3,"supports":[1],"left_out":0,"alarms":[]}')
     with pytest.raises(InputError, match="is not what such a round adds up to"):
-        StudyCore(shell.plan).steps([heard], 0.0, concluded=False)
+        StudyCore(shell.plan).steps([changed_round], 0.0, concluded=False)
 
 
 class TestHowRoundsClose:
-    def opened(self, **more: object) -> tuple[StudyCore, StoredRound, list[object]]:
-        core = StudyCore(plan_of(**more))
+    def opened(self, **changes: object) -> tuple[StudyCore, StoredRound, list[object]]:
+        core = StudyCore(plan_of(**changes))
         (draft, *_) = core.steps([], 100.0, concluded=False)
-        one = StoredRound(number=0, state=RoundState.DRAFTED, ask=draft.ask.text())
-        (step, *_) = [step for step in core.steps([one], 100.0, concluded=False) if step_moves(step, RoundEvent.OPEN)]
-        return core, replace(one, state=RoundState.OPEN, closes=step.closes), step
+        stored_round = StoredRound(number=0, state=RoundState.DRAFTED, ask=draft.ask.text())
+        (step, *_) = [
+            step for step in core.steps([stored_round], 100.0, concluded=False) if step_moves(step, RoundEvent.OPEN)
+        ]
+        return core, replace(stored_round, state=RoundState.OPEN, closes=step.closes), step
 
-    def closing(self, core: StudyCore, one: StoredRound, now: float = 100.0) -> bool:
-        steps = core.steps([one], now, concluded=False)
+    def closing(self, core: StudyCore, stored_round: StoredRound, clock_seconds: float = 100.0) -> bool:
+        steps = core.steps([stored_round], clock_seconds, concluded=False)
         return any(step_moves(step, RoundEvent.CLOSE) for step in steps)
 
     def test_by_a_quota(self):
-        core, one, step = self.opened(close="quota", people=1000)
+        core, stored_round, step = self.opened(close="quota", people=1000)
         quota = core.quota(0)
-        who = core.asks[0].who
-        assert quota == -(-1000 * (who.stop - who.start) // 2**32)
+        people_asked = core.asks[0].who
+        assert quota == -(-1000 * (people_asked.stop - people_asked.start) // 2**32)
         assert step.closes is None
-        assert not self.closing(core, replace(one, people=quota - 1), 1e12)
-        assert self.closing(core, replace(one, people=quota))
+        assert not self.closing(core, replace(stored_round, people=quota - 1), 1e12)
+        assert self.closing(core, replace(stored_round, people=quota))
 
     def test_by_a_deadline(self):
-        core, one, step = self.opened(close="deadline", hours=0.5)
+        core, stored_round, step = self.opened(close="deadline", hours=0.5)
         assert step.closes == 100 + 1800
-        assert not self.closing(core, replace(one, people=10**6), 1899.9)
-        assert self.closing(core, one, 1900.0)
+        assert not self.closing(core, replace(stored_round, people=10**6), 1899.9)
+        assert self.closing(core, stored_round, 1900.0)
 
     def test_by_a_deadline_only_with_enough_reports(self):
-        core, one, _ = self.opened(close="deadline", hours=0.5, minimum=200)
-        assert not self.closing(core, replace(one, people=199), 1e12)
-        assert self.closing(core, replace(one, people=200), 1900.0)
+        core, stored_round, _ = self.opened(close="deadline", hours=0.5, minimum=200)
+        assert not self.closing(core, replace(stored_round, people=199), 1e12)
+        assert self.closing(core, replace(stored_round, people=200), 1900.0)
 
     @pytest.mark.parametrize("epsilon", ["0.1", "1", "8"])
     def test_the_minimum_is_the_fewest_reports_that_say_anything(self, epsilon):
@@ -272,10 +280,10 @@ class TestHowRoundsClose:
         assert quota.minimum(0) == quota.quota(0)  # whoever asks so few people has said so
 
     def test_by_hand(self):
-        core, one, step = self.opened(close="hand", people=10)
+        core, stored_round, step = self.opened(close="hand", people=10)
         assert core.quota(0) is None
         assert step.closes is None
-        assert not self.closing(core, replace(one, people=10**6), 1e12)
+        assert not self.closing(core, replace(stored_round, people=10**6), 1e12)
 
 
 def test_reports_may_be_kept_until_an_operator_says_so():
@@ -286,7 +294,7 @@ def test_reports_may_be_kept_until_an_operator_says_so():
             shell.do(step)
         if not steps:
             shell.close_all()
-    assert {one.state for one in shell.stored()} == {RoundState.RELEASED}
+    assert {stored_round.state for stored_round in shell.stored()} == {RoundState.RELEASED}
     assert shell.steps() == []
 
 
@@ -299,12 +307,12 @@ def test_adding_up_in_blocks_is_adding_up():
     columns = ask.oracle.reports(answered, 3)
     words = ask.oracle.codec.pack(columns)
     for screen in (False, True):
-        added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
-        assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
-        assert added.estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
+        totals = add_up(ask, lambda: (words[start : start + 7] for start in range(0, people, 7)), screen=screen)
+        assert (totals.estimate.people, totals.left_out, totals.alarms) == (people, 0, ())
+        assert totals.estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
         assert add_up(ask, list, screen=screen).estimate.people == 0
-        again = RoundTotals.parse(ask, added.text())
-        assert again.text() == added.text()
+        parsed_totals = RoundTotals.parse(ask, totals.text())
+        assert parsed_totals.text() == totals.text()
 
 
 class TestManyPeople:
@@ -313,9 +321,9 @@ class TestManyPeople:
     PLAN: ClassVar = plan_of("svim", settings={"first_oracle": "olh", "oracle": "olh", "size_oracle": "olh"})
 
     def test_seeds_are_in_the_question(self):
-        few, many = (StudyCore(replace(self.PLAN, people=people)).asks[0] for people in (20_000, 10**7))
-        assert "seeds" not in few.form["oracle"]
-        assert many.form["oracle"] == {**few.form["oracle"], "seeds": 1024}
+        small_ask, large_ask = (StudyCore(replace(self.PLAN, people=people)).asks[0] for people in (20_000, 10**7))
+        assert "seeds" not in small_ask.form["oracle"]
+        assert large_ask.form["oracle"] == {**small_ask.form["oracle"], "seeds": 1024}
 
     def test_reports_fall_into_a_table(self):
         ask = StudyCore(replace(self.PLAN, people=10**7)).asks[0]
@@ -328,16 +336,16 @@ class TestManyPeople:
         assert words.shape == (people, 2)
         ask.oracle.adder.add(aggregate, columns)
         for screen in (False, True):
-            added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
-            assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
-            assert added.estimate.supports.tolist() == ask.oracle.adder.decode(aggregate).tolist()
-            assert RoundTotals.parse(ask, added.text()).text() == added.text()
+            totals = add_up(ask, lambda: (words[start : start + 7] for start in range(0, people, 7)), screen=screen)
+            assert (totals.estimate.people, totals.left_out, totals.alarms) == (people, 0, ())
+            assert totals.estimate.supports.tolist() == ask.oracle.adder.decode(aggregate).tolist()
+            assert RoundTotals.parse(ask, totals.text()).text() == totals.text()
 
     def test_a_study_that_began_with_fresh_seeds_goes_on(self):
         shell = Shell(self.PLAN, crowd())
         for step in shell.steps():
             shell.do(step)
-        before = [one.ask for one in shell.stored()]
+        before = [stored_round.ask for stored_round in shell.stored()]
         shell.core = StudyCore(replace(self.PLAN, people=10**7))
         while shell.result is None:
             steps = shell.steps()
@@ -345,10 +353,10 @@ class TestManyPeople:
                 shell.do(step)
             if not steps:
                 shell.close_all()
-        asked = [one.ask for one in shell.stored()]
-        assert asked[: len(before)] == before
+        asks_after = [stored_round.ask for stored_round in shell.stored()]
+        assert asks_after[: len(before)] == before
         assert "seeds" not in before[0]
-        assert '"seeds":1024' in asked[-1]
+        assert '"seeds":1024' in asks_after[-1]
 
 
 def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():

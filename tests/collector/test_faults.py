@@ -47,16 +47,16 @@ from discreet.collector.storage import StoreError
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, plan_of, served
 
-OLH = {"settings": {"first_oracle": "olh"}, "items": tuple(f"{at:02}" for at in range(40)), "epsilon": "1"}
+OLH = {"settings": {"first_oracle": "olh"}, "items": tuple(f"{number:02}" for number in range(40)), "epsilon": "1"}
 
 
 _SENDERS = 4
 
 
-def own_words(first: int, many: int) -> np.ndarray:
+def own_words(first_person: int, person_count: int) -> np.ndarray:
     """Return reports through `olh` that differ from each other and from those of any other `first`."""
-    numbers = np.arange(first, first + many)
-    return np.stack([2 * numbers + 1, numbers, np.zeros(many)], axis=1).astype(np.uint32)
+    numbers = np.arange(first_person, first_person + person_count)
+    return np.stack([2 * numbers + 1, numbers, np.zeros(person_count)], axis=1).astype(np.uint32)
 
 
 def secret(number: int) -> bytes:
@@ -66,10 +66,10 @@ def secret(number: int) -> bytes:
 
 def stored(collector: StudyCollector, name: str, number: int = 0) -> Counter[int]:
     """Return how often each report is stored, by its own number."""
-    found: Counter[int] = Counter()
+    reports_by_person: Counter[int] = Counter()
     for words in collector.store.blocks(name, number, 3):
-        found.update(words[:, 1].tolist())
-    return found
+        reports_by_person.update(words[:, 1].tolist())
+    return reports_by_person
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -91,47 +91,49 @@ def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_tw
     collector = collector_in(tmp_path, store)
     record = collector.open_study(plan_of(name="killed", protocol="svim", **OLH))
     # More than is sent before the last kill.
-    study, many, together = bytes.fromhex(record.id), 20_000 * kills, 50
-    collector.store.enrol("killed", [hash_token(secret(at)) for at in range(many)])
-    counted: set[int] = set()
+    study, person_count, batch_size = bytes.fromhex(record.id), 20_000 * kills, 50
+    collector.store.enrol("killed", [hash_token(secret(number)) for number in range(person_count)])
+    counted_starts: set[int] = set()
     answered: set[int] = set()
     chance, lock = np.random.default_rng(1), threading.Lock()
-    starts = [place * (many // _SENDERS) for place in range(_SENDERS)]
+    starts = [place * (person_count // _SENDERS) for place in range(_SENDERS)]
 
     def send(service: Served, place: int, begun: threading.Event) -> None:
-        end = (place + 1) * (many // _SENDERS)
+        end = (place + 1) * (person_count // _SENDERS)
         connection = HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]), timeout=120)
         with contextlib.closing(connection), contextlib.suppress(OSError, HTTPException):
-            while starts[place] + together <= end:
+            while starts[place] + batch_size <= end:
                 start = starts[place]
-                tokens = [secret(at) for at in range(start, start + together)]
-                body = ReportBatch.build(study, 0, tokens, tokens, own_words(start, together)).encode()
+                tokens = [secret(number) for number in range(start, start + batch_size)]
+                body = ReportBatch.build(study, 0, tokens, tokens, own_words(start, batch_size)).encode()
                 connection.request("POST", "/v1/studies/killed/batches", body)
                 answer = connection.getresponse().read()
                 # What was sent before the kill and not answered is sent again: it was counted, or it was not.
                 with lock:
                     answered.update(answer)
-                    counted.update(range(start, start + together))
-                starts[place] += together
+                    counted_starts.update(range(start, start + batch_size))
+                starts[place] += batch_size
                 begun.set()
 
     for _ in range(kills):
         service, begun = Served(tmp_path, store=store or ""), threading.Event()
         senders = [threading.Thread(target=send, args=(service, place, begun)) for place in range(_SENDERS)]
-        for one in senders:
-            one.start()
+        for sender in senders:
+            sender.start()
         assert begun.wait(60)
         time.sleep(float(chance.uniform(0.05, 0.5)))
         service.process.send_signal(signal.SIGKILL)
-        for one in senders:
-            one.join()
+        for sender in senders:
+            sender.join()
         service.process.communicate()
     assert answered <= {COUNTED, ALREADY_COUNTED}
-    found = stored(collector, "killed")
-    assert counted
-    assert counted <= set(found)
-    assert max(found.values()) == 1
-    assert collector.store.rounds("killed")[0].people == len(found) == collector.store.count_tokens("killed").spent
+    stored_counts = stored(collector, "killed")
+    assert counted_starts
+    assert counted_starts <= set(stored_counts)
+    assert max(stored_counts.values()) == 1
+    assert (
+        collector.store.rounds("killed")[0].people == len(stored_counts) == collector.store.count_tokens("killed").spent
+    )
     collector.store.close()
 
 
@@ -163,19 +165,19 @@ class StudyMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.collector.open_study(plan_of(name="study", scrub="hand", **OLH))
-        self.collector.store.enrol("study", [hash_token(secret(at)) for at in range(200)])
+        self.collector.store.enrol("study", [hash_token(secret(number)) for number in range(200)])
 
     def states(self) -> dict[int, RoundState]:
-        return {one.number: one.state for one in self.collector.store.rounds("study")}
+        return {stored_round.number: stored_round.state for stored_round in self.collector.store.rounds("study")}
 
     def upload(self, number: int, tokens: list[int], keys: list[int]) -> list[int]:
         ask = self.collector.ask("study", number)
         pairs = [(secret(token), secret(key)) for token, key in zip(tokens, keys, strict=True)]
-        wide = 0 if ask is None else ask.oracle.codec.width
-        words = np.zeros((len(tokens), wide), np.uint32)
-        if wide:
+        word_count = 0 if ask is None else ask.oracle.codec.width
+        words = np.zeros((len(tokens), word_count), np.uint32)
+        if word_count:
             words[:, 0] = 1
-        if wide == 3:
+        if word_count == 3:
             words = np.vstack([own_words(token, 1) for token in tokens])
         upload = Upload(
             round=number,
@@ -203,8 +205,8 @@ class StudyMachine(RuleBasedStateMachine):
             else:
                 assert code == CODES[Reason.ROUND_CLOSED]
         if lost:  # the answer did not arrive: the same bytes come again
-            again = self.upload(number, tokens, [key] * len(tokens))
-            assert not set(again) & {COUNTED}
+            repeated_codes = self.upload(number, tokens, [key] * len(tokens))
+            assert not set(repeated_codes) & {COUNTED}
 
     @rule()
     def close(self) -> None:
@@ -226,10 +228,10 @@ class StudyMachine(RuleBasedStateMachine):
     @invariant()
     def each_report_is_counted_once(self) -> None:
         rounds = self.collector.store.rounds("study")
-        for one in rounds:
-            mine = {token for token, (_, number) in self.sent.items() if number == one.number}
-            assert one.people == len(mine)
-            if one.number == 0 and one.state is not RoundState.SCRUBBED:
+        for stored_round in rounds:
+            mine = {token for token, (_, number) in self.sent.items() if number == stored_round.number}
+            assert stored_round.people == len(mine)
+            if stored_round.number == 0 and stored_round.state is not RoundState.SCRUBBED:
                 assert stored(self.collector, "study") == Counter(mine)
         if rounds:
             assert self.collector.store.count_tokens("study").spent == len(self.sent)
@@ -250,17 +252,17 @@ def test_the_same_machine_on_postgresql(postgresql):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("faults") / "service") as one:
+    with served(tmp_path_factory.mktemp("faults") / "service") as server:
         plan = plan_of(name="study", who="anyone")
-        one.token = one.operator()
-        one.ask("/v1/studies", plan.to_json().encode(), token=one.token)
-        yield one
+        server.token = server.operator()
+        server.ask("/v1/studies", plan.to_json().encode(), token=server.token)
+        yield server
 
 
 def test_nothing_that_is_sent_makes_the_service_fail(service):
     """Every operation of the OpenAPI document, with an operator's token and without; takes 5 seconds."""
     schema = schemathesis.openapi.from_url(f"{service.address}/openapi.json")
-    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [operation.ok() for operation in schema.get_all_operations()]
     assert len(operations) > 15
     statuses: Counter[int] = Counter()
     opened: Counter[int] = Counter()
@@ -294,8 +296,8 @@ class TestConnections:
         with contextlib.ExitStack() as stack:
             for text in (b"", b"GET /v1/hea", b"POST /v1/studies/study/reports HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"):
                 for _ in range(20):
-                    one = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-                    one.sendall(text)
+                    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+                    connection.sendall(text)
             begun = time.monotonic()
             assert service.ask("/v1/health")[0] == 200
             assert time.monotonic() - begun < 10
@@ -313,7 +315,7 @@ class TestConnections:
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
             await send({"type": "http.response.body", "body": b""})
 
-        async def tried() -> list[bytes]:
+        async def collect_answers() -> list[bytes]:
             limits = ConnectionLimits(head_seconds=0.3)
             http = bounded_protocol(limits, ConnectionCount(limits))
             config = uvicorn.Config(application, port=0, http=http, lifespan="off", log_config=None)
@@ -322,32 +324,32 @@ class TestConnections:
             while not server.started:
                 await asyncio.sleep(0.01)
             port = server.servers[0].sockets[0].getsockname()[1]
-            told = []
+            answers = []
             for begin in (b"", b"GET / HTTP/1.1\r\nHost:", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(begin)
-                told.append(await asyncio.wait_for(reader.read(), 20))
+                answers.append(await asyncio.wait_for(reader.read(), 20))
                 writer.close()
             server.should_exit = True
             await running
-            return told
+            return answers
 
-        silent, partial, second = asyncio.run(tried())
+        silent, partial, second = asyncio.run(collect_answers())
         assert (silent, partial) == (b"", b"")
         assert second.startswith(b"HTTP/1.1 200")
 
 
 def test_clocks_may_jump(tmp_path):
-    now = [1_000_000.0]
+    clock = [1_000_000.0]
     collector = collector_in(tmp_path)
-    collector.now = lambda: now[0]
+    collector.now = lambda: clock[0]
     collector.open_study(plan_of(name="timed", close="deadline", hours=1))
-    (first, *_) = collector.store.rounds("timed")
-    assert first.closes == 1_003_600
-    now[0] = 5.0
+    (first_round, *_) = collector.store.rounds("timed")
+    assert first_round.closes == 1_003_600
+    clock[0] = 5.0
     collector.tick()
     assert collector.store.rounds("timed")[0].state is RoundState.OPEN
-    now[0] = 1e12
+    clock[0] = 1e12
     collector.tick()
     assert collector.store.rounds("timed")[0].state is RoundState.SCRUBBED
     collector.store.close()
@@ -368,15 +370,15 @@ def test_a_fast_clock_of_one_server_ends_no_round(tmp_path, postgresql, monkeypa
     assert collector.store.rounds("timed")[0].state is RoundState.OPEN
     # One whose clock goes wrong while it runs says so, and serves nothing; rounds go by the database's clock.
     service = application(collector).state.service
-    real = time.time
-    for ahead, told in ((7200, "7,200 seconds ahead of"), (-30, "30 seconds behind"), (5, ""), (-5, "")):
-        monkeypatch.setattr("discreet.collector._collector.time", lambda ahead=ahead: real() + ahead)
+    system_time = time.time
+    for ahead, problem in ((7200, "7,200 seconds ahead of"), (-30, "30 seconds behind"), (5, ""), (-5, "")):
+        monkeypatch.setattr("discreet.collector._collector.time", lambda ahead=ahead: system_time() + ahead)
         service.readiness.look_at_clock()
         service.readiness._clock_looked = float("-inf")
         collector.tick()
         assert collector.store.rounds("timed")[0].state is RoundState.OPEN
-        if told:
-            assert told in service.readiness.clock_problem
+        if problem:
+            assert problem in service.readiness.clock_problem
             with pytest.raises(RefusedRequest) as refused:
                 service.readiness.check()
             assert refused.value.reason is Reason.CLOCK_OFF
@@ -393,7 +395,11 @@ def test_nothing_is_told_before_it_is_released(tmp_path):
         for ask in (collector.result, collector.outcome):
             with pytest.raises(RefusedRequest, match="The study has no result yet"):
                 ask("early")
-        assert all(one.heard is None for one in collector.store.rounds("early") if one.state is RoundState.OPEN)
+        assert all(
+            stored_round.heard is None
+            for stored_round in collector.store.rounds("early")
+            if stored_round.state is RoundState.OPEN
+        )
         collector.close("early")
     assert collector.result("early")
     collector.store.close()
@@ -407,13 +413,13 @@ def test_a_database_that_restarts_is_waited_for(tmp_path, postgresql):
     with psycopg.connect(postgresql, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     store = f"{postgresql.rpartition('/')[0]}/{name}"
-    with served(tmp_path, store=store) as one:
-        one.ask("/v1/studies", plan_of(name="cut", who="anyone").to_json().encode(), token=one.operator())
+    with served(tmp_path, store=store) as server:
+        server.ask("/v1/studies", plan_of(name="cut", who="anyone").to_json().encode(), token=server.operator())
         with psycopg.connect(postgresql, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
-        told = [one.ask("/v1/studies/cut/enrol", {})[0] for _ in range(30)]
-        assert set(told) <= {200, 503}
-        assert told[-1] == 200
+        statuses = [server.ask("/v1/studies/cut/enrol", {})[0] for _ in range(30)]
+        assert set(statuses) <= {200, 503}
+        assert statuses[-1] == 200
 
 
 @pytest.fixture
@@ -460,51 +466,51 @@ def store_on_small_disk(request, small_disk):
 
 def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_disk, store_on_small_disk):
     """The disk is filled while reports come, and emptied again. The service is not touched. Takes 2 seconds."""
-    folder, ballast, together, many = small_disk / "service", small_disk / "ballast", 200, 20_000
+    folder, ballast, batch_size, person_count = small_disk / "service", small_disk / "ballast", 200, 20_000
     store = store_on_small_disk
     collector = collector_in(folder, store)
     record = collector.open_study(plan_of(name="full", protocol="svim", screen=False, **OLH))
-    collector.store.enrol("full", [hash_token(secret(at)) for at in range(many)])
+    collector.store.enrol("full", [hash_token(secret(number)) for number in range(person_count)])
     collector.store.close()
 
     def body(start: int) -> bytes:
-        tokens = [secret(at) for at in range(start, start + together)]
-        return ReportBatch.build(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).encode()
+        tokens = [secret(number) for number in range(start, start + batch_size)]
+        return ReportBatch.build(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, batch_size)).encode()
 
     with served(folder, store=store or "") as service:
-        operator, counted, refused = service.operator(), 0, []
-        for start in range(0, many // 2, together):
-            status, told = service.ask("/v1/studies/full/batches", body(start))
+        operator, counted_reports, refused = service.operator(), 0, []
+        for start in range(0, person_count // 2, batch_size):
+            status, answer = service.ask("/v1/studies/full/batches", body(start))
             if status == 503:
-                assert told["reason"] == Reason.STORE_FAILED
+                assert answer["reason"] == Reason.STORE_FAILED
                 refused.append(start)
                 if len(refused) == 3:
                     break
             else:
                 assert status == 200
-                assert set(told) == {COUNTED}
-                counted += together
-            if start == 2 * together:
+                assert set(answer) == {COUNTED}
+                counted_reports += batch_size
+            if start == 2 * batch_size:
                 with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
                     while file.write(bytes(4096)):
                         pass
         assert len(refused) == 3
-        assert counted >= 3 * together
+        assert counted_reports >= 3 * batch_size
         assert service.ask("/v1/studies/full/enrol", {})[0] in (403, 503)
         # It is alive, and starting it anew would help nobody; it is not ready, and says so.
         assert service.ask("/v1/health")[0] == 200
-        status, told = service.ask("/v1/ready")
-        assert (status, told["reason"]) == (503, Reason.STORE_FAILED)
+        status, answer = service.ask("/v1/ready")
+        assert (status, answer["reason"]) == (503, Reason.STORE_FAILED)
         ballast.unlink()
-        for again in refused:  # what devices do: the same bytes
-            status, told = service.ask("/v1/studies/full/batches", body(again))
-            assert (status, set(told)) == (200, {COUNTED})
-            counted += together
+        for refused_start in refused:  # what devices do: the same bytes
+            status, answer = service.ask("/v1/studies/full/batches", body(refused_start))
+            assert (status, set(answer)) == (200, {COUNTED})
+            counted_reports += batch_size
         collector = collector_in(folder, store)
-        found = stored(collector, "full")
-        assert max(found.values()) == 1
-        assert collector.store.rounds("full")[0].people == len(found) == counted
-        assert collector.store.count_tokens("full").spent == counted
+        stored_counts = stored(collector, "full")
+        assert max(stored_counts.values()) == 1
+        assert collector.store.rounds("full")[0].people == len(stored_counts) == counted_reports
+        assert collector.store.count_tokens("full").spent == counted_reports
         collector.store.close()
         deadline = time.monotonic() + 60
         while service.ask("/v1/ready")[0] != 200:
@@ -512,7 +518,7 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
             time.sleep(0.5)
         assert service.ask("/v1/studies/full/close", {}, token=operator)[0] == 200
         rounds = service.ask("/v1/studies/full/rounds")[1]["rounds"]
-        assert (rounds[0]["people"], rounds[0]["state"]) == (counted, "scrubbed")
+        assert (rounds[0]["people"], rounds[0]["state"]) == (counted_reports, "scrubbed")
 
 
 def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
@@ -525,11 +531,13 @@ def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
     store = f"{postgresql.rpartition('/')[0]}/{name}"
     collector = collector_in(tmp_path, store)
     record = collector.open_study(plan_of(name="commit", protocol="svim", **OLH))
-    collector.store.enrol("commit", [hash_token(secret(at)) for at in range(60)])
-    tokens = [[secret(at) for at in range(start, start + 20)] for start in (0, 20, 40)]
+    collector.store.enrol("commit", [hash_token(secret(number)) for number in range(60)])
+    tokens = [[secret(number) for number in range(start, start + 20)] for start in (0, 20, 40)]
     bodies = [
-        ReportBatch.build(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).encode()
-        for at, some in enumerate(tokens)
+        ReportBatch.build(
+            bytes.fromhex(record.id), 0, tokens_of_batch, tokens_of_batch, own_words(20 * number, 20)
+        ).encode()
+        for number, tokens_of_batch in enumerate(tokens)
     ]
     with served(tmp_path, store=store) as service, psycopg.connect(store, autocommit=True) as connection:
         place = "/v1/studies/commit/batches"
@@ -544,8 +552,8 @@ def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
         )
         for _ in range(3):
             for body in bodies[1:]:
-                status, told = service.ask(place, body)
-                assert (status, told["reason"]) == (503, "store-failed")
+                status, answer = service.ask(place, body)
+                assert (status, answer["reason"]) == (503, "store-failed")
         # Nothing of it is there, no token is spent, and what was acknowledged is.
         assert stored(collector, "commit") == Counter(range(20))
         assert (collector.store.count_tokens("commit").spent, collector.store.rounds("commit")[0].people) == (20, 20)
@@ -571,5 +579,5 @@ def test_refusals_of_all_studies_are_kept_until_they_can_be_stored(tmp_path, mon
     collector.store.close()
 
 
-def full_disk(*given: object) -> None:
+def full_disk(*arguments: object) -> None:
     raise StoreError("The store cannot be used: database or disk is full.")

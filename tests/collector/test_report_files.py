@@ -40,16 +40,16 @@ from discreet.local.oracle_steps import oracles
 from discreet.local.study import Ask, CandidateList, SimulatedPeople, Wanted, Which, Who, converse, parse_round
 
 LIVE = [name for name, kind in oracles().items() if kind.live]
-PROTOCOLS = [name for name, one in registry.protocols().items() if one.kind.live]
+PROTOCOLS = [name for name, protocol in registry.protocols().items() if protocol.kind.live]
 
 
 def round_through(name: str, size: int = 20) -> Ask:
     return Ask.of("which", Who(0, WORD), Which(CandidateList(size)), name, Fraction(1), pad=2)
 
 
-def words_of(ask: Ask, many: int):
-    held = np.arange(many, dtype=np.int32) % ask.oracle.size
-    answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
+def words_of(ask: Ask, report_count: int):
+    held_items = np.arange(report_count, dtype=np.int32) % ask.oracle.size
+    answered = Answered(offsets=np.arange(report_count + 1), held=held_items, people=np.arange(report_count))
     return ask.oracle.codec.pack(ask.oracle.reports(answered, 3))
 
 
@@ -63,12 +63,15 @@ def test_what_is_written_adds_up_to_the_same(name, screen, tmp_path, monkeypatch
     words = words_of(ask, 500)
     assert save_reports(tmp_path / "r", ask, [words[:7], words[7:]]) == 500
     assert len(list((tmp_path / "r").glob("*.parquet"))) > 1
-    assert all(one.stat().st_mode & 0o077 == 0 for one in [tmp_path / "r", *(tmp_path / "r").iterdir()])
-    again = read_round(tmp_path / "r")
-    assert again.text() == ask.text()
-    found, expected = add_up_files(tmp_path / "r", again, screen=screen), add_up(ask, lambda: [words], screen=screen)
-    assert found.text() == expected.text()
-    assert found.refused == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [tmp_path / "r", *(tmp_path / "r").iterdir()])
+    parsed_round = read_round(tmp_path / "r")
+    assert parsed_round.text() == ask.text()
+    totals, expected = (
+        add_up_files(tmp_path / "r", parsed_round, screen=screen),
+        add_up(ask, lambda: [words], screen=screen),
+    )
+    assert totals.text() == expected.text()
+    assert totals.refused == 0
 
 
 @pytest.mark.parametrize(("room", "aggregates"), [(64, 8), (2, 2), (1, 1), (0, 1)])
@@ -95,12 +98,12 @@ def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, mon
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # Where one aggregate is added to on all cores, there is one, or one for each thread.
-    most = aggregates if room == 64 or name != "fresh olh" else 1
-    assert len(began) == most
+    expected_aggregates = aggregates if room == 64 or name != "fresh olh" else 1
+    assert len(began) == expected_aggregates
     assert (people[0], refused) == (300, 0)
     assert (aggregate == sum_blocks([ask.oracle.codec.unpack(words)], ask.oracle)[1]).all()
     if name == "olh":  # megabytes: little else shows beside it
-        assert peak < (most + 0.5) * size
+        assert peak < (expected_aggregates + 0.5) * size
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -108,16 +111,16 @@ def test_every_round_of_every_protocol_is_read_from_its_text(name):
     people = holdings.crowd(12, 200, seed=3)
     crowd = SimulatedPeople(baskets=holdings.build_baskets(people, 12), seed=7, speed="person")
     plan = registry.protocol(name)
-    wanted = Wanted(items=12, top=4, epsilon=Fraction(8))
-    _, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)
-    for one in heard:
-        again = parse_round(one.ask.text())
-        assert (again.text(), again.oracle) == (one.ask.text(), one.ask.oracle)
-        assert parse_round(json.dumps(one.ask.form)).oracle == one.ask.oracle
+    goal = Wanted(items=12, top=4, epsilon=Fraction(8))
+    _, heard_rounds = converse(plan.talk(goal), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)
+    for heard_round in heard_rounds:
+        parsed_round = parse_round(heard_round.ask.text())
+        assert (parsed_round.text(), parsed_round.oracle) == (heard_round.ask.text(), heard_round.ask.oracle)
+        assert parse_round(json.dumps(heard_round.ask.form)).oracle == heard_round.ask.oracle
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "This is no question of a round"),
         ("[1]", "This is no question of a round"),
@@ -129,19 +132,21 @@ def test_every_round_of_every_protocol_is_read_from_its_text(name):
         ),
     ],
 )
-def test_a_text_that_is_no_round(text, said):
-    with pytest.raises(InputError, match=said):
+def test_a_text_that_is_no_round(text, message):
+    with pytest.raises(InputError, match=message):
         parse_round(text)
 
 
 def test_bad_rows_are_refused_one_by_one_and_torn_ones_at_once(tmp_path):
     ask = round_through("olh")
     words = words_of(ask, 100)
-    bad = words.copy()
-    bad[:9, 0] &= 0xFFFFFFFE  # an even seed
-    pq.write_table(pa.table({"words": [bad[:50].tobytes(), bad[50:].tobytes(), b""]}), tmp_path / "a.parquet")
-    added = add_up_files(tmp_path / "a.parquet", ask)
-    assert (added.estimate.people, added.refused) == (91, 9)
+    bad_words = words.copy()
+    bad_words[:9, 0] &= 0xFFFFFFFE  # an even seed
+    pq.write_table(
+        pa.table({"words": [bad_words[:50].tobytes(), bad_words[50:].tobytes(), b""]}), tmp_path / "a.parquet"
+    )
+    totals = add_up_files(tmp_path / "a.parquet", ask)
+    assert (totals.estimate.people, totals.refused) == (91, 9)
     pq.write_table(pa.table({"words": [words.tobytes()[:-4], None]}), tmp_path / "b.parquet")
     with pytest.raises(InputError, match="2 rows of the column 'words' are no whole number of reports of 12 bytes"):
         add_up_files(f"{tmp_path}/*.parquet", ask)
@@ -166,8 +171,8 @@ def test_a_text_that_is_no_utf_8_is_one_report_that_is_refused(kind, encoded, tm
     as_bytes = pa.array(rows, pa.large_binary() if kind == pa.large_string() else pa.binary())
     column = pa.Array.from_buffers(kind, len(rows), as_bytes.buffers())
     pq.write_table(pa.table({"report": column.dictionary_encode() if encoded else column}), tmp_path / "a.parquet")
-    added = add_up_files(tmp_path / "a.parquet", ask)
-    assert (added.estimate.people, added.refused) == (2, 4)
+    totals = add_up_files(tmp_path / "a.parquet", ask)
+    assert (totals.estimate.people, totals.refused) == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +193,9 @@ def test_a_column_of_another_kind_is_refused(name, row, kind, tmp_path):
     )
 
 
-def study(folder: Path, **more) -> StudyCollector:
+def study(folder: Path, **changes) -> StudyCollector:
     """Return a collector with a study whose first round has 60 reports."""
-    collector = collector_in(folder, **more)
+    collector = collector_in(folder, **changes)
     collector.open_study(
         StudyPlan(
             name="tea",
@@ -205,7 +210,7 @@ def study(folder: Path, **more) -> StudyCollector:
         )
     )
     ask = collector.ask("tea", 0)
-    tokens = [hash_token(bytes.fromhex(one)) for one in collector.tokens("tea", 60)]
+    tokens = [hash_token(bytes.fromhex(token)) for token in collector.tokens("tea", 60)]
     upload = Upload(
         round=0, tokens=tokens, keys=[b"k" * 16] * 60, words=words_of(ask, 60), codes=np.zeros(60, np.uint8)
     )
@@ -218,32 +223,43 @@ def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_
     with pytest.raises(MisuseError, match="Round 1 of the study 'tea' is open: its reports can be written when"):
         collector.save_reports("tea", 0, tmp_path / "r")
     collector.close("tea")
-    heard = json.loads(collector.store.rounds("tea")[0].heard)
+    heard_totals = json.loads(collector.store.rounds("tea")[0].heard)
     collector.store.close()
-    at = ["--at", str(tmp_path / "studies")]
-    typed = ["study", "reports", "tea", *at, "-o", str(tmp_path / "r")]
-    told = CliRunner().invoke(app, typed)
-    assert told.stdout.split() == f"Wrote 60 reports of round 1 of tea into {tmp_path / 'r'}.".split()
-    found = json.loads(CliRunner().invoke(app, ["study", "add-up", str(tmp_path / "r")]).stdout)
-    assert {name: found[name] for name in heard} == heard
-    assert (found["round"], found["refused"], len(found["values"])) == ("which items", 0, len(heard["supports"]))
-    typed = ["study", "add-up", str(tmp_path / "r"), "-o", str(tmp_path / "sums.json"), "--no-screen"]
-    assert CliRunner().invoke(app, typed).exit_code == 0
+    location = ["--at", str(tmp_path / "studies")]
+    command = ["study", "reports", "tea", *location, "-o", str(tmp_path / "r")]
+    outcome = CliRunner().invoke(app, command)
+    assert outcome.stdout.split() == f"Wrote 60 reports of round 1 of tea into {tmp_path / 'r'}.".split()
+    sums = json.loads(CliRunner().invoke(app, ["study", "add-up", str(tmp_path / "r")]).stdout)
+    assert {name: sums[name] for name in heard_totals} == heard_totals
+    assert (sums["round"], sums["refused"], len(sums["values"])) == ("which items", 0, len(heard_totals["supports"]))
+    command = ["study", "add-up", str(tmp_path / "r"), "-o", str(tmp_path / "sums.json"), "--no-screen"]
+    assert CliRunner().invoke(app, command).exit_code == 0
     assert json.loads((tmp_path / "sums.json").read_text())["people"] == 60
-    for wrong, said in {
+    for wrong, message in {
         ("study", "add-up", str(tmp_path / "r"), "--master", "local"): "give --engine spark too",
-        ("study", "close", "tea", *at, "--handover", "x"): "give --engine spark too",
-        ("study", "close", "tea", *at, "--engine", "spark", "--master", "a", "--remote", "b"): "Give one of --master",
+        ("study", "close", "tea", *location, "--handover", "x"): "give --engine spark too",
+        (
+            "study",
+            "close",
+            "tea",
+            *location,
+            "--engine",
+            "spark",
+            "--master",
+            "a",
+            "--remote",
+            "b",
+        ): "Give one of --master",
         ("study", "add-up", str(tmp_path / "r"), "--engine", "spark", "--device", "gpu"): (
             "--device gpu adds up reports on a card of this machine: leave --engine spark out."
         ),
         ("study", "add-up", str(tmp_path)): "name its file with --question",
         ("study", "reports", "tea", "--at", "https://there", "-o", "x"): "hands out no reports",
-        ("study", "reports", "tea", *at, "-o", "x", "--round", "9"): "The study has no such round",
+        ("study", "reports", "tea", *location, "-o", "x", "--round", "9"): "The study has no such round",
     }.items():
         result = CliRunner().invoke(app, list(wrong))
         assert result.exit_code != 0
-        assert said in str(result.exception), wrong
+        assert message in str(result.exception), wrong
     collector = collector_in(tmp_path / "studies")
     collector.scrub("tea")
     with pytest.raises(MisuseError, match="is scrubbed: its reports are gone"):
@@ -252,7 +268,7 @@ def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_
 
 
 def test_a_round_that_cannot_be_added_up_stays_closed_and_is_tried_again(tmp_path):
-    now, tries = [1000.0], []
+    clock, tries = [1000.0], []
 
     def adder(ask, blocks, *, screen):
         tries.append(screen)
@@ -261,7 +277,7 @@ def test_a_round_that_cannot_be_added_up_stays_closed_and_is_tried_again(tmp_pat
         return add_up(ask, blocks, screen=screen)
 
     collector = study(tmp_path, adder=adder)
-    collector.now = lambda: now[0]
+    collector.now = lambda: clock[0]
     with pytest.raises(NotAddedUpError, match="its reports are not added up yet: Spark's master cannot be reached"):
         collector.close("tea")
     assert collector.status("tea")["not_added_up"] == "Spark's master cannot be reached."
@@ -269,7 +285,7 @@ def test_a_round_that_cannot_be_added_up_stays_closed_and_is_tried_again(tmp_pat
     assert (before.state, before.heard, before.people) == (RoundState.CLOSED, None, 60)
     collector.tick()
     assert len(tries) == 1  # not every half a second
-    now[0] += 61
+    clock[0] += 61
     collector.tick()
     assert (len(tries), collector.store.rounds("tea")[0].state) == (2, RoundState.CLOSED)
     assert collector.close("tea").rounds == 0

@@ -55,16 +55,16 @@ from running import run
 QUOTA = {"close": "quota", "people": 40}
 
 
-def opened(service: Served, **more: object) -> tuple[StudyPlan, str]:
+def opened(service: Served, **changes: object) -> tuple[StudyPlan, str]:
     """Open a study, and return its plan and an operator's token."""
-    plan, token = plan_of(**more), service.operator()
-    status, told = service.ask("/v1/studies", plan.to_json().encode(), token=token)
-    assert status == 200, told
+    plan, token = plan_of(**changes), service.operator()
+    status, answer = service.ask("/v1/studies", plan.to_json().encode(), token=token)
+    assert status == 200, answer
     return plan, token
 
 
-def packed(ask: object, many: int) -> np.ndarray:
-    reports = [ask.oracle.randomise([at % 3] if not ask.oracle.single else [0]) for at in range(many)]
+def make_words(ask: object, report_count: int) -> np.ndarray:
+    reports = [ask.oracle.randomise([number % 3] if not ask.oracle.single else [0]) for number in range(report_count)]
     return ask.oracle.codec.pack(ask.oracle.codec.make_columns(reports))
 
 
@@ -74,34 +74,34 @@ def batch(service: Served, plan: StudyPlan, tokens: list[str], *, number: int = 
     ask = StudyCore(plan).asks[0]
     keys = [bytes([key]) * 16 for _ in tokens]
     return ReportBatch.build(
-        bytes.fromhex(study), number, [bytes.fromhex(one) for one in tokens], keys, packed(ask, len(tokens))
+        bytes.fromhex(study), number, [bytes.fromhex(token) for token in tokens], keys, make_words(ask, len(tokens))
     ).encode()
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("service") / "studies") as one:
-        yield one
+    with served(tmp_path_factory.mktemp("service") / "studies") as server:
+        yield server
 
 
 class TestAWholeStudy:
     def test_adept_from_the_first_question_to_the_result(self, tmp_path):
         """Thirty devices answer all rounds there are, and the service is killed between two. Takes 8 seconds."""
-        with served(tmp_path / "service") as first:
-            _, operator = opened(first, protocol="adept", name="whole", who="anyone")
+        with served(tmp_path / "service") as server:
+            _, operator = opened(server, protocol="adept", name="whole", who="anyone")
             people = [
-                Participant(first.address, "whole", folder=tmp_path / f"device-{at}", max_epsilon=4, pause=0)
-                for at in range(30)
+                Participant(server.address, "whole", folder=tmp_path / f"device-{number}", max_epsilon=4, pause=0)
+                for number in range(30)
             ]
-            standing: Counter[str] = Counter()
-            port = int(first.address.rpartition(":")[2])
-            service, waiting = first, dict(enumerate(people))
+            outcomes: Counter[str] = Counter()
+            port = int(server.address.rpartition(":")[2])
+            service, waiting = server, dict(enumerate(people))
             for turn in range(30):
-                for at, one in list(waiting.items()):
-                    told = one.take_part([at % 6, (at + 1) % 6])
-                    if told != "waiting":
-                        standing[told] += 1
-                        del waiting[at]
+                for number, device in list(waiting.items()):
+                    outcome = device.take_part([number % 6, (number + 1) % 6])
+                    if outcome != "waiting":
+                        outcomes[outcome] += 1
+                        del waiting[number]
                 if service.ask("/v1/studies/whole/questions")[1]["state"] == "released":
                     break
                 assert service.ask("/v1/studies/whole/close", {}, token=operator)[0] == 200
@@ -109,24 +109,24 @@ class TestAWholeStudy:
                     service.stop(signal.SIGKILL)
                     service = Served(tmp_path / "service", port=port)
             try:
-                status, told = service.ask("/v1/studies/whole/results")
+                status, result = service.ask("/v1/studies/whole/results")
                 assert status == 200
-                assert standing["counted"] == sum(one["people"] for one in told["rounds"])
-                assert told["guarantee"]["epsilon"] == "4"
-                assert told["simulated"] is False
-                assert told["reports"] == 1
-                (tmp_path / "result.json").write_text(json.dumps(told))
+                assert outcomes["counted"] == sum(asked_round["people"] for asked_round in result["rounds"])
+                assert result["guarantee"]["epsilon"] == "4"
+                assert result["simulated"] is False
+                assert result["reports"] == 1
+                (tmp_path / "result.json").write_text(json.dumps(result))
                 assert len(load(tmp_path / "result.json")) == 3
                 # What liars could have done is asked for beside it; the result itself stays as it was released.
                 status, widened = service.ask("/v1/studies/whole/results?assume_malicious=1%25")
                 assert (status, widened["asked"]["assume_malicious"]) == (200, "1%")
-                for one, other in zip(told["patterns"], widened["patterns"], strict=True):
-                    assert other["low"] <= one["low"] <= one["high"] <= other["high"]
-                for bad in ("one percent", "100%", "-1", "1"):
-                    refused = service.ask(f"/v1/studies/whole/results?assume_malicious={quote(bad)}")
+                for pattern, widened_pattern in zip(result["patterns"], widened["patterns"], strict=True):
+                    assert widened_pattern["low"] <= pattern["low"] <= pattern["high"] <= widened_pattern["high"]
+                for bad_share in ("one percent", "100%", "-1", "1"):
+                    refused = service.ask(f"/v1/studies/whole/results?assume_malicious={quote(bad_share)}")
                     assert (refused[0], refused[1]["reason"]) == (400, "malformed")
                     assert "from 0% to below 100%, such as 1% or 0.01" in refused[1]["detail"]
-                assert service.ask("/v1/studies/whole/results")[1] == told
+                assert service.ask("/v1/studies/whole/results")[1] == result
                 status, page = service.ask("/studies/whole?assume_malicious=1%25")
                 assert status == 200
                 assert b"up to 1% of the reports of each round" in page
@@ -134,13 +134,13 @@ class TestAWholeStudy:
                 assert b"assume_malicious=5%25" in service.ask("/studies/whole")[1]
                 assert service.ask("/studies/whole?assume_malicious=all")[0] == 400
                 for form in ("results.csv", "report.html"):
-                    plain, wide = (
+                    plain, widened_interval = (
                         service.ask(f"/studies/whole/{form}{end}")[1] for end in ("", "?assume_malicious=0.01")
                     )
-                    assert plain != wide
+                    assert plain != widened_interval
                 progress = service.ask("/v1/studies/whole/rounds")[1]
                 assert progress["state"] == "released"
-                assert {one["state"] for one in progress["rounds"]} == {"scrubbed"}
+                assert {asked_round["state"] for asked_round in progress["rounds"]} == {"scrubbed"}
                 # Whoever has answered is told so, without the service; whoever has not, that it is over.
                 assert people[0].take_part([1]) in ("already-counted", "not-asked")
             finally:
@@ -163,13 +163,13 @@ class TestReports:
             ({"report": [1]}, 422, "report-impossible"),
             ({"token": "xyz"}, 400, "malformed"),
         ):
-            told = service.ask("/v1/studies/single/reports", {**body, **change})
-            assert (told[0], told[1]["reason"], told[1]["status"]) == (status, reason, status)
+            answer = service.ask("/v1/studies/single/reports", {**body, **change})
+            assert (answer[0], answer[1]["reason"], answer[1]["status"]) == (status, reason, status)
         assert service.ask("/v1/studies/none/reports", body)[1]["reason"] == "unknown-study"
-        told = service.ask("/v1/studies/single/status", token=operator)[1]
-        assert told["rounds"][0]["people"] == 1
-        assert told["tokens"] == {"made": 1, "spent": 1}
-        assert told["refused"] == {"report-impossible": 2, "token-spent": 1, "token-unknown": 1}
+        answer = service.ask("/v1/studies/single/status", token=operator)[1]
+        assert answer["rounds"][0]["people"] == 1
+        assert answer["tokens"] == {"made": 1, "spent": 1}
+        assert answer["refused"] == {"report-impossible": 2, "token-spent": 1, "token-unknown": 1}
 
     def test_what_is_not_written_as_the_format_says_is_not_counted(self, service):
         plan, operator = opened(service, name="written")
@@ -185,8 +185,8 @@ class TestReports:
             text.replace('"round": 0', '"round": 0.0').encode(),
             b"[" * 100_000,
         ):
-            status, told = service.ask("/v1/studies/written/reports", body)
-            assert (status, told["reason"]) == (400, "malformed"), body[:60]
+            status, answer = service.ask("/v1/studies/written/reports", body)
+            assert (status, answer["reason"]) == (400, "malformed"), body[:60]
         for path, body in (
             ("/v1/studies/written/tokens", '{"many": 1}'.encode("utf-16")),
             ("/v1/studies/written/tokens", b'{"many": 1, "many": 2}'),
@@ -205,8 +205,8 @@ class TestReports:
         body = batch(service, plan, tokens)
         assert service.ask("/v1/studies/many/batches", body) == (200, bytes([COUNTED]) * 50)
         assert service.ask("/v1/studies/many/batches", body) == (200, bytes([ALREADY_COUNTED]) * 50)
-        other = batch(service, plan, tokens[:2], key=2)
-        assert service.ask("/v1/studies/many/batches", other)[1] == bytes([CODES[Reason.TOKEN_SPENT]]) * 2
+        other_batch = batch(service, plan, tokens[:2], key=2)
+        assert service.ask("/v1/studies/many/batches", other_batch)[1] == bytes([CODES[Reason.TOKEN_SPENT]]) * 2
         wrong = body[:8] + bytes(16) + body[24:]
         for text, status, reason in (
             (wrong, 409, "wrong-study"),
@@ -214,8 +214,8 @@ class TestReports:
             (b"", 400, "malformed"),
             (body[:24] + b"\x09\0\0\0" + body[28:], 404, "unknown-round"),
         ):
-            told = service.ask("/v1/studies/many/batches", text)
-            assert (told[0], told[1]["reason"]) == (status, reason)
+            outcomes = service.ask("/v1/studies/many/batches", text)
+            assert (outcomes[0], outcomes[1]["reason"]) == (status, reason)
         assert service.ask("/v1/studies/many/rounds")[1]["people"] == 50
 
     def test_a_closed_round_tells_what_it_took(self, service):
@@ -233,8 +233,8 @@ class TestReports:
     def test_tokens_for_anyone_only_where_anyone_may_take_part(self, service):
         opened(service, name="anyone", who="anyone")
         opened(service, name="tokens")
-        status, told = service.ask("/v1/studies/anyone/enrol", {})
-        assert (status, len(told["token"])) == (200, 32)
+        status, answer = service.ask("/v1/studies/anyone/enrol", {})
+        assert (status, len(answer["token"])) == (200, 32)
         assert service.ask("/v1/studies/tokens/enrol", {})[1]["reason"] == "not-for-anyone"
 
     def test_a_study_that_has_ended_gives_no_tokens(self, service):
@@ -243,8 +243,8 @@ class TestReports:
         while service.ask("/v1/studies/over/questions")[1]["state"] != "released":
             service.ask("/v1/studies/over/close", {"few": True}, token=operator)
         for place, body in (("enrol", {}), ("tokens", {"many": 3})):
-            status, told = service.ask(f"/v1/studies/over/{place}", body, token=operator)
-            assert (status, told["reason"], told["detail"]) == (409, "round-closed", "The study 'over' has ended.")
+            status, answer = service.ask(f"/v1/studies/over/{place}", body, token=operator)
+            assert (status, answer["reason"], answer["detail"]) == (409, "round-closed", "The study 'over' has ended.")
         assert service.ask("/v1/studies/over/status", token=operator)[1]["tokens"]["made"] == 0
         for place in ("enrol", "tokens"):
             assert service.ask(f"/v1/studies/nowhere/{place}", {"many": 1}, token=operator)[0] == 404
@@ -271,12 +271,12 @@ class TestOperators:
         plan, operator = opened(service, name="fixed")
         assert service.ask("/v1/studies", plan.to_json().encode(), token=operator)[0] == 200
         for change in ({"items": list("abcdeg")}, {"epsilon": "2"}, {"close": "quota", "people": 3}):
-            other = {**json.loads(plan.to_json()), **change}
-            assert service.ask("/v1/studies", other, token=operator)[1]["reason"] == "study-exists"
-        bad = {**json.loads(plan.to_json()), "name": "bad", "epsilon": "0"}
-        status, told = service.ask("/v1/studies", bad, token=operator)
-        assert (status, told["reason"]) == (422, "plan-refused")
-        assert "epsilon is a number from 0.001 to 20" in told["detail"]
+            other_plan = {**json.loads(plan.to_json()), **change}
+            assert service.ask("/v1/studies", other_plan, token=operator)[1]["reason"] == "study-exists"
+        bad_plan = {**json.loads(plan.to_json()), "name": "bad", "epsilon": "0"}
+        status, answer = service.ask("/v1/studies", bad_plan, token=operator)
+        assert (status, answer["reason"]) == (422, "plan-refused")
+        assert "epsilon is a number from 0.001 to 20" in answer["detail"]
 
     def test_a_round_with_too_few_reports_closes_only_if_an_operator_insists(self, service, tmp_path):
         """Nobody has answered: it was closed without a word, and 3 patterns were released with counts [0, 0]."""
@@ -285,9 +285,9 @@ class TestOperators:
         minimum = service.ask("/v1/studies/few/rounds")[1]["rounds"][0]["minimum"]
         assert minimum > 4
         for body in ({}, {"few": False}, b""):
-            status, told = service.ask(place, body, token=operator)
-            assert (status, told["reason"]) == (409, "too-few-reports")
-            assert told["detail"] == (
+            status, answer = service.ask(place, body, token=operator)
+            assert (status, answer["reason"]) == (409, "too-few-reports")
+            assert answer["detail"] == (
                 f"Round 1 of the study 'few' has 0 reports, and its minimum is {minimum}: with fewer, its intervals "
                 'would say next to nothing. Wait for more. Or insist, with --yes or {"few": true}: that cannot be '
                 "undone."
@@ -295,36 +295,36 @@ class TestOperators:
         for body in ({"few": 1}, [], b"x"):
             assert service.ask(place, body, token=operator)[1]["reason"] == "malformed"
         assert service.ask("/v1/studies/few/rounds")[1]["rounds"][0]["state"] == "open"
-        at = ("--at", service.address, "--token", operator)
-        done = run("study", "close", "few", *at)
-        assert done.returncode == 1
-        assert "Round 1 of the study 'few' has 0 reports" in done.stderr
+        location = ("--at", service.address, "--token", operator)
+        completed = run("study", "close", "few", *location)
+        assert completed.returncode == 1
+        assert "Round 1 of the study 'few' has 0 reports" in completed.stderr
         while service.ask("/v1/studies/few/questions")[1]["state"] != "released":
-            assert run("study", "close", "few", *at, "--yes").returncode == 0
-        told = service.ask("/v1/studies/few/results")[1]
-        assert told["patterns"] == []  # a list with intervals [0, 0] would look as if something were known
-        assert any("nothing is known of it" in note for note in told["notes"])
+            assert run("study", "close", "few", *location, "--yes").returncode == 0
+        answer = service.ask("/v1/studies/few/results")[1]
+        assert answer["patterns"] == []  # a list with intervals [0, 0] would look as if something were known
+        assert any("nothing is known of it" in note for note in answer["notes"])
 
     def test_a_deadline_that_passed_with_too_few_reports_is_told(self, tmp_path):
-        now = [1_000_000.0]
+        clock = [1_000_000.0]
         collector = collector_in(tmp_path)
-        collector.now = lambda: now[0]
+        collector.now = lambda: clock[0]
         collector.open_study(plan_of(name="late", close="deadline", hours=1, minimum=5))
-        now[0] += 3601
+        clock[0] += 3601
         collector.tick()
         assert collector.store.rounds("late")[0].state == "open"
         assert collector.status("late")["overdue"] == [0]
         collector.store.close()
-        done = run("study", "status", "late", "--at", tmp_path)
-        assert "the deadline of round 1 has passed with 0 reports, and its minimum is 5" in done.stdout
-        assert "  1  how many candidates" in done.stdout
+        completed = run("study", "status", "late", "--at", tmp_path)
+        assert "the deadline of round 1 has passed with 0 reports, and its minimum is 5" in completed.stdout
+        assert "  1  how many candidates" in completed.stdout
 
     @pytest.mark.parametrize("people", [0, 2])
     def test_nobody_is_told_to_wait_for_reports_that_cannot_come(self, tmp_path, people):
         """Devices answer no question that has expired, and `study close` said: wait for more."""
-        now = [1_000_000.0]
+        clock = [1_000_000.0]
         collector = collector_in(tmp_path)
-        collector.now = lambda: now[0]
+        collector.now = lambda: clock[0]
         collector.open_study(plan_of(name="late", close="deadline", hours=1, minimum=5))
         tokens = collector.tokens("late", 3)
         ask = collector.known_ask("late", 0)
@@ -333,7 +333,7 @@ class TestOperators:
             assert collector.take("late", upload).tolist() == [COUNTED]
         with pytest.raises(RefusedRequest, match=r"would say next to nothing\. Wait for more\. Or insist"):
             collector.close("late")
-        now[0] += 3601
+        clock[0] += 3601
         with pytest.raises(RefusedRequest) as error:
             collector.close("late")
         assert error.value.detail == (
@@ -347,25 +347,25 @@ class TestOperators:
     def test_what_nobody_answered_is_said_when_it_is_closed(self, service):
         """A round without reports was closed, and a study without any ended, as if something had been learnt."""
         plan, operator = opened(service, name="unanswered", minimum=0)
-        at = ("--at", service.address, "--token", operator)
-        assert run("study", "close", "unanswered", *at).stdout == (
+        location = ("--at", service.address, "--token", operator)
+        assert run("study", "close", "unanswered", *location).stdout == (
             "Closed 1 round of unanswered.\nRound 1 had no reports: nothing is known from it.\n"
         )
-        said = ""
+        output = ""
         while service.ask("/v1/studies/unanswered/questions")[1]["state"] != "released":
-            said = run("study", "close", "unanswered", *at).stdout
-        assert said.endswith(
+            output = run("study", "close", "unanswered", *location).stdout
+        assert output.endswith(
             "The study unanswered has ended without a single report: its result is empty. Open it again under another "
             "name to ask once more.\n"
         )
         plan, _ = opened(service, name="answered", minimum=0)
         tokens = service.ask("/v1/studies/answered/tokens", {"many": 2}, token=operator)[1]["tokens"]
         assert set(service.ask("/v1/studies/answered/batches", batch(service, plan, tokens))[1]) == {COUNTED}
-        told = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
-        assert told == {"closed": 1, "without_reports": [], "ended_empty": False}
+        answer = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
+        assert answer == {"closed": 1, "without_reports": [], "ended_empty": False}
         while service.ask("/v1/studies/answered/questions")[1]["state"] != "released":
-            told = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
-        assert (len(told["without_reports"]), told["ended_empty"]) == (told["closed"], False)
+            answer = service.ask("/v1/studies/answered/close", {}, token=operator)[1]
+        assert (len(answer["without_reports"]), answer["ended_empty"]) == (answer["closed"], False)
 
     def test_nothing_is_released_before_it_is(self, service):
         opened(service, name="early")
@@ -377,7 +377,7 @@ class TestOperators:
             service.ask("/v1/studies/kept/close", {}, token=operator)
             time.sleep(0.25)
         rounds = service.ask("/v1/studies/kept/rounds")[1]["rounds"]
-        assert {one["state"] for one in rounds} == {"released"}
+        assert {scrubbed_round["state"] for scrubbed_round in rounds} == {"released"}
         assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (
             200,
             {"scrubbed": len(rounds), "tidy": True},
@@ -388,15 +388,15 @@ class TestOperators:
         operate, watch = service.operator("operate"), service.operator("watch")
         lost = service.ask("/v1/operators", {"scopes": ["watch"], "label": "lost"}, token=operate)[1]["token"]
         assert service.ask("/v1/operators", token=watch)[1]["reason"] == "forbidden"
-        status, listed = service.ask("/v1/operators", token=operate)
+        status, entries = service.ask("/v1/operators", token=operate)
         assert status == 200
-        (one,) = [one for one in listed if one["label"] == "lost"]
-        assert one == {"id": sha256(lost.encode()).hexdigest()[:12], "scopes": ["watch"], "label": "lost"}
-        place = f"/v1/operators/{one['id']}"
+        (lost_entry,) = [entry for entry in entries if entry["label"] == "lost"]
+        assert lost_entry == {"id": sha256(lost.encode()).hexdigest()[:12], "scopes": ["watch"], "label": "lost"}
+        place = f"/v1/operators/{lost_entry['id']}"
         assert service.ask(place, token=watch, method="DELETE")[1]["reason"] == "forbidden"
         opened(service, name="revoked")
         assert service.ask("/v1/studies/revoked/status", token=lost)[0] == 200
-        assert service.ask(place, token=operate, method="DELETE") == (200, {"revoked": one["id"]})
+        assert service.ask(place, token=operate, method="DELETE") == (200, {"revoked": lost_entry["id"]})
         assert service.ask("/v1/studies/revoked/status", token=lost)[1]["reason"] == "unauthorised"
         assert service.ask(place, token=operate, method="DELETE")[1]["reason"] == "unknown-place"
 
@@ -407,26 +407,29 @@ class TestOperators:
         """A line feed forged a row of the list; a zero byte was an error of the database, where that is PostgreSQL."""
         operate = service.operator("operate")
         before = service.ask("/v1/operators", token=operate)[1]
-        status, told = service.ask("/v1/operators", {"scopes": ["watch"], "label": label}, token=operate)
-        assert (status, told["reason"]) == (400, "malformed")
-        assert told["detail"] == 'label is one line of text of up to 200 letters, such as "the night shift".'
+        status, answer = service.ask("/v1/operators", {"scopes": ["watch"], "label": label}, token=operate)
+        assert (status, answer["reason"]) == (400, "malformed")
+        assert answer["detail"] == 'label is one line of text of up to 200 letters, such as "the night shift".'
         assert service.ask("/v1/operators", token=operate)[1] == before
         if "\0" not in label and label.isascii():
-            done = run("study", "token", "--at", service.directory, "--scope", "watch", "--label", label)
-            assert done.returncode == 1
-            assert "label is one line of text of up to 200 letters" in done.stderr
+            completed = run("study", "token", "--at", service.directory, "--scope", "watch", "--label", label)
+            assert completed.returncode == 1
+            assert "label is one line of text of up to 200 letters" in completed.stderr
 
     def test_signed_texts_are_public_also_those_of_past_rounds(self, service):
         _, operator = opened(service, name="signed")
         service.ask("/v1/studies/signed/close", {}, token=operator)
-        told = service.ask("/v1/studies/signed/texts")[1]
-        assert told["study"] == service.ask("/v1/studies/signed")[1]["study"]
-        now = service.ask("/v1/studies/signed/questions")[1]["questions"]
-        assert [one["round"] for one in told["questions"]][:2] == [0, 1]
-        assert {"question": told["questions"][1]["question"], "signature": told["questions"][1]["signature"]} in now
-        for one in told["questions"]:
-            message = QUESTION + one["question"].encode()
-            assert is_signature(bytes.fromhex(told["key"]), message, bytes.fromhex(one["signature"]))
+        texts = service.ask("/v1/studies/signed/texts")[1]
+        assert texts["study"] == service.ask("/v1/studies/signed")[1]["study"]
+        current_questions = service.ask("/v1/studies/signed/questions")[1]["questions"]
+        assert [question["round"] for question in texts["questions"]][:2] == [0, 1]
+        assert {
+            "question": texts["questions"][1]["question"],
+            "signature": texts["questions"][1]["signature"],
+        } in current_questions
+        for question in texts["questions"]:
+            message = QUESTION + question["question"].encode()
+            assert is_signature(bytes.fromhex(texts["key"]), message, bytes.fromhex(question["signature"]))
 
     def test_what_was_refused_is_for_those_who_watch(self, service):
         opened(service, name="refusing")
@@ -446,8 +449,8 @@ class TestOperators:
 class TestAround:
     def test_health_metrics_and_the_document(self, service):
         opened(service, name="around")
-        status, told = service.ask("/v1/health")
-        assert (status, told["status"], told["store"]) == (200, "ok", "sqlite")
+        status, answer = service.ask("/v1/health")
+        assert (status, answer["status"], answer["store"]) == (200, "ok", "sqlite")
         text = service.ask("/metrics")[1].decode()
         assert 'discreet_round_people{study="around",round="0"} 0' in text
         assert 'discreet_requests_total{status="200"}' in text
@@ -464,15 +467,15 @@ class TestAround:
             "/v1/no",
             "/metrics",
         ):
-            with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as one:
-                one.request("GET", path)
-                headers = one.getresponse().headers
+            with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as connection:
+                connection.request("GET", path)
+                headers = connection.getresponse().headers
             assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
 
     def test_what_is_nowhere_is_a_problem_document(self, service):
         assert service.ask("/v1/nothing")[1]["reason"] == "unknown-place"
-        status, told = service.ask("/v1/health", b"", method="DELETE")
-        assert (status, told["status"]) == (405, 405)
+        status, answer = service.ask("/v1/health", b"", method="DELETE")
+        assert (status, answer["status"]) == (405, 405)
         assert service.ask("/v1/studies/NO")[1]["reason"] == "malformed"
 
     @pytest.mark.parametrize(
@@ -492,10 +495,10 @@ class TestAround:
     )  # fmt: skip
     def test_what_answers_get_answers_head_alike_without_a_body(self, service, place):
         opened(service, name="headed")
-        (status, headers, body), (status_again, headers_again, none) = (
+        (status, headers, body), (status_again, headers_again, empty_body) = (
             head_of(service, method, place) for method in ("GET", "HEAD")
         )
-        assert (status_again, none) == (status, b"")
+        assert (status_again, empty_body) == (status, b"")
         for name in ("Content-Type", "Cache-Control", "X-Content-Type-Options"):
             assert headers_again[name] == headers[name]
         if place != "/metrics":  # it counts the requests
@@ -503,13 +506,13 @@ class TestAround:
 
     def test_places_that_change_something_take_no_head(self, service):
         opened(service, name="unchanged", who="anyone")
-        for method, place, allowed in (
+        for method, place, allowed_methods in (
             ("HEAD", "/v1/studies/unchanged/enrol", "POST"),
             ("DELETE", "/v1/health", "GET, HEAD"),
             ("DELETE", "/v1/studies", "GET, HEAD, POST"),
         ):
             status, headers, _ = head_of(service, method, place)
-            assert (status, headers["Allow"]) == (405, allowed)
+            assert (status, headers["Allow"]) == (405, allowed_methods)
 
     def test_long_bodies_are_not_read(self, service):
         opened(service, name="long")
@@ -519,10 +522,10 @@ class TestAround:
             assert b"413" in slow.recv(1000)
 
     def test_rates_are_limited(self, tmp_path):
-        with served(tmp_path, rate=5) as one:
-            told = Counter(one.ask("/v1/health")[0] for _ in range(30))
-            assert told[200] >= 10
-            assert told[429] >= 5
+        with served(tmp_path, rate=5) as server:
+            statuses = Counter(server.ask("/v1/health")[0] for _ in range(30))
+            assert statuses[200] >= 10
+            assert statuses[429] >= 5
 
     def test_a_port_in_use_and_a_directory_in_use_are_told_in_a_line(self, service, tmp_path):
         with pytest.raises(InputError, match=r"Port \d+ of 127.0.0.1 cannot be used: .*\. Choose another port\."):
@@ -538,7 +541,7 @@ def test_an_attack_on_a_live_service_is_seen_and_left_out(service):
     (alarm,) = service.ask("/v1/studies/attacked/status", token=operator)[1]["alarms"]
     assert alarm["round"] == 0
     assert alarm["left_out"] > 0.8 * liars
-    assert any("named together more often than honest reports do" in one for one in alarm["alarms"])
+    assert any("named together more often than honest reports do" in alarm_text for alarm_text in alarm["alarms"])
 
 
 class TestBodies:
@@ -558,41 +561,43 @@ class TestBodies:
         if study is None:
             study = sha256(service.ask("/v1/studies/begun")[1]["study"].encode()).digest()[:16]
         head = pack_head("<4sI16sIII", b"DSCB", 1, study, number, 1, 100_000)
-        with self.connected(service) as one:
-            asked = f"POST /v1/studies/{name}/batches HTTP/1.1\r\nHost: x\r\nContent-Length: {len(head) + 3_600_000}"
-            one.sendall(asked.encode() + b"\r\n\r\n" + head + bytes(1000))  # and no more
-            assert reason in answered(one)
+        with self.connected(service) as connection:
+            request = f"POST /v1/studies/{name}/batches HTTP/1.1\r\nHost: x\r\nContent-Length: {len(head) + 3_600_000}"
+            connection.sendall(request.encode() + b"\r\n\r\n" + head + bytes(1000))  # and no more
+            assert reason in answered(connection)
 
     def test_a_head_that_does_not_fit_the_announced_length_is_refused_at_once(self, service):
         opened(service, name="any")
         head = pack_head("<4sI16sIII", b"DSCB", 1, bytes(16), 0, 1, 5)
-        with self.connected(service) as one:
-            one.sendall(b"POST /v1/studies/any/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n" + head)
-            assert b"malformed" in answered(one)
+        with self.connected(service) as connection:
+            connection.sendall(
+                b"POST /v1/studies/any/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n" + head
+            )
+            assert b"malformed" in answered(connection)
 
     def test_long_bodies_have_a_limit_together(self):
-        holding = BodyLimit(100)
-        with holding.count_body() as first:
-            first(60)
-            with holding.count_body() as second:
+        body_limit = BodyLimit(100)
+        with body_limit.count_body() as first_body:
+            first_body(60)
+            with body_limit.count_body() as second:
                 second(40)
                 with pytest.raises(RefusedRequest) as error:
                     second(1)
                 assert error.value.reason is Reason.BUSY
-            first(40)
-        assert holding.held_bytes == 0
+            first_body(40)
+        assert body_limit.held_bytes == 0
 
     def test_a_slow_body_may_come_again_and_one_that_is_left_is_no_fault(self, tmp_path, monkeypatch, caplog):
         monkeypatch.setattr("discreet.collector._bodies.BODY_SECONDS", 0.2)
         collector = collector_in(tmp_path)
         collector.open_study(plan_of())
 
-        async def tried() -> list[tuple[int, dict]]:
+        async def post_slowly() -> list[tuple[int, dict]]:
             app = application(collector)
-            told = []
-            for last in ({"type": "http.disconnect"}, None):
-                parts = [{"type": "http.request", "body": b'{"round":', "more_body": True}, last]
-                sent = []
+            answers = []
+            for last_message in ({"type": "http.disconnect"}, None):
+                parts = [{"type": "http.request", "body": b'{"round":', "more_body": True}, last_message]
+                messages = []
 
                 async def receive(parts=parts):
                     part = parts.pop(0) if parts else None
@@ -600,8 +605,8 @@ class TestBodies:
                         await asyncio.sleep(60)
                     return part
 
-                async def send(message, sent=sent):
-                    sent.append(message)
+                async def send(message, messages=messages):
+                    messages.append(message)
 
                 scope = {
                     "type": "http", "method": "POST", "path": "/v1/studies/study/reports", "raw_path": b"",
@@ -609,46 +614,48 @@ class TestBodies:
                     "client": ("127.0.0.1", 1), "server": ("x", 80), "state": {}, "app": app,
                 }  # fmt: skip
                 await app(scope, receive, send)
-                body = b"".join(one.get("body", b"") for one in sent)
-                told.append((sent[0]["status"], json.loads(body)))
-            return told
+                body = b"".join(message.get("body", b"") for message in messages)
+                answers.append((messages[0]["status"], json.loads(body)))
+            return answers
 
-        for status, problem in asyncio.run(tried()):
+        for status, problem in asyncio.run(post_slowly()):
             assert (status, problem["reason"]) == (408, "too-slow")
         assert not caplog.records
         collector.store.close()
 
     def test_a_batch_of_the_most_reports_is_taken(self):
         """As many as its bytes allow, of one word each, on a service that has nothing to do."""
-        many = (MAX_BATCH_BYTES - HEAD_BYTES) // 36
+        report_count = (MAX_BATCH_BYTES - HEAD_BYTES) // 36
 
-        class Many(Upload):
+        class LargeUpload(Upload):
             def __len__(self) -> int:
-                return many
+                return report_count
 
-        async def tried() -> int:
+        async def take_largest_batch() -> int:
             batcher = Batcher(lambda name, upload: np.zeros(len(upload), np.uint8))
-            empty = Many(round=0, tokens=[], keys=[], words=np.zeros((0, 1), np.uint32), codes=np.zeros(0, np.uint8))
+            empty = LargeUpload(
+                round=0, tokens=[], keys=[], words=np.zeros((0, 1), np.uint32), codes=np.zeros(0, np.uint8)
+            )
             codes = await batcher.add("study", empty)
             batcher.close()
             return len(codes)
 
-        assert asyncio.run(tried()) == many
+        assert asyncio.run(take_largest_batch()) == report_count
 
 
 def head_of(service: Served, method: str, place: str) -> tuple[int, Message, bytes]:
     """Return status, headers and body of an answer, wherever it sends to."""
-    with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as one:
-        one.request(method, place)
-        answer = one.getresponse()
+    with contextlib.closing(HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]))) as connection:
+        connection.request(method, place)
+        answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
 
 
-def answered(one: socket.socket) -> bytes:
+def answered(connection: socket.socket) -> bytes:
     """Return a whole answer."""
     text = b""
     while b"}" not in text:
-        part = one.recv(4000)
+        part = connection.recv(4000)
         if not part:
             break
         text += part
@@ -661,36 +668,36 @@ def test_whoever_asks_about_liars_keeps_few_others_waiting(tmp_path, monkeypatch
     collector.open_study(plan_of())
     while collector.questions("study").state != "released":
         collector.close("study")
-    go_on, known = threading.Event(), StudyCore.outcome
+    go_on, compute_outcome = threading.Event(), StudyCore.outcome
 
     def slow(self, malicious=0):
         go_on.wait(20)
-        return known(self, malicious)
+        return compute_outcome(self, malicious)
 
     monkeypatch.setattr(StudyCore, "outcome", slow)
-    told: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     lock = threading.Lock()
 
-    def ask(at: int) -> None:
-        said = "answered"
+    def ask(number: int) -> None:
+        outcome = "answered"
         try:
-            collector.result("study", f"{at}/1000")
+            collector.result("study", f"{number}/1000")
         except RefusedRequest as error:
-            said = str(error.reason)
+            outcome = str(error.reason)
         with lock:
-            told[said] += 1
-            if told["busy"] == 56:
+            outcomes[outcome] += 1
+            if outcomes["busy"] == 56:
                 go_on.set()
 
-    threads = [threading.Thread(target=ask, args=(at,)) for at in range(1, 61)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert told == {"busy": 56, "answered": 4}
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(1, 61)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == {"busy": 56, "answered": 4}
     monkeypatch.setattr(StudyCore, "outcome", lambda *_: pytest.fail("it is known already"))
-    kept = next(iter(collector._outcomes))
-    assert collector.outcome(*kept) is collector._outcomes[kept]
+    cached_key = next(iter(collector._outcomes))
+    assert collector.outcome(*cached_key) is collector._outcomes[cached_key]
     collector.store.close()
 
 
@@ -699,7 +706,7 @@ class TestKeys:
         collector = collector_in(tmp_path)
         collector.open_study(plan_of())
         collector.store.close()
-        kept = (tmp_path / "signing.key").read_text()
+        key_text = (tmp_path / "signing.key").read_text()
         (tmp_path / "signing.key").unlink()
         with pytest.raises(
             InputError, match=r"The study 'study' is signed with the key .*, and here there is no key\."
@@ -710,9 +717,9 @@ class TestKeys:
         assert collector.progress("study")["state"] == "open"  # it can be read
         with pytest.raises(InputError, match=r"put the signing\.key that the study was opened with"):
             collector.close("study")
-        assert [str(one.state) for one in collector.store.rounds("study")] == ["open"]
+        assert [str(stored_round.state) for stored_round in collector.store.rounds("study")] == ["open"]
         collector.store.close()
-        (tmp_path / "signing.key").write_text(kept)
+        (tmp_path / "signing.key").write_text(key_text)
         collector = collector_in(tmp_path)
         assert collector.close("study").rounds == 1
         collector.store.close()
@@ -729,23 +736,23 @@ class TestKeys:
         key = tmp_path / "signing.key"
         key.unlink()
         key.mkdir() if content is None else key.write_bytes(content)
-        at = ("--at", tmp_path)
+        location = ("--at", tmp_path)
         for command in (
             ("results", "done"), ("status",), ("status", "study"), ("export", "study"), ("scrub", "done"),
             ("token", "--study", "study"), ("token", "--scope", "watch"), ("token", "--list"),
         ):  # fmt: skip
-            done = run("study", *command, *at)
-            assert (done.returncode, done.stderr) == (0, ""), command
+            completed = run("study", *command, *location)
+            assert (completed.returncode, completed.stderr) == (0, ""), command
         (tmp_path / "other.toml").write_text(TEMPLATE)
         for command in (("close", "study", "--yes"), ("open", tmp_path / "other.toml")):
-            done = run("study", *command, *at)
-            assert done.returncode == 1
-            assert str(key) in done.stderr
+            completed = run("study", *command, *location)
+            assert completed.returncode == 1
+            assert str(key) in completed.stderr
         with pytest.raises(InputError, match=r"signing\.key"):
             serve(tmp_path, port=0)
         collector = collector_in(tmp_path)
-        assert [one["name"] for one in collector.studies()] == ["done", "study"]
-        assert [str(one.state) for one in collector.store.rounds("study")] == ["open"]
+        assert [study["name"] for study in collector.studies()] == ["done", "study"]
+        assert [str(stored_round.state) for stored_round in collector.store.rounds("study")] == ["open"]
         collector.store.close()
 
     def test_a_damaged_key_is_told_before_a_first_study(self, tmp_path):
@@ -768,19 +775,19 @@ class TestKeys:
         collector.store.move("study", 0, RoundEvent.CLOSE)
         with pytest.raises(InputError, match="is signed with the key"):
             collector.advance("study")
-        assert [str(one.state) for one in collector.store.rounds("study")][1:] == ["drafted"]
+        assert [str(stored_round.state) for stored_round in collector.store.rounds("study")][1:] == ["drafted"]
         collector.store.close()
 
 
 class TestTidying:
     def test_a_service_that_ticks_empties_the_log_that_a_reader_was_in_the_way_of(self, tmp_path):
-        with served(tmp_path) as one:
-            plan, operator = opened(one, name="tidied", scrub="hand")
-            tokens = one.ask("/v1/studies/tidied/tokens", {"many": 4}, token=operator)[1]["tokens"]
+        with served(tmp_path) as server:
+            plan, operator = opened(server, name="tidied", scrub="hand")
+            tokens = server.ask("/v1/studies/tidied/tokens", {"many": 4}, token=operator)[1]["tokens"]
             with contextlib.closing(sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)) as reader:
                 reader.execute("BEGIN")
                 reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
-                assert set(one.ask("/v1/studies/tidied/batches", batch(one, plan, tokens))[1]) == {COUNTED}
+                assert set(server.ask("/v1/studies/tidied/batches", batch(server, plan, tokens))[1]) == {COUNTED}
                 log = tmp_path / "collector.sqlite-wal"
                 assert log.stat().st_size
             deadline = time.monotonic() + 20
@@ -796,9 +803,9 @@ class TestTidying:
         with contextlib.closing(sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
-            done = collector.scrub("study")
-            assert done.rounds > 0
-            assert not done.tidy
+            is_done = collector.scrub("study")
+            assert is_done.rounds > 0
+            assert not is_done.tidy
         assert collector.scrub("study") == ScrubbedRounds(rounds=0, tidy=True)
         collector.store.close()
 
@@ -817,14 +824,14 @@ def test_a_token_that_was_spent_in_one_round_is_spent_in_the_next(tmp_path):
     collector.open_study(plan_of())
     (token,) = collector.tokens("study", 1)
 
-    def sent(number: int) -> list[int]:
+    def send_report(number: int) -> list[int]:
         ask = collector.known_ask("study", number)
         report = json.loads(client(ask.form, [1], max_epsilon=4))
         return collector.take("study", build_upload(ask, number, token, "ab" * 16, report)).tolist()
 
-    assert sent(0) == [COUNTED]
+    assert send_report(0) == [COUNTED]
     collector.close("study")
-    assert sent(1) == [CODES[Reason.TOKEN_SPENT]]
-    assert sent(0) == [ALREADY_COUNTED]
+    assert send_report(1) == [CODES[Reason.TOKEN_SPENT]]
+    assert send_report(0) == [ALREADY_COUNTED]
     assert collector.store.rounds("study")[1].people == 0
     collector.store.close()

@@ -33,12 +33,12 @@ ITEMS, PEOPLE, RUNS = tuple("abcdefgh"), 8_000, 30
 SETTINGS = {"pairs": {"items": 4, "support": 8}}
 
 
-def known(people: int) -> Baskets:
+def make_known_baskets(people: int) -> Baskets:
     """Return people who hold items of different frequencies, some of them together."""
     generator = np.random.default_rng(2)
     rows = [
         sorted(
-            {at for at in range(8) if generator.random() < 0.6 / (at + 1)}
+            {item for item in range(8) if generator.random() < 0.6 / (item + 1)}
             | ({0, 1} if generator.random() < 0.3 else set())
         )
         for _ in range(people)
@@ -47,9 +47,9 @@ def known(people: int) -> Baskets:
     return Baskets(starts([len(row) for row in rows]), codes, Vocabulary(list(ITEMS)))
 
 
-def counts(found: dict) -> dict[str, float]:
+def counts(result: dict) -> dict[str, float]:
     """Return the estimated counts by what they are of."""
-    rows = found.get("relations") or found.get("rules") or found["patterns"]
+    rows = result.get("relations") or result.get("rules") or result["patterns"]
     return {json.dumps([row.get("items"), row.get("antecedent"), row.get("consequent")]): row["count"] for row in rows}
 
 
@@ -64,8 +64,8 @@ def plan_of(name: str, **levels) -> StudyPlan:
     )  # fmt: skip
 
 
-def rows(found: dict) -> list[dict]:
-    return found.get("relations") or found.get("rules") or found["patterns"]
+def rows(result: dict) -> list[dict]:
+    return result.get("relations") or result.get("rules") or result["patterns"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def rows(found: dict) -> list[dict]:
 )  # fmt: skip
 def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
     """Devices that draw what a simulation draws: each round adds up to the same, and the result is the same number."""
-    baskets, seed = known(600), 3
+    baskets, seed = make_known_baskets(600), 3
     transcript = []
     simulated = discreet.simulate(
         baskets, name, top=6, epsilon=4, seed=seed, settings=SETTINGS.get(name, {}), transcript=transcript.append,
@@ -91,44 +91,51 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
     answer = {"study": record.text, "signature": record.signature, "key": record.key}
     study = parse_study(answer, "agrees", key=None, max_epsilon=4)
     assert study.fields["items"] == list(map(str, mapped.vocabulary))
-    tokens = [bytes.fromhex(one) for one in collector.tokens("agrees", len(baskets))]
-    heard = {}
+    tokens = [bytes.fromhex(token) for token in collector.tokens("agrees", len(baskets))]
+    heard_rounds = {}
     while collector.questions("agrees").state != "released":
-        opened = [one.number for one in collector.store.rounds("agrees") if one.state is RoundState.OPEN]
+        opened = [
+            stored_round.number
+            for stored_round in collector.store.rounds("agrees")
+            if stored_round.state is RoundState.OPEN
+        ]
         for number in opened:
             ask = collector.known_ask("agrees", number)
             people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop)).tolist()
             stream = seed_of(seed, f"{ask.name}:{ask.who.start}")
             words = []
-            for one in people:
-                held = baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]].tolist()
-                take = SeededWords(stream, one).take
-                report = client(ask.form, study.recode(held), max_epsilon=4, take=take)
+            for person in people:
+                held_items = baskets.codes[baskets.offsets[person] : baskets.offsets[person + 1]].tolist()
+                take = SeededWords(stream, person).take
+                report = client(ask.form, study.recode(held_items), max_epsilon=4, take=take)
                 words.append(flatten_report(json.loads(report)))
-            mine = [tokens[one] for one in people]
+            mine = [tokens[person] for person in people]
             batch = ReportBatch.build(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
             codes = collector.take("agrees", ReportBatch.decode(batch.encode()).upload(ask))
             assert set(codes.tolist()) == {COUNTED}
-            heard[number] = crowd.hear(ask, numbers)
+            heard_rounds[number] = crowd.hear(ask, numbers)
         assert collector.close("agrees").rounds == len(opened)
-    for one in collector.store.rounds("agrees"):
-        added = RoundTotals.parse(heard[one.number].ask, one.heard).estimate
-        assert added.people == heard[one.number].people
-        assert added.supports.tolist() == heard[one.number].supports.tolist()
-    assert len(transcript) == len(heard)
+    for stored_round in collector.store.rounds("agrees"):
+        estimate = RoundTotals.parse(heard_rounds[stored_round.number].ask, stored_round.heard).estimate
+        assert estimate.people == heard_rounds[stored_round.number].people
+        assert estimate.supports.tolist() == heard_rounds[stored_round.number].supports.tolist()
+    assert len(transcript) == len(heard_rounds)
     simulated.save(tmp_path / "simulated.json")
-    live, other = json.loads(collector.result("agrees")), json.loads((tmp_path / "simulated.json").read_text())
+    live, simulated_result = (
+        json.loads(collector.result("agrees")),
+        json.loads((tmp_path / "simulated.json").read_text()),
+    )
     assert rows(live)
-    assert rows(live) == rows(other)
-    assert (live["people"], live["guarantee"]) == (other["people"], other["guarantee"])
-    assert live.get("hierarchy") == other.get("hierarchy")
+    assert rows(live) == rows(simulated_result)
+    assert (live["people"], live["guarantee"]) == (simulated_result["people"], simulated_result["guarantee"])
+    assert live.get("hierarchy") == simulated_result.get("hierarchy")
     assert bool(levels) is ("hierarchy" in live)
     collector.store.close()
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "name", ["svsm", *(pytest.param(one, marks=pytest.mark.slow) for one in ("adept", "fp-tree", "pairs"))]
+    "name", ["svsm", *(pytest.param(protocol, marks=pytest.mark.slow) for protocol in ("adept", "fp-tree", "pairs"))]
 )
 def test_a_study_agrees_in_distribution_with_a_simulation(name, tmp_path):
     """Counts of the live study lie among those of thirty simulations; takes 15 seconds.
@@ -138,38 +145,38 @@ def test_a_study_agrees_in_distribution_with_a_simulation(name, tmp_path):
     below 10⁻⁵ (Student's t, 23 degrees), and so the false-alarm rate is below 10⁻⁴. With so many people a count that
     is half of what it should be is further off than that, as the last lines say.
     """
-    baskets = known(PEOPLE)
-    with simulate_study(plan_of(name), baskets, processes=1) as done:
-        live, outcomes = counts(json.loads(done.result)), done.outcomes
-    assert outcomes == {"counted": json.loads(done.result)["people"]}
+    baskets = make_known_baskets(PEOPLE)
+    with simulate_study(plan_of(name), baskets, processes=1) as simulated_study:
+        live, outcomes = counts(json.loads(simulated_study.result)), simulated_study.outcomes
+    assert outcomes == {"counted": json.loads(simulated_study.result)["people"]}
     assert outcomes["counted"] == PEOPLE
-    assert json.loads(done.result)["simulated"] is True
+    assert json.loads(simulated_study.result)["simulated"] is True
     simulated = []
     for seed in range(RUNS):
         outcome = discreet.simulate(baskets, name, top=6, epsilon=4, seed=seed, settings=SETTINGS.get(name, {}))
         path = Path(tmp_path) / f"{seed}.json"
         outcome.save(path)
         simulated.append(counts(json.loads(path.read_text())))
-    compared = seen = 0
-    for what, count in live.items():
-        known_counts = [one[what] for one in simulated if what in one]
+    compared = seen_patterns = 0
+    for name_of_count, count in live.items():
+        known_counts = [run_counts[name_of_count] for run_counts in simulated if name_of_count in run_counts]
         if len(known_counts) < 24:
             continue
         mean, deviation = np.mean(known_counts), max(float(np.std(known_counts, ddof=1)), 1.0)
-        assert abs(count - mean) < 6 * deviation, what
+        assert abs(count - mean) < 6 * deviation, name_of_count
         compared += 1
-        seen += mean / 2 > 6 * deviation
+        seen_patterns += mean / 2 > 6 * deviation
     assert compared >= 2
-    assert seen >= 2
+    assert seen_patterns >= 2
 
 
 def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
     """Of 200 answers all are for one of the two baskets, and not all for the same: a false alarm once in 2^199."""
-    held = Baskets(
+    all_baskets = Baskets(
         starts([1, 2, 1, 0]), np.array([5, 0, 1, 2], np.int32), Vocabulary(list(ITEMS)), owners=starts([1, 2, 1])
     )
     tokens = ["00" * 16, "11" * 16]
-    crowd.save_people(tmp_path / "people.npz", held, np.array([1, 2]), tokens, "none")
+    crowd.save_people(tmp_path / "people.npz", all_baskets, np.array([1, 2]), tokens, "none")
     answered: list[tuple[int, ...]] = []
 
     def client(question, basket, **options):
@@ -178,11 +185,11 @@ def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(crowd, "client", client)
     devices = crowd.SimulatedDevices("http://localhost:1", "one", tmp_path / "people.npz")
-    study, asked = SimpleNamespace(epsilon="1", delta="0", recode=list), SimpleNamespace(question={})
+    study, recorded_study = SimpleNamespace(epsilon="1", delta="0", recode=list), SimpleNamespace(question={})
     for person, baskets in ((0, {(0, 1), (2,)}), (1, {()})):
         answered.clear()
         for _ in range(200):
-            devices._report(study, asked, person)
+            devices._report(study, recorded_study, person)
         assert set(answered) == baskets
     assert len(devices.numbers) == 2
 
@@ -191,13 +198,15 @@ def test_a_study_with_a_hierarchy_over_the_network(tmp_path):
     """Real devices map what they hold. Everybody holds a, so Z and x: counts below half have a chance under 10⁻⁹."""
     everybody = [{"a", "h"}] * 1500 + [{"a", "e"}] * 1500
     plan = plan_of("adept", hierarchy=Hierarchy.read(LEVELS))
-    with simulate_study(plan, discreet.read(everybody), processes=1) as done:
-        found = json.loads(done.result)
-    singles = {one["items"][0]: one["count"] for one in found["patterns"] if len(one["items"]) == 1}
-    assert done.outcomes == {"counted": 3000}
-    assert all(singles[one] > 1500 for one in "aZx")
-    assert not any({"a", "x"} <= set(one["items"]) or {"x", "Z"} <= set(one["items"]) for one in found["patterns"])
-    assert any("stand above others" in fact for fact in found["guarantee"]["public"])
+    with simulate_study(plan, discreet.read(everybody), processes=1) as simulated_study:
+        result = json.loads(simulated_study.result)
+    singles = {pattern["items"][0]: pattern["count"] for pattern in result["patterns"] if len(pattern["items"]) == 1}
+    assert simulated_study.outcomes == {"counted": 3000}
+    assert all(singles[item] > 1500 for item in "aZx")
+    assert not any(
+        {"a", "x"} <= set(pattern["items"]) or {"x", "Z"} <= set(pattern["items"]) for pattern in result["patterns"]
+    )
+    assert any("stand above others" in fact for fact in result["guarantee"]["public"])
 
 
 def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):
@@ -207,7 +216,7 @@ def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):
     )  # fmt: skip
     with (
         pytest.raises(MisuseError, match="These data have no order"),
-        simulate_study(plan, known(100), directory=tmp_path / "new"),
+        simulate_study(plan, make_known_baskets(100), directory=tmp_path / "new"),
     ):
         pass
     assert not (tmp_path / "new").exists()

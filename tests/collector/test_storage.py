@@ -35,7 +35,9 @@ from discreet.collector.storage._store import BLOCK, TokenCounts
 from discreet.errors import MisuseError
 from running import plain
 
-CLOSED, UNKNOWN, SPENT = (CODES[one] for one in (Reason.ROUND_CLOSED, Reason.TOKEN_UNKNOWN, Reason.TOKEN_SPENT))
+CLOSED_CODE, UNKNOWN_CODE, SPENT_CODE = (
+    CODES[reason] for reason in (Reason.ROUND_CLOSED, Reason.TOKEN_UNKNOWN, Reason.TOKEN_SPENT)
+)
 IMPOSSIBLE = CODES[Reason.REPORT_IMPOSSIBLE]
 
 
@@ -45,13 +47,15 @@ def record(name="study"):
 
 def upload(tokens, *, keys=None, words=None, codes=None, number=0):
     """Return an upload of tokens that are numbers."""
-    many = len(tokens)
+    token_count = len(tokens)
     return Upload(
         round=number,
-        tokens=[one.to_bytes(32, "little") for one in tokens],
-        keys=[one.to_bytes(16, "little") for one in (keys or tokens)],
-        words=np.array(words if words is not None else [[one, 7] for one in tokens], np.uint32).reshape(many, 2),
-        codes=np.array(codes or [0] * many, np.uint8),
+        tokens=[number.to_bytes(32, "little") for number in tokens],
+        keys=[number.to_bytes(16, "little") for number in (keys or tokens)],
+        words=np.array(words if words is not None else [[number, 7] for number in tokens], np.uint32).reshape(
+            token_count, 2
+        ),
+        codes=np.array(codes or [0] * token_count, np.uint8),
     )
 
 
@@ -66,27 +70,31 @@ def states(folder, place):
     log = (folder / "collector.sqlite-wal").read_bytes()
     size = int.from_bytes(log[8:12]) if log else 0
     ends = [
-        at + 24 + size
-        for at in range(32, len(log) - 23, 24 + size)
-        if int.from_bytes(log[at + 4 : at + 8]) and log[at + 8 : at + 16] == log[16:24]
+        start + 24 + size
+        for start in range(32, len(log) - 23, 24 + size)
+        if int.from_bytes(log[start + 4 : start + 8]) and log[start + 8 : start + 16] == log[16:24]
     ]
     before: tuple[set[bytes], Counter[bytes]] | None = None
-    for at, end in enumerate([0, *ends]):
-        copy = place / str(at)
+    for frame_number, end in enumerate([0, *ends]):
+        copy = place / str(frame_number)
         copy.mkdir()
         (copy / "a.sqlite").write_bytes(main)
         (copy / "a.sqlite-wal").write_bytes(log[:end])
-        with contextlib.closing(sqlite3.connect(copy / "a.sqlite")) as other:
-            used = {one for one, with_ in other.execute("SELECT hash, used FROM tokens") if any(with_ or b"")}
-            found = Counter(
-                words[at : at + 8]
-                for (words,) in other.execute("SELECT words FROM blocks")
-                for at in range(0, len(words), 8)
+        with contextlib.closing(sqlite3.connect(copy / "a.sqlite")) as connection:
+            used_tokens = {
+                token_hash
+                for token_hash, spending in connection.execute("SELECT hash, used FROM tokens")
+                if any(spending or b"")
+            }
+            stored_words = Counter(
+                words[start : start + 8]
+                for (words,) in connection.execute("SELECT words FROM blocks")
+                for start in range(0, len(words), 8)
             )
         shutil.rmtree(copy)
         if before is not None:
-            yield used - before[0], found - before[1]
-        before = used, found
+            yield used_tokens - before[0], stored_words - before[1]
+        before = used_tokens, stored_words
 
 
 class StoreSuite:
@@ -94,16 +102,16 @@ class StoreSuite:
 
     @pytest.fixture
     def store(self, address, tmp_path):
-        made = open_store(address, tmp_path)
-        yield made
-        made.close()
+        opened_store = open_store(address, tmp_path)
+        yield opened_store
+        opened_store.close()
 
     @pytest.fixture
-    def asked(self, store):
+    def asked_store(self, store):
         assert store.add_study(record())
         store.add_round("study", 0, "ask")
         store.move("study", 0, RoundEvent.OPEN, question="q", signature="s", closes=9)
-        store.enrol("study", [one.to_bytes(32, "little") for one in range(1, 3001)])
+        store.enrol("study", [number.to_bytes(32, "little") for number in range(1, 3001)])
         return store
 
     def reports(self, store, number=0):
@@ -115,7 +123,7 @@ class StoreSuite:
         assert store.add_study(record("z"))
         assert store.add_study(record("a"))
         assert not store.add_study(record("z"))
-        assert [one.name for one in store.studies()] == ["z", "a"]
+        assert [study.name for study in store.studies()] == ["z", "a"]
         assert store.study("a") == record("a")
 
     def test_text_that_no_database_keeps_alike_is_refused_before_it(self, store):
@@ -139,85 +147,90 @@ class StoreSuite:
         assert store.move("study", 0, RoundEvent.RELEASE, heard="{}")
         assert not store.move("study", 0, RoundEvent.RELEASE, heard="other")
         assert store.move("study", 0, RoundEvent.SCRUB)
-        (one,) = store.rounds("study")
-        assert (one.state, one.ask, one.question, one.signature) == (RoundState.SCRUBBED, "ask", "q", "s")
-        assert (one.closes, one.people, one.heard) == (9, 0, "{}")
+        (stored_round,) = store.rounds("study")
+        assert (stored_round.state, stored_round.ask, stored_round.question, stored_round.signature) == (
+            RoundState.SCRUBBED,
+            "ask",
+            "q",
+            "s",
+        )
+        assert (stored_round.closes, stored_round.people, stored_round.heard) == (9, 0, "{}")
         assert not store.move("study", 1, RoundEvent.OPEN)
 
-    def test_every_report_is_counted_once(self, asked):
-        codes, people = asked.take("study", upload([1, 2, 3]))
+    def test_every_report_is_counted_once(self, asked_store):
+        codes, people = asked_store.take("study", upload([1, 2, 3]))
         assert (codes.tolist(), people) == ([COUNTED] * 3, 3)
-        codes, people = asked.take("study", upload([3, 4]))
+        codes, people = asked_store.take("study", upload([3, 4]))
         assert (codes.tolist(), people) == ([ALREADY_COUNTED, COUNTED], 4)
-        codes, people = asked.take("study", upload([3, 5, 9999], keys=[77, 5, 5]))
-        assert (codes.tolist(), people) == ([SPENT, COUNTED, UNKNOWN], 5)
-        assert self.reports(asked) == [1, 2, 3, 4, 5]
-        assert asked.count_tokens("study") == TokenCounts(tokens=3000, spent=5)
-        assert asked.rounds("study")[0].people == 5
+        codes, people = asked_store.take("study", upload([3, 5, 9999], keys=[77, 5, 5]))
+        assert (codes.tolist(), people) == ([SPENT_CODE, COUNTED, UNKNOWN_CODE], 5)
+        assert self.reports(asked_store) == [1, 2, 3, 4, 5]
+        assert asked_store.count_tokens("study") == TokenCounts(tokens=3000, spent=5)
+        assert asked_store.rounds("study")[0].people == 5
 
-    def test_one_upload_may_have_a_token_twice(self, asked):
-        codes, people = asked.take("study", upload([1, 1, 1, 2], keys=[1, 1, 9, 2]))
-        assert (codes.tolist(), people) == ([COUNTED, ALREADY_COUNTED, SPENT, COUNTED], 2)
-        assert self.reports(asked) == [1, 2]
+    def test_one_upload_may_have_a_token_twice(self, asked_store):
+        codes, people = asked_store.take("study", upload([1, 1, 1, 2], keys=[1, 1, 9, 2]))
+        assert (codes.tolist(), people) == ([COUNTED, ALREADY_COUNTED, SPENT_CODE, COUNTED], 2)
+        assert self.reports(asked_store) == [1, 2]
 
-    def test_what_is_refused_already_is_left_alone(self, asked):
-        codes, people = asked.take("study", upload([1, 2], codes=[IMPOSSIBLE, 0]))
+    def test_what_is_refused_already_is_left_alone(self, asked_store):
+        codes, people = asked_store.take("study", upload([1, 2], codes=[IMPOSSIBLE, 0]))
         assert (codes.tolist(), people) == ([IMPOSSIBLE, COUNTED], 1)
-        assert asked.count_tokens("study").spent == 1
-        codes, people = asked.take("study", upload([1], codes=[IMPOSSIBLE]))
+        assert asked_store.count_tokens("study").spent == 1
+        codes, people = asked_store.take("study", upload([1], codes=[IMPOSSIBLE]))
         assert (codes.tolist(), people) == ([IMPOSSIBLE], 1)
 
-    def test_a_closed_round_takes_nothing_but_tells_what_it_took(self, asked):
-        asked.take("study", upload([1]))
-        asked.move("study", 0, RoundEvent.CLOSE)
-        codes, people = asked.take("study", upload([1, 2, 9999, 1], keys=[1, 2, 3, 4]))
-        assert (codes.tolist(), people) == ([ALREADY_COUNTED, CLOSED, UNKNOWN, SPENT], 1)
-        assert asked.count_tokens("study").spent == 1
-        assert self.reports(asked) == [1]
-        assert asked.read_keys("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
+    def test_a_closed_round_takes_nothing_but_tells_what_it_took(self, asked_store):
+        asked_store.take("study", upload([1]))
+        asked_store.move("study", 0, RoundEvent.CLOSE)
+        codes, people = asked_store.take("study", upload([1, 2, 9999, 1], keys=[1, 2, 3, 4]))
+        assert (codes.tolist(), people) == ([ALREADY_COUNTED, CLOSED_CODE, UNKNOWN_CODE, SPENT_CODE], 1)
+        assert asked_store.count_tokens("study").spent == 1
+        assert self.reports(asked_store) == [1]
+        assert asked_store.read_keys("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
             (1).to_bytes(32, "little"): (1).to_bytes(16, "little"), (2).to_bytes(32, "little"): None,
         }  # fmt: skip
 
-    def test_tokens_are_of_one_study(self, asked):
-        asked.add_study(record("other"))
-        asked.add_round("other", 0, "ask")
-        asked.move("other", 0, RoundEvent.OPEN)
-        assert asked.take("other", upload([1]))[0].tolist() == [UNKNOWN]
+    def test_tokens_are_of_one_study(self, asked_store):
+        asked_store.add_study(record("other"))
+        asked_store.add_round("other", 0, "ask")
+        asked_store.move("other", 0, RoundEvent.OPEN)
+        assert asked_store.take("other", upload([1]))[0].tolist() == [UNKNOWN_CODE]
 
-    def test_blocks_are_full_and_in_random_order(self, asked):
-        asked.take("study", upload(list(range(1, 1501))))
-        asked.take("study", upload(list(range(1501, 2049))))
-        for one in range(2049, 2060):
-            asked.take("study", upload([one]))
-        blocks = [words[:, 0].tolist() for words in asked.blocks("study", 0, 2)]
+    def test_blocks_are_full_and_in_random_order(self, asked_store):
+        asked_store.take("study", upload(list(range(1, 1501))))
+        asked_store.take("study", upload(list(range(1501, 2049))))
+        for number in range(2049, 2060):
+            asked_store.take("study", upload([number]))
+        blocks = [words[:, 0].tolist() for words in asked_store.blocks("study", 0, 2)]
         assert sorted(map(len, blocks)) == sorted([BLOCK, BLOCK, 11])
-        assert sorted(one for block in blocks for one in block) == list(range(1, 2060))
-        whole = next(block for block in blocks if len(block) == BLOCK)
-        assert whole != sorted(whole)
+        assert sorted(number for block in blocks for number in block) == list(range(1, 2060))
+        full_block = next(block for block in blocks if len(block) == BLOCK)
+        assert full_block != sorted(full_block)
 
-    def test_the_order_is_another_each_time(self, asked):
+    def test_the_order_is_another_each_time(self, asked_store):
         """The same eight reports, three times: all three in one order has a probability below 10⁻⁹."""
         orders = []
         for number in (1, 2, 3):
-            asked.add_round("study", number, "ask")
-            asked.move("study", number, RoundEvent.OPEN)
+            asked_store.add_round("study", number, "ask")
+            asked_store.move("study", number, RoundEvent.OPEN)
             tokens = list(range(8 * number, 8 * number + 8))
-            asked.take("study", upload(tokens, words=[[at, 7] for at in range(8)], number=number))
-            ((block),) = [words[:, 0].tolist() for words in asked.blocks("study", number, 2)]
+            asked_store.take("study", upload(tokens, words=[[number, 7] for number in range(8)], number=number))
+            ((block),) = [words[:, 0].tolist() for words in asked_store.blocks("study", number, 2)]
             orders.append(tuple(block))
         assert set(map(tuple, map(sorted, orders))) == {tuple(range(8))}
         assert len(set(orders)) > 1
 
-    def test_a_round_that_is_not_stored_yet_takes_nothing(self, asked):
+    def test_a_round_that_is_not_stored_yet_takes_nothing(self, asked_store):
         """It is asked for before it is stored, and a report may come in between."""
-        codes, people = asked.take("study", upload([1, 9999], number=1))
-        assert (codes.tolist(), people) == ([CLOSED, UNKNOWN], 0)
-        assert asked.count_tokens("study").spent == 0
+        codes, people = asked_store.take("study", upload([1, 9999], number=1))
+        assert (codes.tolist(), people) == ([CLOSED_CODE, UNKNOWN_CODE], 0)
+        assert asked_store.count_tokens("study").spent == 0
 
-    def test_no_column_holds_a_time(self, asked):
+    def test_no_column_holds_a_time(self, asked_store):
         """Every column is known here by name; the only time is when a round closes, which is published."""
-        found = self.columns(asked)
-        assert found == {
+        column_types = self.columns(asked_store)
+        assert column_types == {
             "about": {"version"},
             "studies": {"place", "name", "id", "plan", "text", "signature", "key"},
             "rounds": {"study", "number", "state", "ask", "question", "signature", "closes", "people", "heard"},
@@ -227,97 +240,98 @@ class StoreSuite:
             "refusals": {"study", "reason", "many"},
             "operators": {"hash", "scopes", "label"},
         }
-        assert found["tokens"] & found["blocks"] == {"study"}
+        assert column_types["tokens"] & column_types["blocks"] == {"study"}
 
-    def test_after_a_restart_new_reports_go_beside_the_old_ones(self, asked, address, tmp_path):
-        asked.take("study", upload([1, 2]))
-        again = open_store(address, tmp_path)
-        again.take("study", upload([3]))
-        assert self.reports(again) == [1, 2, 3]
-        again.close()
+    def test_after_a_restart_new_reports_go_beside_the_old_ones(self, asked_store, address, tmp_path):
+        asked_store.take("study", upload([1, 2]))
+        reopened_store = open_store(address, tmp_path)
+        reopened_store.take("study", upload([3]))
+        assert self.reports(reopened_store) == [1, 2, 3]
+        reopened_store.close()
 
-    def test_what_is_scrubbed_is_gone_and_tokens_stay(self, asked):
-        asked.take("study", upload([1, 2]))
+    def test_what_is_scrubbed_is_gone_and_tokens_stay(self, asked_store):
+        asked_store.take("study", upload([1, 2]))
         for event in (RoundEvent.CLOSE, RoundEvent.RELEASE, RoundEvent.SCRUB):
-            asked.move("study", 0, event, heard="{}" if event is RoundEvent.RELEASE else None)
-        assert self.reports(asked) == []
-        assert asked.take("study", upload([1]))[0].tolist() == [ALREADY_COUNTED]
+            asked_store.move("study", 0, event, heard="{}" if event is RoundEvent.RELEASE else None)
+        assert self.reports(asked_store) == []
+        assert asked_store.take("study", upload([1]))[0].tolist() == [ALREADY_COUNTED]
 
-    def test_reports_stay_until_their_round_is_released(self, asked):
-        asked.take("study", upload([1, 2]))
-        assert not asked.move("study", 0, RoundEvent.SCRUB)
-        asked.move("study", 0, RoundEvent.CLOSE)
-        assert not asked.move("study", 0, RoundEvent.SCRUB)
-        assert self.reports(asked) == [1, 2]
+    def test_reports_stay_until_their_round_is_released(self, asked_store):
+        asked_store.take("study", upload([1, 2]))
+        assert not asked_store.move("study", 0, RoundEvent.SCRUB)
+        asked_store.move("study", 0, RoundEvent.CLOSE)
+        assert not asked_store.move("study", 0, RoundEvent.SCRUB)
+        assert self.reports(asked_store) == [1, 2]
 
-    def test_a_result_is_stored_once(self, asked):
-        assert asked.result("study") is None
-        assert not asked.has_result("study")
-        assert asked.conclude("study", "first")
-        assert asked.has_result("study")
-        assert not asked.conclude("study", "second")
-        assert asked.result("study") == "first"
+    def test_a_result_is_stored_once(self, asked_store):
+        assert asked_store.result("study") is None
+        assert not asked_store.has_result("study")
+        assert asked_store.conclude("study", "first")
+        assert asked_store.has_result("study")
+        assert not asked_store.conclude("study", "second")
+        assert asked_store.result("study") == "first"
 
-    def test_refusals_add_up(self, asked):
-        asked.count_refused("study", {"token-spent": 2, "malformed": 1})
-        asked.count_refused("study", {"token-spent": 3})
-        assert asked.refused("study") == {"malformed": 1, "token-spent": 5}
-        assert asked.refused("other") == {}
+    def test_refusals_add_up(self, asked_store):
+        asked_store.count_refused("study", {"token-spent": 2, "malformed": 1})
+        asked_store.count_refused("study", {"token-spent": 3})
+        assert asked_store.refused("study") == {"malformed": 1, "token-spent": 5}
+        assert asked_store.refused("other") == {}
 
     def test_operators_are_known_by_their_hash(self, store):
         store.add_operator(b"h" * 32, ["watch", "enrol"], "me")
         assert store.operator(b"h" * 32) == {"watch", "enrol"}
         assert store.operator(b"i" * 32) is None
         store.add_operator(b"j" * 32, ["operate"], "another")
-        assert [(one.token, one.scopes, one.label) for one in store.operators()] == [
+        assert [(operator.token, operator.scopes, operator.label) for operator in store.operators()] == [
             (b"j" * 32, {"operate"}, "another"), (b"h" * 32, {"watch", "enrol"}, "me"),
         ]  # fmt: skip
         store.remove_operator(b"h" * 32)
         assert store.operator(b"h" * 32) is None
-        assert [one.label for one in store.operators()] == ["another"]
+        assert [operator.label for operator in store.operators()] == ["another"]
 
     def test_it_answers(self, store):
         store.check()
 
-    def test_many_threads_count_each_token_once(self, asked, address, tmp_path):
+    def test_many_threads_count_each_token_once(self, asked_store, address, tmp_path):
         """Two stores, as two servers would have, and eight threads that send the same reports."""
-        stores = [asked, open_store(address, tmp_path)]
+        stores = [asked_store, open_store(address, tmp_path)]
         outcomes: Counter[int] = Counter()
         lock = threading.Lock()
 
         def send(start):
-            for at in range(1, 301, 20):
-                codes, _ = stores[start % 2].take("study", upload(list(range(at, at + 30))))
+            for first_number in range(1, 301, 20):
+                numbers = list(range(first_number, first_number + 30))
+                codes, _ = stores[start % 2].take("study", upload(numbers))
                 with lock:
                     outcomes.update(codes.tolist())
 
         threads = [threading.Thread(target=send, args=(start,)) for start in range(8)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
-        assert self.reports(asked) == list(range(1, 311))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert self.reports(asked_store) == list(range(1, 311))
         assert outcomes[COUNTED] == 310
         assert set(outcomes) == {COUNTED, ALREADY_COUNTED}
-        assert asked.rounds("study")[0].people == 310
+        assert asked_store.rounds("study")[0].people == 310
         stores[1].close()
 
-    def test_closing_waits_for_no_report_and_none_comes_after(self, asked, address, tmp_path):
-        other = open_store(address, tmp_path)
-        taken = []
+    def test_closing_waits_for_no_report_and_none_comes_after(self, asked_store, address, tmp_path):
+        other_store = open_store(address, tmp_path)
+        taken_counts = []
 
         def send():
-            for one in range(1, 200):
-                taken.extend(asked.take("study", upload([one]))[0].tolist())
+            for number in range(1, 200):
+                taken_counts.extend(asked_store.take("study", upload([number]))[0].tolist())
 
         thread = threading.Thread(target=send)
         thread.start()
-        assert other.move("study", 0, RoundEvent.CLOSE)
-        counted = len(self.reports(other))
+        assert other_store.move("study", 0, RoundEvent.CLOSE)
+        counted_reports = len(self.reports(other_store))
         thread.join()
-        assert self.reports(asked) == list(range(1, counted + 1))
-        assert taken == [COUNTED] * counted + [CLOSED] * (199 - counted)
-        other.close()
+        assert self.reports(asked_store) == list(range(1, counted_reports + 1))
+        assert taken_counts == [COUNTED] * counted_reports + [CLOSED_CODE] * (199 - counted_reports)
+        other_store.close()
 
 
 _CLOSED_WHILE_USED = """
@@ -363,47 +377,47 @@ class TestSQLite(StoreSuite):
                 settings[name] = cursor.fetchall()[0][0]
         assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
 
-    def test_threads_that_read_keep_few_pages(self, asked):
+    def test_threads_that_read_keep_few_pages(self, asked_store):
         """Forty of them kept 64 MiB each: 2.9 GiB of a file of 65 MiB."""
         sizes = []
 
-        def read() -> None:
-            with asked.read_cursor() as cursor:
+        def read_rounds() -> None:
+            with asked_store.read_cursor() as cursor:
                 cursor.execute("PRAGMA cache_size")
                 sizes.append(-cursor.fetchall()[0][0])
 
-        threads = [threading.Thread(target=read) for _ in range(40)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        threads = [threading.Thread(target=read_rounds) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert sum(sizes) <= 160 * 1024  # KiB
-        asked.take("study", upload([1]))
-        read()
+        asked_store.take("study", upload([1]))
+        read_rounds()
         assert sizes[-1] == 64 * 1024  # the one thread that takes reports looks up tokens all over the file
 
     def test_it_is_closed_while_others_use_it(self, tmp_path):
         """A service that stopped while a round was added up closed connections in use: the process was killed by it."""
         code = [sys.executable, "-c", _CLOSED_WHILE_USED, str(tmp_path)]
-        done = subprocess.run(code, env=plain(), capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
+        completed = subprocess.run(code, env=plain(), capture_output=True, text=True, check=False)
+        assert (completed.returncode, completed.stderr) == (0, "")
 
     def columns(self, store):
         with store.read_cursor() as cursor:
             cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            found = {}
+            columns_by_table = {}
             for (table,) in cursor.fetchall():
                 cursor.execute(f"SELECT name FROM pragma_table_info('{table}')")
-                found[table] = {row[0] for row in cursor.fetchall()}
-            return found
+                columns_by_table[table] = {row[0] for row in cursor.fetchall()}
+            return columns_by_table
 
-    def test_a_copy_of_the_files_links_no_token_to_its_report(self, asked, tmp_path):
+    def test_a_copy_of_the_files_links_no_token_to_its_report(self, asked_store, tmp_path):
         """Reports that come one at a time: a copy's log is replayed to every commit, and what is new is compared."""
 
         async def send() -> None:
-            batcher = Batcher(lambda name, some: asked.take(name, some)[0], asked.after_taking)
-            for one in range(1, 31):
-                assert (await batcher.add("study", upload([one]))).tolist() == [COUNTED]
+            batcher = Batcher(lambda name, uploads: asked_store.take(name, uploads)[0], asked_store.after_taking)
+            for number in range(1, 31):
+                assert (await batcher.add("study", upload([number]))).tolist() == [COUNTED]
             while batcher._running is not None:
                 await asyncio.sleep(0.01)
             batcher.close()
@@ -411,86 +425,91 @@ class TestSQLite(StoreSuite):
         asyncio.run(send())
         links = 0
         for stage in states(tmp_path, tmp_path / "copies"):
-            spent, reports = stage
-            links += len(spent) == len(reports) == 1
+            spent_tokens, reports = stage
+            links += len(spent_tokens) == len(reports) == 1
         assert links == 0
 
-    def test_the_file_shows_no_order(self, asked, tmp_path):
+    def test_the_file_shows_no_order(self, asked_store, tmp_path):
         """Tokens stay where they were, spent or not; a report stands in the files once, so no older block is left."""
         place = tmp_path / "collector.sqlite"
-        hashes = [sha256(bytes([one])).digest() for one in range(200)]
-        asked.enrol("study", hashes)
-        asked.tidy()
+        hashes = [sha256(bytes([number])).digest() for number in range(200)]
+        asked_store.enrol("study", hashes)
+        asked_store.tidy()
         before = place.read_bytes()
-        where = [before.find(one) for one in hashes]
-        for one in range(1, 41):
-            number = int.from_bytes(hashes[one], "little")
-            asked.take("study", upload([number], keys=[one], words=[[0xABCD0000 + one, 0xCAFEF00D]]))
-            asked.after_taking()
+        places_before = [before.find(token_hash) for token_hash in hashes]
+        for place_of_hash in range(1, 41):
+            number = int.from_bytes(hashes[place_of_hash], "little")
+            words = [[0xABCD0000 + place_of_hash, 0xCAFEF00D]]
+            asked_store.take("study", upload([number], keys=[place_of_hash], words=words))
+            asked_store.after_taking()
         after = place.read_bytes() + (tmp_path / "collector.sqlite-wal").read_bytes()
-        assert [after.find(one) for one in hashes] == where
-        assert {after.count(bytes([one, 0, 0xCD, 0xAB]) + b"\x0d\xf0\xfe\xca") for one in range(1, 41)} == {1}
+        assert [after.find(token_hash) for token_hash in hashes] == places_before
+        assert {after.count(bytes([number, 0, 0xCD, 0xAB]) + b"\x0d\xf0\xfe\xca") for number in range(1, 41)} == {1}
 
-    def test_a_reader_in_the_way_does_not_keep_reports_waiting_and_the_log_is_emptied_later(self, asked, tmp_path):
-        log, told = tmp_path / "collector.sqlite-wal", bytes.fromhex("efbeadde0df0feca")
+    def test_a_reader_in_the_way_does_not_keep_reports_waiting_and_the_log_is_emptied_later(
+        self, asked_store, tmp_path
+    ):
+        log, secret_bytes = tmp_path / "collector.sqlite-wal", bytes.fromhex("efbeadde0df0feca")
         reader = sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)
-        asked.take("study", upload([2]))
+        asked_store.take("study", upload([2]))
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
         begun = time.monotonic()
-        assert asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))[0].tolist() == [COUNTED]
-        asked.after_taking()
+        assert asked_store.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))[0].tolist() == [COUNTED]
+        asked_store.after_taking()
         assert time.monotonic() - begun < 10
-        assert not asked.tidy()
-        assert told in log.read_bytes()
+        assert not asked_store.tidy()
+        assert secret_bytes in log.read_bytes()
         reader.close()
-        assert asked.tidy()
+        assert asked_store.tidy()
         assert log.read_bytes() == b""
 
-    def test_what_is_scrubbed_while_another_reads_goes_from_the_log_afterwards(self, asked, tmp_path, monkeypatch):
+    def test_what_is_scrubbed_while_another_reads_goes_from_the_log_afterwards(
+        self, asked_store, tmp_path, monkeypatch
+    ):
         monkeypatch.setattr("discreet.collector.storage._store._SCRUB_WAIT_SECONDS", 0.1)
-        told = bytes.fromhex("efbeadde0df0feca")
-        asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
+        secret_bytes = bytes.fromhex("efbeadde0df0feca")
+        asked_store.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
         reader = sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
         for event in (RoundEvent.CLOSE, RoundEvent.RELEASE, RoundEvent.SCRUB):
-            assert asked.move("study", 0, event)
-        assert not asked.tidy()
+            assert asked_store.move("study", 0, event)
+        assert not asked_store.tidy()
         files = [tmp_path / name for name in ("collector.sqlite", "collector.sqlite-wal")]
-        assert any(told in one.read_bytes() for one in files)
+        assert any(secret_bytes in path.read_bytes() for path in files)
         reader.close()
         # A service that was killed before it could tidy up does so when it begins again: it ticks.
-        again = open_store(None, tmp_path)
-        assert again.tidy()
-        again.close()
-        assert not any(told in one.read_bytes() for one in files)
+        reopened_store = open_store(None, tmp_path)
+        assert reopened_store.tidy()
+        reopened_store.close()
+        assert not any(secret_bytes in path.read_bytes() for path in files)
 
     def test_files_are_their_owner_s_alone(self, tmp_path):
         before = os.umask(0o022)
         try:
             place = tmp_path / "new"
             place.mkdir()
-            made = open_store(None, place)
-            made.add_study(record())
-            modes = {one.name: one.stat().st_mode & 0o777 for one in place.iterdir()}
+            opened_store = open_store(None, place)
+            opened_store.add_study(record())
+            modes = {path.name: path.stat().st_mode & 0o777 for path in place.iterdir()}
             assert set(modes) == {"collector.sqlite", "collector.sqlite-wal", "collector.sqlite-shm"}
             assert set(modes.values()) == {0o600}
-            made.close()
+            opened_store.close()
             (place / "collector.sqlite").chmod(0o644)  # as an earlier version has left it
             open_store(None, place).close()
             assert (place / "collector.sqlite").stat().st_mode & 0o777 == 0o600
         finally:
             os.umask(before)
 
-    def test_scrubbed_reports_are_not_in_the_files(self, asked, tmp_path):
-        asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
-        told = bytes.fromhex("efbeadde0df0feca")
+    def test_scrubbed_reports_are_not_in_the_files(self, asked_store, tmp_path):
+        asked_store.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
+        secret_bytes = bytes.fromhex("efbeadde0df0feca")
         files = [tmp_path / name for name in ("collector.sqlite", "collector.sqlite-wal")]
-        assert any(told in one.read_bytes() for one in files)
+        assert any(secret_bytes in path.read_bytes() for path in files)
         for event in (RoundEvent.CLOSE, RoundEvent.RELEASE, RoundEvent.SCRUB):
-            asked.move("study", 0, event)
-        assert not any(told in one.read_bytes() for one in files)
+            asked_store.move("study", 0, event)
+        assert not any(secret_bytes in path.read_bytes() for path in files)
 
     def test_a_file_that_is_none_is_told(self, tmp_path):
         (tmp_path / "collector.sqlite").write_bytes(b"something else" * 100)
@@ -499,9 +518,9 @@ class TestSQLite(StoreSuite):
 
     def test_tables_of_another_version_are_told(self, tmp_path):
         open_store(None, tmp_path).close()
-        with sqlite3.connect(tmp_path / "collector.sqlite") as other:
-            other.execute("UPDATE about SET version = 99")
-        other.close()
+        with sqlite3.connect(tmp_path / "collector.sqlite") as connection:
+            connection.execute("UPDATE about SET version = 99")
+        connection.close()
         with pytest.raises(StoreError, match="was made by another version of discreet"):
             open_store(None, tmp_path)
 
@@ -521,22 +540,22 @@ class TestPostgreSQL(StoreSuite):
             cursor.execute(
                 "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
             )
-            found = {}
+            columns_by_table = {}
             for table, column in cursor.fetchall():
-                found.setdefault(table, set()).add(column)
-            return found
+                columns_by_table.setdefault(table, set()).add(column)
+            return columns_by_table
 
-    def test_old_versions_of_blocks_are_taken_away(self, asked, monkeypatch):
+    def test_old_versions_of_blocks_are_taken_away(self, asked_store, monkeypatch):
         """Each report rewrites the block it goes to, and the versions before it stay until they are taken away."""
-        for one in range(1, 21):
-            asked.take("study", upload([one]))
-        assert asked.tidy()
-        assert self.dead(asked) == 0
-        asked.take("study", upload([21]))
-        assert not asked.tidy()  # not at once: every few seconds
+        for number in range(1, 21):
+            asked_store.take("study", upload([number]))
+        assert asked_store.tidy()
+        assert self.dead(asked_store) == 0
+        asked_store.take("study", upload([21]))
+        assert not asked_store.tidy()  # not at once: every few seconds
         monkeypatch.setattr("discreet.collector.storage._postgresql._TIDY_SECONDS", 0)
-        assert asked.tidy()
-        assert self.dead(asked) == 0
+        assert asked_store.tidy()
+        assert self.dead(asked_store) == 0
 
     def dead(self, store):
         with store.read_cursor() as cursor:
@@ -544,16 +563,16 @@ class TestPostgreSQL(StoreSuite):
             cursor.execute("SELECT dead_tuple_count FROM pgstattuple('blocks')")
             return cursor.fetchall()[0][0]
 
-    def test_a_tidying_that_fails_is_done_again(self, asked, monkeypatch):
-        asked.take("study", upload([1]))
+    def test_a_tidying_that_fails_is_done_again(self, asked_store, monkeypatch):
+        asked_store.take("study", upload([1]))
 
         def fails():
             raise StoreError("away")
 
         with monkeypatch.context() as patch:
-            patch.setattr(asked, "read_cursor", fails)
-            assert not asked.tidy()
-        assert asked.tidy()
+            patch.setattr(asked_store, "read_cursor", fails)
+            assert not asked_store.tidy()
+        assert asked_store.tidy()
 
     def test_a_server_that_is_not_there_is_told_without_the_password(self, tmp_path):
         with pytest.raises(StoreError) as error:
@@ -561,10 +580,10 @@ class TestPostgreSQL(StoreSuite):
         assert str(error.value).startswith("The store 127.0.0.1/nothing cannot be used: ")
         assert "secret" not in str(error.value)
 
-    def test_a_lost_connection_is_made_anew(self, asked):
-        with asked._borrow() as connection:
+    def test_a_lost_connection_is_made_anew(self, asked_store):
+        with asked_store._borrow() as connection:
             connection.close()
-        assert asked.take("study", upload([1]))[0].tolist() == [COUNTED]
+        assert asked_store.take("study", upload([1]))[0].tolist() == [COUNTED]
 
     def test_a_user_without_rights_is_told(self, store, address, tmp_path):
         import psycopg

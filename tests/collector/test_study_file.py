@@ -9,7 +9,7 @@ import pytest
 from discreet.collector import TEMPLATE, StudyPlan, read_study
 from discreet.errors import InputError, MisuseError
 
-GOOD = """\
+STUDY_TEXT = """\
 name = "breakfast"
 title = "Breakfast"
 asks = "What did you have?"
@@ -27,20 +27,20 @@ candidates = 3
 """
 
 
-def read(folder, text=GOOD):
+def read_text(folder, text=STUDY_TEXT):
     (folder / "study.toml").write_text(text)
     return read_study(folder / "study.toml")
 
 
-def off(folder, old, new):
-    assert old in GOOD
+def error_of(folder, old_text, new_text):
+    assert old_text in STUDY_TEXT
     with pytest.raises(InputError) as error:
-        read(folder, GOOD.replace(old, new))
+        read_text(folder, STUDY_TEXT.replace(old_text, new_text))
     return str(error.value).replace(str(folder / "study.toml"), "study.toml").replace(str(folder), "")
 
 
 def test_a_study_is_read(tmp_path):
-    plan = read(tmp_path)
+    plan = read_text(tmp_path)
     assert plan.items == ("bread", "jam", "milk", "tea")
     assert (plan.people, plan.close, plan.who, plan.scrub, plan.pairs) == (1000, "quota", "tokens", "release", "none")
     assert plan.protocol_instance.name == "svsm"
@@ -49,28 +49,30 @@ def test_a_study_is_read(tmp_path):
 
 
 def test_the_template_is_a_study(tmp_path):
-    assert read(tmp_path, TEMPLATE.format(path="study.toml")).name == "breakfast"
+    assert read_text(tmp_path, TEMPLATE.format(path="study.toml")).name == "breakfast"
 
 
 def test_items_may_be_in_a_file_and_may_be_numbers(tmp_path):
     (tmp_path / "items.txt").write_text("10\n9\n\n100\n")
-    plan = read(tmp_path, GOOD.replace('["tea", "bread", "milk", "jam"]', '"items.txt"'))
+    plan = read_text(tmp_path, STUDY_TEXT.replace('["tea", "bread", "milk", "jam"]', '"items.txt"'))
     assert plan.items == ("9", "10", "100")
     assert list(plan.vocabulary) == [9, 10, 100]
-    assert read(tmp_path, GOOD.replace('["tea", "bread", "milk", "jam"]', "[9, 100, 10]")).items == plan.items
+    assert (
+        read_text(tmp_path, STUDY_TEXT.replace('["tea", "bread", "milk", "jam"]', "[9, 100, 10]")).items == plan.items
+    )
 
 
 def test_a_protocol_that_finds_the_items_has_no_list(tmp_path):
-    unlisted = GOOD.replace('"svsm"', '"prefixes"')
-    plan = read(tmp_path, unlisted.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
+    unlisted = STUDY_TEXT.replace('"svsm"', '"prefixes"')
+    plan = read_text(tmp_path, unlisted.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
     assert (plan.items, plan.goal.items) == ((), 0)
     assert StudyPlan.from_json(plan.to_json()) == plan
     with pytest.raises(
         InputError, match="items is left out with the protocol prefixes, which finds out what the items"
     ):
-        read(tmp_path, unlisted)
+        read_text(tmp_path, unlisted)
     with pytest.raises(InputError, match="items is missing"):
-        read(tmp_path, GOOD.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
+        read_text(tmp_path, STUDY_TEXT.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
 
 
 TABLE = "product,category,department\nmilk,dairy,food\njam,spreads,food\ntea,drinks,\nwater,drinks,\n"
@@ -78,8 +80,8 @@ TABLE = "product,category,department\nmilk,dairy,food\njam,spreads,food\ntea,dri
 
 def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
     (tmp_path / "products.csv").write_text(TABLE)
-    listed = 'items = ["tea", "bread", "milk", "jam"]\n'
-    across = read(tmp_path, GOOD.replace(listed, 'hierarchy = "products.csv"\n'))
+    item_line = 'items = ["tea", "bread", "milk", "jam"]\n'
+    across = read_text(tmp_path, STUDY_TEXT.replace(item_line, 'hierarchy = "products.csv"\n'))
     assert across.items == ("jam", "milk", "tea", "water")
     assert across.asked_items == ("dairy", "drinks", "food", "jam", "milk", "spreads", "tea", "water")
     assert [[across.asked_items[code] for code in codes] for codes in across.asked_codes] == [
@@ -87,18 +89,23 @@ def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
     ]  # fmt: skip
     assert across.goal.items == 8
     assert across.goal.lineage is not None
-    one = read(tmp_path, GOOD.replace(listed, listed + 'hierarchy = "products.csv"\nlevel = "category"\n'))
-    assert (one.items, one.asked_items) == (("bread", "jam", "milk", "tea"), ("bread", "dairy", "drinks", "spreads"))
-    assert one.goal.lineage is None
-    for plan in (across, one):
-        again = StudyPlan.from_json(plan.to_json())
-        assert again == plan
-        assert again.asked_items == plan.asked_items
-    assert read(tmp_path).asked_codes == []
+    leveled_plan = read_text(
+        tmp_path, STUDY_TEXT.replace(item_line, item_line + 'hierarchy = "products.csv"\nlevel = "category"\n')
+    )
+    assert (leveled_plan.items, leveled_plan.asked_items) == (
+        ("bread", "jam", "milk", "tea"),
+        ("bread", "dairy", "drinks", "spreads"),
+    )
+    assert leveled_plan.goal.lineage is None
+    for plan in (across, leveled_plan):
+        parsed_plan = StudyPlan.from_json(plan.to_json())
+        assert parsed_plan == plan
+        assert parsed_plan.asked_items == plan.asked_items
+    assert read_text(tmp_path).asked_codes == []
 
 
 @pytest.mark.parametrize(
-    ("new", "line", "told"),
+    ("new_text", "line", "message"),
     [
         ('level = "category"', 8, "Without a hierarchy there is no level: name the file of one"),
         ('hierarchy = "none.csv"', 8, "There is no file"),
@@ -108,12 +115,12 @@ def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
         ('hierarchy = "study.toml"', 8, "study.toml"),
     ],
 )
-def test_a_hierarchy_that_is_off_is_told_with_its_line(tmp_path, new, line, told):
+def test_a_hierarchy_that_is_off_is_told_with_its_line(tmp_path, new_text, line, message):
     (tmp_path / "products.csv").write_text(TABLE)
-    listed = 'items = ["tea", "bread", "milk", "jam"]'
-    said = off(tmp_path, listed, f"{listed}\n{new}")
-    assert said.startswith(f"study.toml, line {line}: ")
-    assert told in said
+    item_line = 'items = ["tea", "bread", "milk", "jam"]'
+    error_text = error_of(tmp_path, item_line, f"{item_line}\n{new_text}")
+    assert error_text.startswith(f"study.toml, line {line}: ")
+    assert message in error_text
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "nothing\0", "\x1b[2J", "x" * 1001])
@@ -121,7 +128,7 @@ def test_a_name_is_one_short_line_wherever_it_comes_from(name):
     """Hierarchies were taken as they came, and names of any length."""
     fields = {"name": "a", "title": "A", "asks": "A?", "protocol": "svim", "top": 1, "epsilon": "1"}
     table = {"levels": ["0", "1"], "heights": {"milk": 0, "dairy": 1}, "parents": {"milk": "dairy"}}
-    for more in (
+    for changes in (
         {"items": ["milk", name]},
         {"items": ["milk"], "hierarchy": {**table, "heights": {**table["heights"], name: 1}}},
         {"items": ["milk"], "hierarchy": {**table, "levels": ["0", name]}},
@@ -129,29 +136,31 @@ def test_a_name_is_one_short_line_wherever_it_comes_from(name):
         {"items": ["milk"], "asks": 2 * name},
     ):
         with pytest.raises(MisuseError, match="one line of text of up to"):
-            StudyPlan.from_json(json.dumps({**fields, **more}))
+            StudyPlan.from_json(json.dumps({**fields, **changes}))
     StudyPlan.from_json(json.dumps({**fields, "items": ["milk"], "hierarchy": table}))
 
 
 def test_a_protocol_that_would_relate_levels_is_refused(tmp_path):
     (tmp_path / "products.csv").write_text(TABLE)
     with pytest.raises(InputError, match="ask for one level"):
-        read(tmp_path, GOOD.replace('"svsm"', '"pairs"\nhierarchy = "products.csv"').replace("candidates = 3", ""))
+        read_text(
+            tmp_path, STUDY_TEXT.replace('"svsm"', '"pairs"\nhierarchy = "products.csv"').replace("candidates = 3", "")
+        )
 
 
 def test_an_epsilon_may_be_a_whole_number(tmp_path):
-    assert read(tmp_path, GOOD.replace('"1/2"', "1")).epsilon == "1"
+    assert read_text(tmp_path, STUDY_TEXT.replace('"1/2"', "1")).epsilon == "1"
 
 
 def test_relations_say_what_makes_a_pair(tmp_path):
-    text = GOOD.replace('"svsm"', '"pairs"').replace("candidates = 3", 'how = "after"\nitems = 3\nsupport = 6')
-    assert read(tmp_path, text).pairs == "after"
+    text = STUDY_TEXT.replace('"svsm"', '"pairs"').replace("candidates = 3", 'how = "after"\nitems = 3\nsupport = 6')
+    assert read_text(tmp_path, text).pairs == "after"
 
 
 EPSILON = 'epsilon is a number from 0.001 to 20 such as "1" or "0.5", in quotes;'
 TITLE = 'is one line of text of up to 200 letters, such as "What goes together at breakfast".'
 LIST = '["tea", "bread", "milk", "jam"]'
-OFF = [
+FLAWS = [
     ('name = "breakfast"', 'name = "Lunch"', 1,
      "name is up to 63 small letters, digits and dashes, such as \"breakfast\"; 'Lunch' was given."),
     ('title = "Breakfast"', "title = 7", 2, f"title {TITLE}"),
@@ -193,28 +202,28 @@ OFF = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "line", "told"), OFF)
-def test_what_is_off_is_told_with_its_line(tmp_path, old, new, line, told):
-    assert off(tmp_path, old, new) == f"study.toml, line {line}: {told}"
+@pytest.mark.parametrize(("old_text", "new_text", "line", "message"), FLAWS)
+def test_what_is_off_is_told_with_its_line(tmp_path, old_text, new_text, line, message):
+    assert error_of(tmp_path, old_text, new_text) == f"study.toml, line {line}: {message}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old_text", "new_text", "line"),
     [("candidates = 3", "candidate = 3", 14), ("candidates = 3", 'candidates = "few"', 14), ('"svsm"', '"swsm"', 4)],
 )
-def test_what_the_protocol_refuses_has_its_line_too(tmp_path, old, new, line):
-    assert off(tmp_path, old, new).startswith(f"study.toml, line {line}: ")
+def test_what_the_protocol_refuses_has_its_line_too(tmp_path, old_text, new_text, line):
+    assert error_of(tmp_path, old_text, new_text).startswith(f"study.toml, line {line}: ")
 
 
 def test_what_is_simulated_only_cannot_be_a_study(tmp_path):
     with pytest.raises(InputError) as error:
-        read(tmp_path, GOOD.replace('"svsm"', '"ldpminer"').replace("candidates = 3", ""))
+        read_text(tmp_path, STUDY_TEXT.replace('"svsm"', '"ldpminer"').replace("candidates = 3", ""))
     assert "line 4: protocol 'ldpminer' is simulated only: no device answers for it." in str(error.value)
 
 
 def test_what_is_no_toml_and_what_is_not_there(tmp_path):
     with pytest.raises(InputError, match=r"study.toml is not written as TOML is: .*line 1"):
-        read(tmp_path, "name = \n")
+        read_text(tmp_path, "name = \n")
     with pytest.raises(InputError, match=r"There is no file .*: `discreet study new"):
         read_study(tmp_path / "other.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\xff")
@@ -231,7 +240,7 @@ def test_what_travels_is_looked_at_too(text):
 
 
 def test_a_plan_from_elsewhere_is_checked_like_a_file(tmp_path):
-    plan = json.loads(read(tmp_path).to_json())
+    plan = json.loads(read_text(tmp_path).to_json())
     for change in (
         {"epsilon": "64"},
         {"items": ["a", "a"]},

@@ -46,10 +46,10 @@ def test_vectors(case):
         return
     batch = ReportBatch.decode(body)
     assert (batch.study.hex(), batch.round, len(batch.rows)) == (case["study"], case["round"], len(case["reports"]))
-    for row, told in zip(batch.rows, case["reports"], strict=True):
-        assert row[:16].tobytes().hex() == told["token"]
-        assert row[16:32].tobytes().hex() == told["key"]
-        assert np.frombuffer(row[32:].tobytes(), "<u4").tolist() == told["words"]
+    for row, expected_report in zip(batch.rows, case["reports"], strict=True):
+        assert row[:16].tobytes().hex() == expected_report["token"]
+        assert row[16:32].tobytes().hex() == expected_report["key"]
+        assert np.frombuffer(row[32:].tobytes(), "<u4").tolist() == expected_report["words"]
     assert batch.encode() == body
 
 
@@ -61,10 +61,10 @@ def test_any_bytes_are_read_or_refused(body):
 
 def test_each_report_of_a_batch_has_its_own_outcome():
     words = np.array([[3, 4, 0], [2, 4, 0], [3, 4, 9]], np.uint32)
-    tokens, keys = [bytes([at]) * 16 for at in range(3)], [bytes([at + 9]) * 16 for at in range(3)]
+    tokens, keys = [bytes([number]) * 16 for number in range(3)], [bytes([number + 9]) * 16 for number in range(3)]
     upload = ReportBatch.build(bytes(16), 0, tokens, keys, words).upload(ASK)
-    bad = CODES[Reason.REPORT_IMPOSSIBLE]
-    assert upload.codes.tolist() == [COUNTED, bad, bad]
+    impossible_code = CODES[Reason.REPORT_IMPOSSIBLE]
+    assert upload.codes.tolist() == [COUNTED, impossible_code, impossible_code]
     assert upload.words.tolist() == words.tolist()
     assert upload.tokens == [sha256(token).digest() for token in tokens]
     assert len(set(upload.keys)) == 3
@@ -76,20 +76,25 @@ def test_one_and_many_are_the_same():
     report = json.loads(client(ASK.form, [1], max_epsilon=1))
     token, key = bytes(range(16)), bytes(range(16, 32))
     body = json.dumps({"round": 4, "token": token.hex(), "key": key.hex(), "report": report}).encode()
-    one = build_upload(ASK, *parse_report(body))
-    many = ReportBatch.build(bytes(16), 4, [token], [key], one.words).upload(ASK)
-    assert (one.round, one.tokens, one.keys) == (many.round, many.tokens, many.keys)
-    assert one.words.tolist() == many.words.tolist()
+    single_upload = build_upload(ASK, *parse_report(body))
+    batch_upload = ReportBatch.build(bytes(16), 4, [token], [key], single_upload.words).upload(ASK)
+    assert (single_upload.round, single_upload.tokens, single_upload.keys) == (
+        batch_upload.round,
+        batch_upload.tokens,
+        batch_upload.keys,
+    )
+    assert single_upload.words.tolist() == batch_upload.words.tolist()
 
 
-def sent(**changes: object) -> bytes:
+def encode_report(**changes: object) -> bytes:
     return json.dumps({"round": 0, "token": "0" * 32, "key": "0" * 32, "report": {}, **changes}).encode()
 
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"{}", b"7", b"\xff", b'{"round":0}', b"[" * 5000, sent(token="0" * 31), sent(key="G" * 32),
-     sent(round=True), sent(round=-1), sent(round=1 << 32), sent(token=7)],
+    [b"", b"[]", b"{}", b"7", b"\xff", b'{"round":0}', b"[" * 5000, encode_report(token="0" * 31),
+     encode_report(key="G" * 32), encode_report(round=True), encode_report(round=-1), encode_report(round=1 << 32),
+     encode_report(token=7)],
 )  # fmt: skip
 def test_what_is_no_report_is_refused(body):
     with pytest.raises(RefusedRequest) as error:
@@ -98,9 +103,9 @@ def test_what_is_no_report_is_refused(body):
 
 
 def test_lengths_are_looked_at_first():
-    for read, most in ((parse_report, MAX_REPORT_BYTES), (ReportBatch.decode, MAX_BATCH_BYTES)):
+    for parse, max_bytes in ((parse_report, MAX_REPORT_BYTES), (ReportBatch.decode, MAX_BATCH_BYTES)):
         with pytest.raises(RefusedRequest) as error:
-            read(b"x" * (most + 1))
+            parse(b"x" * (max_bytes + 1))
         assert error.value.reason is Reason.TOO_LARGE
 
 
@@ -116,13 +121,13 @@ def test_impossible_reports_are_refused_with_few_words():
 def test_every_reason_has_an_answer_and_codes_differ():
     assert len(set(CODES.values())) == len(CODES)
     assert not {0, 1} & set(CODES.values())
-    assert all(400 <= one.status < 600 for one in Reason)
+    assert all(400 <= reason.status < 600 for reason in Reason)
 
 
 def test_every_reason_is_on_the_page():
     rows = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| (\d*) \|", PAGE.read_text().replace("| |", "|  |"), re.MULTILINE)
-    told = {reason: (int(status), int(code) if code else None) for reason, status, code in rows}
-    assert told == {str(reason): (reason.status, reason.code) for reason in Reason}
+    documented_codes = {reason: (int(status), int(code) if code else None) for reason, status, code in rows}
+    assert documented_codes == {str(reason): (reason.status, reason.code) for reason in Reason}
     assert f"{MAX_REPORT_BYTES:,} bytes for one report, {MAX_BATCH_BYTES:,} for a batch" in PAGE.read_text()
 
 
@@ -133,8 +138,11 @@ def test_what_ends_a_report_is_one_list():
     assert {str(reason) for reason in Reason} >= {*FINAL, ANOTHER_TOKEN}
     answered = {case["what"]: case for case in cases("answers")}
     for reason in Reason:
-        case, said = answered[reason], problem(reason)
-        assert (case["status"], json.loads(case["body"])) == (said.status_code, json.loads(bytes(said.body)))
+        case, expected_problem = answered[reason], problem(reason)
+        assert (case["status"], json.loads(case["body"])) == (
+            expected_problem.status_code,
+            json.loads(bytes(expected_problem.body)),
+        )
         ends = "refused" if reason in FINAL else "another-token" if reason == ANOTHER_TOKEN else "again"
         assert case["fate"] == ends
         # What ends a report is said of this one, and not of the moment.

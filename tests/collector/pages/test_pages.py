@@ -32,8 +32,8 @@ TITLE = "Tea & <b>toast</b>"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("service")) as one:
-        yield one
+    with served(tmp_path_factory.mktemp("service")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,14 @@ def operator(service) -> str:
     """A token, and a study that anyone may take part in: two rounds, closed by hand."""
     token = service.operator()
     items = ("tea", "milk", "toast", "jam", "<i>eggs</i>", "ham")
-    for more in ({"title": TITLE, "who": "anyone"}, {"name": "shut", "title": "For some", "who": "tokens"}):
-        plan = plan_of(**{"items": items, "people": 40, "close": "quota", **more})
-        status, told = service.ask("/v1/studies", json.loads(plan.to_json()), token=token)
-        assert status == 200, told
+    for changes in ({"title": TITLE, "who": "anyone"}, {"name": "shut", "title": "For some", "who": "tokens"}):
+        plan = plan_of(**{"items": items, "people": 40, "close": "quota", **changes})
+        status, answer = service.ask("/v1/studies", json.loads(plan.to_json()), token=token)
+        assert status == 200, answer
     return token
 
 
-class _Read(HTMLParser):
+class _PageParser(HTMLParser):
     """All elements of a page, and those with a script or a style of their own."""
 
     def __init__(self) -> None:
@@ -58,11 +58,15 @@ class _Read(HTMLParser):
         self.places: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
+        attributes = dict(attrs)
         self.tags.append(tag)
-        if "style" in found or any(name.startswith("on") for name in found) or (tag == "script" and "src" not in found):
+        if (
+            "style" in attributes
+            or any(name.startswith("on") for name in attributes)
+            or (tag == "script" and "src" not in attributes)
+        ):
             self.inline.append(tag)
-        self.places += [str(found[name]) for name in ("src", "href") if name in found]
+        self.places += [str(attributes[name]) for name in ("src", "href") if name in attributes]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -70,7 +74,7 @@ def test_pages_let_nothing_in(service, operator, path):
     with urlopen(service.address + path) as answer:
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
         text = answer.read().decode()
-    page = _Read()
+    page = _PageParser()
     page.feed(text)
     assert page.inline == []
     assert all(place.startswith(("/", "#")) for place in page.places)
@@ -79,7 +83,7 @@ def test_pages_let_nothing_in(service, operator, path):
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "expected_text"),
     [
         ("/studies/other", 404, "There is no study of this name."),
         ("/studies/NOPE", 404, "There is no study of this name."),
@@ -90,7 +94,7 @@ def test_pages_let_nothing_in(service, operator, path):
         ("/static/none.js", 404, "There is nothing at this place."),
     ],
 )
-def test_a_browser_is_refused_with_a_page_and_a_program_with_a_document(service, operator, path, status, said):
+def test_a_browser_is_refused_with_a_page_and_a_program_with_a_document(service, operator, path, status, expected_text):
     """A name with capital letters brought a browser a problem document, with status 400."""
     request = Request(service.address + path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     with pytest.raises(HTTPError) as refused, urlopen(request):
@@ -99,9 +103,9 @@ def test_a_browser_is_refused_with_a_page_and_a_program_with_a_document(service,
         text = answer.read().decode()
         assert (answer.code, answer.headers["Content-Type"]) == (status, "text/html; charset=utf-8")
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
-    assert f"<p>{said}</p>" in text
+    assert f"<p>{expected_text}</p>" in text
     code, problem = service.ask(path)
-    assert (code, problem["title"] + ".") == (status, said)
+    assert (code, problem["title"] + ".") == (status, expected_text)
 
 
 def test_what_is_not_there(service, operator):
@@ -130,20 +134,20 @@ def test_a_page_without_its_script_says_so(monkeypatch, tmp_path):
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     node.require_client()
-    with browser.opened() as found:
-        yield found
+    with browser.opened() as opened_browser:
+        yield opened_browser
 
 
-def visitor(chromium: Any, scheme: str, wide: int) -> tuple[Any, list[str]]:
-    page = chromium.new_context(viewport={"width": wide, "height": 800}, color_scheme=scheme).new_page()
+def visitor(chromium: Any, scheme: str, width: int) -> tuple[Any, list[str]]:
+    page = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
     wrong: list[str] = []
-    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     return page, wrong
 
 
 # Captions beyond the screen, heads beyond their column, words of tables that are broken but at a hyphen: their texts.
-CUT = """() => {
+FIND_CUT_TEXTS = """() => {
   const cut = [...document.querySelectorAll("caption, figcaption")]
     .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
     .map((one) => one.textContent);
@@ -183,19 +187,19 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page.get_by_text("Thank you: your report was counted.").or_(
         page.get_by_text("Nothing was sent: the round")
     ).wait_for()
-    counted = page.get_by_text("Thank you").count()
+    counted_people = page.get_by_text("Thank you").count()
     people = [
-        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4, pause=0), [at % 3])
-        for at in range(20)
+        (Participant(service.address, "study", folder=tmp_path / str(number), max_epsilon=4, pause=0), [number % 3])
+        for number in range(20)
     ]
     while people:
-        told = [device.take_part(basket) for device, basket in people]
-        counted += told.count("counted")
-        people = [one for one, standing in zip(people, told, strict=True) if standing == "waiting"]
+        outcomes = [device.take_part(basket) for device, basket in people]
+        counted_people += outcomes.count("counted")
+        people = [person for person, outcome in zip(people, outcomes, strict=True) if outcome == "waiting"]
         service.ask("/v1/studies/study/close", {}, token=operator)
     # The page that was open all the while shows the end by itself.
     watching.get_by_role("heading", name="What was found").wait_for()
-    assert f"{counted} people have answered." in watching.locator("#live").inner_text()
+    assert f"{counted_people} people have answered." in watching.locator("#live").inner_text()
     assert watching.locator("figure svg[role=img]").count() >= 1
     browser.save_screenshot(watching, "study-released")
     for form in ("csv", "json", "parquet"):
@@ -207,15 +211,15 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     assert b"SIMULATED" not in report
     page.goto(service.address + "/studies/study")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
-    for wide in (340, 390):
-        page.set_viewport_size({"width": wide, "height": 800})
-        assert page.evaluate(CUT) == []
+    for width in (340, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(FIND_CUT_TEXTS) == []
     browser.save_screenshot(page, "study-released-phone")
     page.goto(service.address + "/studies/study/operate")
     page.get_by_label("Operator's token").fill(operator)
     page.keyboard.press("Enter")
     page.get_by_text("scrubbed").first.wait_for()
-    assert page.evaluate(CUT) == []
+    assert page.evaluate(FIND_CUT_TEXTS) == []
     browser.save_screenshot(page, "operate-phone")
     assert wrong == wrong_there == []
 
@@ -243,29 +247,29 @@ def relations_with_intervals() -> Rules:
     return replace(rules, low=confidences / 2, high=np.minimum(1, confidences + 0.1))
 
 
-def page_of_result(service: Served, found: Patterns | Rules) -> str:
+def page_of_result(service: Served, result: Patterns | Rules) -> str:
     """Return the page of a study that is over, with its style sheets inside."""
-    text = markup.render_study(plan_of(), "00" * 32, {"state": "released", "people": 300_000, "rounds": []}, found)
+    text = markup.render_study(plan_of(), "00" * 32, {"state": "released", "people": 300_000, "rounds": []}, result)
     sheets = [service.ask(place)[1].decode() for place in re.findall(r'<link rel="stylesheet" href="([^"]+)">', text)]
     return re.sub("<link[^>]*>|<script.*?</script>", "", text).replace(
         "</head>", f"<style>{''.join(sheets)}</style></head>"
     )
 
 
-@pytest.mark.parametrize("wide", [340, 390, 660, 1280])
-def test_a_table_of_results_looks_as_in_a_report(service, operator, chromium, wide):
+@pytest.mark.parametrize("width", [340, 390, 660, 1280])
+def test_a_table_of_results_looks_as_in_a_report(service, operator, chromium, width):
     """The line of noise had no style on these pages, and words were broken to make room for numbers."""
-    page, wrong = visitor(chromium, "light", wide)
+    page, wrong = visitor(chromium, "light", width)
     page.set_content(page_of_result(service, patterns_with_noise()))
-    browser.save_screenshot(page, f"study-noise-{wide}")
+    browser.save_screenshot(page, f"study-noise-{width}")
     marked = page.locator("tr.noise")
     assert marked.count() == 1
     styles = marked.evaluate("row => [row, row.cells[0]].map(one => getComputedStyle(one).borderTopStyle)")
     assert "dashed" in styles
-    for found in (patterns_with_noise(), relations_with_intervals()):
-        page.set_content(page_of_result(service, found))
-        assert page.evaluate(CUT) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    for result in (patterns_with_noise(), relations_with_intervals()):
+        page.set_content(page_of_result(service, result))
+        assert page.evaluate(FIND_CUT_TEXTS) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert wrong == []
 
 
@@ -341,17 +345,17 @@ def test_operators_see_alarms_and_how_many_reports_are_left_out(service, operato
     liars = attack(service)
     body = {"round": 1, "token": "00" * 16, "key": "00" * 16, "report": {"value": 99}}
     assert service.ask("/v1/studies/attacked/reports", body)[1]["reason"] == "report-impossible"
-    seen = service.ask("/v1/studies/attacked/status", token=operator)[1]
+    status = service.ask("/v1/studies/attacked/status", token=operator)[1]
     page, wrong = visitor(chromium, "dark", 390)
     page.goto(service.address + "/studies/attacked/operate")
     page.get_by_label("Operator's token").fill(operator)
     page.keyboard.press("Enter")
     alarms = page.get_by_role("alert").get_by_role("listitem")
     alarms.first.wait_for()
-    told = alarms.all_inner_texts()
-    assert told == [f"Round 1: {one}" for one in seen["alarms"][0]["alarms"]]
-    assert any("named together more often than honest reports do" in one for one in told)
-    left_out = seen["alarms"][0]["left_out"]
+    alarm_texts = alarms.all_inner_texts()
+    assert alarm_texts == [f"Round 1: {alarm}" for alarm in status["alarms"][0]["alarms"]]
+    assert any("named together more often than honest reports do" in alarm_text for alarm_text in alarm_texts)
+    left_out = status["alarms"][0]["left_out"]
     assert left_out > 0.8 * liars
     row = page.get_by_role("table", name="Rounds").get_by_role("row").nth(1)
     assert row.get_by_role("cell").all_inner_texts()[-2:] == ["4,400", f"{left_out:,}"]
