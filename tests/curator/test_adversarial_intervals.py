@@ -26,7 +26,7 @@ class Crowd:
 
     people: int
     items: int
-    first: int
+    first_item: int
 
 
 crowds = st.lists(
@@ -45,29 +45,31 @@ questions = st.fixed_dictionaries(
 ITEMS = 66
 
 
-def people(held: list[Crowd]) -> Baskets:
-    rows = [range(one.first, one.first + one.items) for one in held for _ in range(one.people)]
+def people(crowd_list: list[Crowd]) -> Baskets:
+    rows = [
+        range(crowd.first_item, crowd.first_item + crowd.items) for crowd in crowd_list for _ in range(crowd.people)
+    ]
     return Baskets(*csr(rows), Vocabulary(range(ITEMS)))
 
 
-def missed(shop: Baskets, question: dict[str, Any], seeds: range) -> tuple[np.ndarray, float]:
+def measure_misses(shop: Baskets, question: dict[str, Any], seeds: range) -> tuple[np.ndarray, float]:
     """Return the share of intervals that miss the true count, for each seed; and how near to their ends it lies.
 
     That is the mean square of how far it is from the middle, in halves of the interval.
     """
-    engine, shares, near = LocalEngine(shop), [], []
+    engine, shares, squared_distances = LocalEngine(shop), [], []
     for number in seeds:
-        found = trial(shop, seed=number, engine=lambda _: engine, items="public", **question).patterns
-        true = engine.answer(Supports(Itemsets.of([tuple(sorted(pattern.items)) for pattern in found])))
-        shares.append(float(np.mean((true < found.low) | (true > found.high))))
-        half = np.maximum(np.subtract(found.high, found.low), 1) / 2
-        near.append(np.mean(((true - np.add(found.low, found.high) / 2) / half) ** 2))
-    return np.array(shares), float(np.mean(near))
+        patterns = trial(shop, seed=number, engine=lambda _: engine, items="public", **question).patterns
+        true_counts = engine.answer(Supports(Itemsets.of([tuple(sorted(pattern.items)) for pattern in patterns])))
+        shares.append(float(np.mean((true_counts < patterns.low) | (true_counts > patterns.high))))
+        half = np.maximum(np.subtract(patterns.high, patterns.low), 1) / 2
+        squared_distances.append(np.mean(((true_counts - np.add(patterns.low, patterns.high) / 2) / half) ** 2))
+    return np.array(shares), float(np.mean(squared_distances))
 
 
 def search(examples: int, seeds: int) -> list[tuple[float, list[Crowd], dict[str, Any]]]:
     """Return data and questions, those first on which true counts came nearest to the ends of intervals."""
-    tried = []
+    cases_by_distance = []
 
     @seed(20261116)
     @settings(
@@ -78,26 +80,26 @@ def search(examples: int, seeds: int) -> list[tuple[float, list[Crowd], dict[str
         suppress_health_check=list(HealthCheck),
     )
     @given(crowds, questions)
-    def look(held: list[Crowd], question: dict[str, Any]) -> None:
-        _, near = missed(people(held), question, range(seeds))
-        target(near)
-        tried.append((near, held, question))
+    def look(crowd_list: list[Crowd], question: dict[str, Any]) -> None:
+        _, mean_distance = measure_misses(people(crowd_list), question, range(seeds))
+        target(mean_distance)
+        cases_by_distance.append((mean_distance, crowd_list, question))
 
     look()
-    return sorted(tried, key=lambda one: -one[0])
+    return sorted(cases_by_distance, key=lambda case_of_search: -case_of_search[0])
 
 
-def check(examples: int, seeds: int, again: int, worst: int) -> None:
-    for _, held, question in search(examples, seeds)[:worst]:
-        shares, _ = missed(people(held), question, range(1_000, 1_000 + again))
+def check(examples: int, seeds: int, seed_count: int, worst_cases: int) -> None:
+    for _, crowd_list, question in search(examples, seeds)[:worst_cases]:
+        shares, _ = measure_misses(people(crowd_list), question, range(1_000, 1_000 + seed_count))
         # At 95 % the mean over runs is .05 at most. Three of its deviations more: one false alarm in 700 cases.
-        assert shares.mean() <= 0.05 + 3 * max(shares.std(), 0.1) / again**0.5, (held, question)
+        assert shares.mean() <= 0.05 + 3 * max(shares.std(), 0.1) / seed_count**0.5, (crowd_list, question)
 
 
 def test_the_worst_that_a_search_finds_holds():
-    check(examples=12, seeds=4, again=60, worst=2)
+    check(examples=12, seeds=4, seed_count=60, worst_cases=2)
 
 
 @pytest.mark.slow
 def test_the_worst_that_a_long_search_finds_holds():
-    check(examples=600, seeds=8, again=400, worst=6)
+    check(examples=600, seeds=8, seed_count=400, worst_cases=6)

@@ -63,7 +63,7 @@ def answered(name: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-def asked(baskets: Any, **question: Any) -> Case | None:
+def try_case(baskets: Any, **question: Any) -> Case | None:
     """Return the job that answers a question; None where the mechanism says beforehand that it does not."""
     try:
         return case(baskets, **{"really": True} | question)
@@ -86,22 +86,22 @@ def databases() -> list[tuple[list[tuple[int, ...]], tuple[int, ...]]]:
     def basket() -> tuple[int, ...]:
         return tuple(np.flatnonzero(generator.random(ITEMS) < generator.choice([0.1, 0.5, 0.9])).tolist())
 
-    drawn = [([basket() for _ in range(generator.integers(0, 7))], basket()) for _ in range(DATABASES - 4)]
-    return [([], ()), ([], (0, 1, 2, 3)), ([()], (3,)), ([(0,)] * 60, (1, 2)), *drawn]
+    random_databases = [([basket() for _ in range(generator.integers(0, 7))], basket()) for _ in range(DATABASES - 4)]
+    return [([], ()), ([], (0, 1, 2, 3)), ([()], (3,)), ([(0,)] * 60, (1, 2)), *random_databases]
 
 
 PAIRS = databases()
 
 
-def seen(rows, seed, question, caplog) -> dict[str, Any]:
+def observe_rows(rows, seed, question, caplog) -> dict[str, Any]:
     """Return all that a trial shows beside its numbers and patterns."""
-    return shown(as_baskets(rows), seed, question, caplog)
+    return observe(as_baskets(rows), seed, question, caplog)
 
 
-def shown(baskets, seed, question, caplog) -> dict[str, Any]:
+def observe(baskets, seed, question, caplog) -> dict[str, Any]:
     job = case(baskets, **question)
     caplog.clear()
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as recorded_warnings:
         warnings.simplefilter("always")
         try:
             release = carry_out(job, SimulationSource(seed))
@@ -110,7 +110,7 @@ def shown(baskets, seed, question, caplog) -> dict[str, Any]:
     table = release.patterns.to_arrow()
     return {
         "exception": None,
-        "warnings": [str(one.message) for one in heard],
+        "warnings": [str(warning.message) for warning in recorded_warnings],
         "log": [record.getMessage() for record in caplog.records if not record.name.startswith("numba")],
         "columns": str(table.schema.remove_metadata()),
         "rows": len(table) if "top" in question or "itemsets" in question else None,
@@ -123,9 +123,9 @@ def shown(baskets, seed, question, caplog) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("many", [60, pytest.param(DATABASES, marks=SLOW)])
+@pytest.mark.parametrize("database_count", [60, pytest.param(DATABASES, marks=SLOW)])
 @pytest.mark.parametrize("name", NAMES)
-def test_adding_a_person_changes_nothing_but_results(name, many, caplog):
+def test_adding_a_person_changes_nothing_but_results(name, database_count, caplog):
     # With the same seed on both sides: the same exception or none, warnings, log lines, columns and guarantee. Numbers
     # and patterns may differ, as they carry the noise, and so may what the budget was spent on, where a mechanism
     # decides that by what it released before.
@@ -140,12 +140,12 @@ def test_adding_a_person_changes_nothing_but_results(name, many, caplog):
             {"itemsets": [[0], [1, 2]]},
         ],
     )
-    for place, (rows, more) in enumerate(PAIRS[:many]):
+    for place, (rows, added_person) in enumerate(PAIRS[:database_count]):
         delta = "1e-3" if mechanisms()[name].kind.delta else 0
         question = {"items": ITEMS, "epsilon": 1, "delta": delta, **forms[place % len(forms)]}
-        before = seen(rows, place, question, caplog)
-        after = seen([*rows, more], place, question, caplog)
-        assert before == after, (question, rows, more)
+        before = observe_rows(rows, place, question, caplog)
+        after = observe_rows([*rows, added_person], place, question, caplog)
+        assert before == after, (question, rows, added_person)
         assert before["exception"] is None, (question, rows)
         assert before["warnings"] == [], (question, rows)
 
@@ -156,10 +156,10 @@ def test_nor_does_one_name_among_numbers_where_no_list_is_public(name, caplog):
     caplog.set_level(logging.DEBUG)
     numbers, names = [0, 1, 2, 3], ["0", "1", "2", "tea"]
     for question in answered(name, [{"top": 2}, {"top": 3, "contains": 1}, {"min_count": 2}]):
-        whole = {**question, "epsilon": 1, "delta": "1e-3"}
+        full_question = {**question, "epsilon": 1, "delta": "1e-3"}
         for rows in ([], [(0,)] * 9, [(0, 1, 2)] * 900):
-            before = shown(as_baskets(rows, numbers), 5, whole, caplog)
-            after = shown(as_baskets([*rows, (3,)], names), 5, whole, caplog)
+            before = observe(as_baskets(rows, numbers), 5, full_question, caplog)
+            after = observe(as_baskets([*rows, (3,)], names), 5, full_question, caplog)
             # How many patterns there are goes with how many items were found, which is a result.
             before["rows"] = after["rows"] = None
             assert before == after, (question, rows)
@@ -170,7 +170,7 @@ def test_nor_does_one_name_among_numbers_where_no_list_is_public(name, caplog):
 def test_the_databases_are_what_they_should_be():
     assert len(PAIRS) == DATABASES == 200
     assert PAIRS[0] == ([], ())
-    assert len({(tuple(rows), more) for rows, more in PAIRS}) > 150
+    assert len({(tuple(rows), added_person) for rows, added_person in PAIRS}) > 150
 
 
 def test_the_law_can_be_broken(monkeypatch, caplog):
@@ -178,17 +178,17 @@ def test_the_law_can_be_broken(monkeypatch, caplog):
 
     right = Count.run
 
-    def talkative(self, engine, asked, meter):
+    def talkative(self, engine, problem, meter):
         if engine.baskets.people > 3:
             logging.getLogger("discreet").debug("many people")
-        return right(self, engine, asked, meter)
+        return right(self, engine, problem, meter)
 
     monkeypatch.setattr(Count, "run", talkative)
     with pytest.raises(AssertionError):
         test_adding_a_person_changes_nothing_but_results("count", 60, caplog)
 
 
-def typed(name: str, folder, rows, capsys, monkeypatch) -> dict[str, Any]:
+def run_command_line(name: str, folder, rows, capsys, monkeypatch) -> dict[str, Any]:
     """Return what the command line shows: its exit status, the header of its table, what it says beside."""
     data = folder / "baskets.dat"
     data.write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
@@ -202,13 +202,13 @@ def typed(name: str, folder, rows, capsys, monkeypatch) -> dict[str, Any]:
         (folder / "wanted.dat").write_text("0\n1 2\n")
         command = ["discreet", name, str(data), "--itemsets", str(folder / "wanted.dat"), *public]
     else:
-        which = ["--top", "3"] if "top" in kind.answers else ["--min-count", "2"]
-        command = ["discreet", "release", str(data), "--mechanism", name, *which, *public]
+        goal_options = ["--top", "3"] if "top" in kind.answers else ["--min-count", "2"]
+        command = ["discreet", "release", str(data), "--mechanism", name, *goal_options, *public]
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(SystemExit) as end:
         main()
-    out, err = capsys.readouterr()
-    return {"status": end.value.code, "header": next(csv.reader(io.StringIO(out)), None), "error": err}
+    output, err = capsys.readouterr()
+    return {"status": end.value.code, "header": next(csv.reader(io.StringIO(output)), None), "error": err}
 
 
 @pytest.mark.parametrize(("place", "name"), [*enumerate(NAMES)])
@@ -216,10 +216,10 @@ def test_nor_on_the_command_line(place, name, tmp_path, capsys, monkeypatch):
     # Nobody, and one or sixty people; the first two of them are empty: a file without a single line.
     assert not PAIRS[0][0]
     assert not PAIRS[1][0]
-    for rows, more in PAIRS[place % 2 : 4 : 2]:
-        before = typed(name, tmp_path, rows, capsys, monkeypatch)
-        after = typed(name, tmp_path, [*rows, more], capsys, monkeypatch)
-        assert before == after, (rows, more)
+    for rows, added_person in PAIRS[place % 2 : 4 : 2]:
+        before = run_command_line(name, tmp_path, rows, capsys, monkeypatch)
+        after = run_command_line(name, tmp_path, [*rows, added_person], capsys, monkeypatch)
+        assert before == after, (rows, added_person)
         assert before["status"] in (0, None), before["error"]
 
 
@@ -244,24 +244,24 @@ ODD_QUESTIONS = [
 ]
 
 
-def check(made: Release, question: dict[str, Any]) -> None:
+def check(release: Release, question: dict[str, Any]) -> None:
     """Assert that a release has the form of any other."""
-    table, epsilon = made.patterns.to_arrow(), Fraction(question["epsilon"])
-    wanted = question.get("top", len(question.get("itemsets", table)))
-    assert len(table) <= wanted
-    assert "itemsets" not in question or len(table) == wanted
+    table, epsilon = release.patterns.to_arrow(), Fraction(question["epsilon"])
+    expected_length = question.get("top", len(question.get("itemsets", table)))
+    assert len(table) <= expected_length
+    assert "itemsets" not in question or len(table) == expected_length
     if "itemsets" not in question:
-        assert len({one.items for one in made.patterns}) == len(table)
-    assert made.guarantee.epsilon <= epsilon
-    assert made.guarantee.delta <= Fraction(question["delta"])
-    assert made.simulated
+        assert len({pattern.items for pattern in release.patterns}) == len(table)
+    assert release.guarantee.epsilon <= epsilon
+    assert release.guarantee.delta <= Fraction(question["delta"])
+    assert release.simulated
     if not question.get("counts", True):
-        assert not made.patterns.counted
+        assert not release.patterns.counted
         return
     assert table.column_names == ["items", "count", "support", "low", "high", "support_low", "support_high"]
-    assert np.isfinite(made.patterns.high).all()
-    assert (made.patterns.low >= 0).all()
-    assert (made.patterns.low <= made.patterns.high).all()
+    assert np.isfinite(release.patterns.high).all()
+    assert (release.patterns.low >= 0).all()
+    assert (release.patterns.low <= release.patterns.high).all()
 
 
 @pytest.mark.parametrize("epsilon", ["0.0001", pytest.param("1", marks=SLOW), "1000000"])
@@ -272,13 +272,13 @@ def test_odd_data_are_no_trouble(name, epsilon):
         for turn, delta in enumerate(deltas(name)):
             # One item in place of four, and a delta where none is needed too, are asked of half the data.
             for items in (ITEMS, 1) if not {"contains", "itemsets"} & set(question) else (ITEMS,):
-                whole = {**question, "epsilon": epsilon, "delta": delta, "items": items}
-                jobs = [asked(as_baskets(rows), **whole) for rows in ODD]
+                full_question = {**question, "epsilon": epsilon, "delta": delta, "items": items}
+                jobs = [try_case(as_baskets(rows), **full_question) for rows in ODD]
                 # What is refused is refused whatever the data.
-                assert len({job is None for job in jobs}) == 1, whole
+                assert len({job is None for job in jobs}) == 1, full_question
                 for seed, job in list(enumerate(jobs))[:: 1 + (turn or items == 1)]:
                     if job is not None:
-                        check(carry_out(job, SimulationSource(seed)), whole)
+                        check(carry_out(job, SimulationSource(seed)), full_question)
                 answers = {"top": "top", "itemsets": "itemsets"}.get(next(iter(question)), "threshold")
                 asked_of[answers] += jobs[0] is not None
     assert min(asked_of.values()) >= 2
@@ -287,11 +287,11 @@ def test_odd_data_are_no_trouble(name, epsilon):
 @pytest.mark.parametrize("name", NAMES)
 def test_nor_are_items_that_nobody_listed(name):
     for question in answered(name, [{"top": 2}, {"min_count": 2}]):
-        whole = {**question, "epsilon": 1, "delta": "1e-6"}
+        full_question = {**question, "epsilon": 1, "delta": "1e-6"}
         for seed, people in enumerate([[], [set()], [{"a"}], [{"a", "b"}] * 300]):
-            job = asked(people, **whole)
+            job = try_case(people, **full_question)
             assert job is not None
-            check(carry_out(job, SimulationSource(seed)), whole)
+            check(carry_out(job, SimulationSource(seed)), full_question)
 
 
 # What is paid.
@@ -300,52 +300,54 @@ def test_nor_are_items_that_nobody_listed(name):
 class Drawing(Meter):
     """A meter beside which the cost of the noise that is drawn is worked out again, from its scale alone."""
 
-    drawn: list[Any]
+    drawn_noise: list[Any]
     costs: list[tuple[str, Any, Any]]
 
     def _swap(self) -> int:
         return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
 
-    def _cost(self, what: str, epsilon: Fraction) -> None:
-        self.costs.append((what, epsilon, epsilon**2 / 2))
+    def _cost(self, purpose: str, epsilon: Fraction) -> None:
+        self.costs.append((purpose, epsilon, epsilon**2 / 2))
 
-    def count(self, what, engine, query, share):
-        noisy = super().count(what, engine, query, share)
-        law, size = self.drawn.pop()
+    def count(self, purpose, engine, query, share):
+        noisy = super().count(purpose, engine, query, share)
+        law, size = self.drawn_noise.pop()
         if law == "laplace":
-            self._cost(what, (query.sensitivity().l1 if self._swap() == 1 else query.sensitivity().l1_replace) / size)
+            self._cost(
+                purpose, (query.sensitivity().l1 if self._swap() == 1 else query.sensitivity().l1_replace) / size
+            )
         else:
             squared = query.sensitivity().squared_l2 if self._swap() == 1 else query.sensitivity().squared_l2_replace
-            self.costs.append((what, None, Fraction(squared) / (2 * size)))
+            self.costs.append((purpose, None, Fraction(squared) / (2 * size)))
         return noisy
 
-    def _choose(self, what, candidates, picks, share, way):
-        chosen = super()._choose(what, candidates, picks, share, way)
-        law, rate = self.drawn.pop()
+    def _choose(self, purpose, candidates, picks, share, way):
+        selection = super()._choose(purpose, candidates, picks, share, way)
+        law, rate = self.drawn_noise.pop()
         assert law == way
-        each = rate * candidates.step * self._swap() * (1 if candidates.monotone else 2)
+        pick_epsilon = rate * candidates.step * self._swap() * (1 if candidates.monotone else 2)
         if way == "laplace":
-            self._cost(what, picks * each)
+            self._cost(purpose, picks * pick_epsilon)
         else:
             part = 8 if way in ("exponential", "gumbel") else 2
-            self.costs.append((what, picks * each, picks * each**2 / part))
-        return chosen
+            self.costs.append((purpose, picks * pick_epsilon, picks * pick_epsilon**2 / part))
+        return selection
 
-    def _find(self, what, counts, most, share, things):
-        found = super()._find(what, counts, most, share, things)
-        _, scale = self.drawn.pop()
-        self._cost(what, most * self._swap() / scale)
-        return found
+    def _find(self, purpose, counts, max_itemsets, share, things):
+        selected = super()._find(purpose, counts, max_itemsets, share, things)
+        _, scale = self.drawn_noise.pop()
+        self._cost(purpose, max_itemsets * self._swap() / scale)
+        return selected
 
 
 def drawing(job: Case, monkeypatch) -> tuple[Release, Drawing]:
     """Make a release and look over the shoulder of whoever draws the noise."""
     meter = Drawing(job.budget, job.neighbours, SimulationSource(1), discovery_delta=job.discovery_delta)
-    meter.drawn, meter.costs = [], []
+    meter.drawn_noise, meter.costs = [], []
 
     def watched(law, draw, place=1, turn=lambda size: size):
         def inner(*arguments):
-            meter.drawn.append((law, turn(arguments[place])))
+            meter.drawn_noise.append((law, turn(arguments[place])))
             return draw(*arguments)
 
         return inner
@@ -360,22 +362,22 @@ def drawing(job: Case, monkeypatch) -> tuple[Release, Drawing]:
         )
         for way, draw in metering._DRAWS.items():
             patch.setitem(metering._DRAWS, way, watched(way, draw, 2))
-        made = run_case(job, meter)
-    assert meter.drawn == []
-    return made, meter
+        release = run_case(job, meter)
+    assert meter.drawn_noise == []
+    return release, meter
 
 
 def agree(charge: Charge, cost: tuple[str, Any, Any]) -> None:
     """Assert that the noise costs what was charged, or less by what rounding its scale up leaves."""
-    what, epsilon, rho = cost
-    assert charge.what == what
-    for charged, drawn in ((charge.epsilon, epsilon), (charge.rho, rho)):
-        assert (charged is None) == (drawn is None)
-        if charged is not None:
-            assert charged * (1 - Fraction(1, 10**5)) <= drawn <= charged
+    purpose, epsilon, rho = cost
+    assert charge.what == purpose
+    for charged_cost, drawn_cost in ((charge.epsilon, epsilon), (charge.rho, rho)):
+        assert (charged_cost is None) == (drawn_cost is None)
+        if charged_cost is not None:
+            assert charged_cost * (1 - Fraction(1, 10**5)) <= drawn_cost <= charged_cost
 
 
-PAID = [
+COST_QUESTIONS = [
     {"top": 12},
     {"top": 6, "counts": False},
     {"top": 5, "lengths": 1},
@@ -391,38 +393,38 @@ PAID = [
 @pytest.mark.parametrize(("epsilon", "neighbours"), PROMISES)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_noise_costs_adds_up_to_the_guarantee(name, epsilon, neighbours, monkeypatch):
-    asking = [{"items": "public", **question} for question in answered(name, PAID)]
-    asking += [{**question, "items": None} for question in answered(name, [{"top": 3}, {"min_count": 60}])]
-    paid = set()
-    for place, question in enumerate(asking):
+    questions = [{"items": "public", **question} for question in answered(name, COST_QUESTIONS)]
+    questions += [{**question, "items": None} for question in answered(name, [{"top": 3}, {"min_count": 60}])]
+    answered_places = set()
+    for place, question in enumerate(questions):
         for delta in deltas(name) if question["items"] else ["1e-6"]:
-            job = asked(SHOP, epsilon=epsilon, delta=delta, neighbours=neighbours, **question)
+            job = try_case(SHOP, epsilon=epsilon, delta=delta, neighbours=neighbours, **question)
             if job is None:
                 continue
-            made, meter = drawing(job, monkeypatch)
+            release, meter = drawing(job, monkeypatch)
             for charge, cost in zip(meter.charges, meter.costs, strict=True):
                 agree(charge, cost)
-            assert made.guarantee.charges == tuple(meter.charges)
-            assert (made.guarantee.epsilon, made.guarantee.delta) == (job.budget.epsilon, job.budget.delta)
-            spent = sum(charge.epsilon if meter.pure else charge.rho for charge in meter.charges)
-            assert spent <= meter.total
-            assert made.guarantee.rho == (None if meter.pure else meter.total)
+            assert release.guarantee.charges == tuple(meter.charges)
+            assert (release.guarantee.epsilon, release.guarantee.delta) == (job.budget.epsilon, job.budget.delta)
+            spent_total = sum(charge.epsilon if meter.pure else charge.rho for charge in meter.charges)
+            assert spent_total <= meter.total
+            assert release.guarantee.rho == (None if meter.pure else meter.total)
             # Where items had to be found and none was, nothing was left to look for.
             if not job.selects_items:
-                assert spent == meter.total or not meter.pure
-                assert spent > meter.total * (1 - Fraction(1, 10**9))
+                assert spent_total == meter.total or not meter.pure
+                assert spent_total > meter.total * (1 - Fraction(1, 10**9))
                 assert compose(meter.charges, meter.conversion)[0] > job.budget.epsilon * Fraction(998, 1000)
-            paid.add(place)
+            answered_places.add(place)
     # Whatever a mechanism does not do, it answers most of these.
-    assert len(paid) >= len(asking) - 3
+    assert len(answered_places) >= len(questions) - 3
 
 
 def test_a_meter_that_undercharges_is_caught(monkeypatch):
     right = Meter.count
 
-    def half(self, what, engine, query, share):
-        noisy = right(self, what, engine, query, share)
-        self.charges[-1] = Charge.pure(what, self.charges[-1].epsilon / 2)
+    def half(self, purpose, engine, query, share):
+        noisy = right(self, purpose, engine, query, share)
+        self.charges[-1] = Charge.pure(purpose, self.charges[-1].epsilon / 2)
         return noisy
 
     monkeypatch.setattr(Meter, "count", half)
@@ -438,25 +440,27 @@ LEVELS = {"truncated", "truncated-naive"}
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("releases", "levels", "others"), [(30, 0.82, 0.85), pytest.param(60, 0.84, 0.88, marks=SLOW)])
+@pytest.mark.parametrize(
+    ("releases", "levels", "other_levels"), [(30, 0.82, 0.85), pytest.param(60, 0.84, 0.88, marks=SLOW)]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_intervals_hold_the_true_counts(name, releases, levels, others):
+def test_intervals_hold_the_true_counts(name, releases, levels, other_levels):
     # The share in 60 releases has a deviation of .011 at most (.008 of those above), in 30 one of .016 (.011). Five of
     # them lie between the bound and the smallest share measured: less than one false alarm in a million sets of seeds.
     shop = groceries(3_000, seed=5)
-    true = discreet.mine(shop, min_count=1, lengths=(1, 3)).to_dict()
-    wanted = [["whole milk"], ["bananas"], ["sugar"], ["bananas", "whole milk"]]
-    for place, question in enumerate(answered(name, [{"top": 12}, {"min_count": 200}, {"itemsets": wanted}])):
+    true_counts = discreet.mine(shop, min_count=1, lengths=(1, 3)).to_dict()
+    itemsets = [["whole milk"], ["bananas"], ["sugar"], ["bananas", "whole milk"]]
+    for place, question in enumerate(answered(name, [{"top": 12}, {"min_count": 200}, {"itemsets": itemsets}])):
         # Where both are taken, one kind of delta for one question and the other for the next; `make soak` has them all.
         for delta in deltas(name) if releases > 30 else [deltas(name)[place % len(deltas(name))]]:
-            short = {} if "itemsets" in question else {"lengths": (1, 3)}
-            job = asked(shop, epsilon=2, delta=delta, items="public", **short, **question)
+            short_lengths = {} if "itemsets" in question else {"lengths": (1, 3)}
+            job = try_case(shop, epsilon=2, delta=delta, items="public", **short_lengths, **question)
             assert job is not None
             shares = []
             for seed in range(releases):
-                shown = carry_out(job, SimulationSource(seed)).patterns
-                bounds = zip(shown, shown.low, shown.high, strict=True)
-                inside = [low <= true.get(one.items, 0) <= high for one, low, high in bounds]
+                patterns = carry_out(job, SimulationSource(seed)).patterns
+                bounds = zip(patterns, patterns.low, patterns.high, strict=True)
+                inside = [low <= true_counts.get(pattern.items, 0) <= high for pattern, low, high in bounds]
                 shares += [np.mean(inside)] if inside else []
             assert len(shares) > releases * 5 / 6
-            assert np.mean(shares) > (levels if name in LEVELS else others), (question, delta)
+            assert np.mean(shares) > (levels if name in LEVELS else other_levels), (question, delta)

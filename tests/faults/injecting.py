@@ -47,7 +47,7 @@ class Ended:
     """How a process ended, and what it said."""
 
     status: int
-    out: str
+    output: str
     complaint: str
 
     @property

@@ -80,7 +80,7 @@ def survives(path: Path, process: Ended, fault: str, call: Call) -> None:
         assert process.status in (0, 1), process
         assert "Traceback" not in process.complaint, process.complaint
         assert process.status == 0 or process.complaint.startswith("discreet: "), process
-        assert process.status == 1 or process.out == "paid\nrecorded\n", process
+        assert process.status == 1 or process.output == "paid\nrecorded\n", process
         leftovers = {place.name for place in path.parent.rglob("*")} - {
             "budget.db",
             "other",
@@ -90,9 +90,9 @@ def survives(path: Path, process: Ended, fault: str, call: Call) -> None:
         assert not leftovers or call.kind == "unlink", leftovers
     spends = Ledger.open(path).spends()  # whole, by its seal, its chain and its anchor
     assert len(spends) in (1, 2)
-    if "paid" in process.out:
+    if "paid" in process.output:
         assert len(spends) == 2, "an acknowledged spend is gone"
-    if "recorded" in process.out:
+    if "recorded" in process.output:
         assert spends[1].release == "digest"
     if "Nothing was spent" in process.complaint:
         assert len(spends) == 1, process.complaint
@@ -217,7 +217,7 @@ class Writing:
             return f"{call} {fault}: {process}: {error}"
         return None
 
-    def tried(self, faults: list[tuple[Call, str]]) -> list[str]:
+    def find_failures(self, faults: list[tuple[Call, str]]) -> list[str]:
         """Return all that did not hold."""
         return [failure for failure in (self.check(*fault) for fault in faults) if failure]
 
@@ -228,7 +228,7 @@ class TestAResult:
         calls_made = writing.calls(WRITES)
         assert {call.kind for call in calls_made} >= {"write", "fsync", "rename"}
         last_calls = [[call for call in calls_made if call.kind == kind][-1] for kind in ("write", "fsync", "rename")]
-        assert writing.tried([(last_calls[2], KILLED), (last_calls[0], "error=ENOSPC")]) == []
+        assert writing.find_failures([(last_calls[2], KILLED), (last_calls[0], "error=ENOSPC")]) == []
 
     @pytest.mark.slow
     @pytest.mark.timeout(3600)
@@ -237,7 +237,7 @@ class TestAResult:
         writing = Writing(tmp_path / "w", suffix, monkeypatch)
         calls_made = writing.calls(WRITES)
         faults = [(call, fault) for call in calls_made for fault in (KILLED, *ERRORS)]
-        assert writing.tried(faults) == []
+        assert writing.find_failures(faults) == []
         print(f"{suffix}: {len(faults)} faults")
 
     @pytest.mark.slow
@@ -247,5 +247,5 @@ class TestAResult:
         # Of the data, what is unpacked and the result: not of our own code, nor of what the system says of itself.
         writing = Writing(tmp_path / "w", ".json", monkeypatch)
         calls_made = writing.calls(("read", "pread64", "openat", "lseek", "close"), folder_watched=writing.folder)
-        assert writing.tried([(call, fault) for call in calls_made]) == []
+        assert writing.find_failures([(call, fault) for call in calls_made]) == []
         print(f"{len(calls_made)} reads failed with {fault}")

@@ -40,7 +40,7 @@ class Words:
         x = low + WORD * self.word()
         return x // weight if x < weight * inside else inside + (x - weight * inside) % outside
 
-    def some(self, count, values):
+    def draw_items(self, count, values):
         values = list(values)
         if len(values) <= count:
             return values
@@ -268,11 +268,11 @@ def drawn_seed(oracle, words):
 def answer(oracle, values, words):
     name = oracle["oracle"]
     if name == "wheel":
-        own_values = words.some(oracle["pad"], values)
+        own_values = words.draw_items(oracle["pad"], values)
         written_seed, seed = drawn_seed(oracle, words)
         return wheel(oracle, own_values, written_seed, seed, words)
     if name == "privset":
-        own_values = words.some(oracle["pad"], values)
+        own_values = words.draw_items(oracle["pad"], values)
         return subset(
             oracle, own_values + [oracle["size"] + dummy for dummy in range(oracle["pad"] - len(own_values))], words
         )

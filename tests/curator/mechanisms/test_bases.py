@@ -33,75 +33,75 @@ SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS)
+make_problem = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
-    "asked",
+    "problem",
     [
-        asking(top=2),
-        asking(top=3, min_length=3, max_length=3),
-        asking(top=2, min_length=2, max_length=3),
-        asking(threshold=2),
+        make_problem(top=2),
+        make_problem(top=3, min_length=3, max_length=3),
+        make_problem(top=2, min_length=2, max_length=3),
+        make_problem(threshold=2),
     ],
     ids=["any", "three", "two or three", "threshold"],
 )
-def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
+def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(problem, relation):
     # Every choice of a run, on neighbours that were told the same. At most three items in a basis, so that pairs and,
     # where single items are no patterns, their number are chosen too.
-    seen = set()
-    for what, mine, yours, rate, picks, way, price in watching.choices(
-        Bases(largest=3), asked, relation, SUBSETS, (37, 3, 5)
+    purposes = set()
+    for purpose, mine, yours, rate, picks, way, price in watching.choices(
+        Bases(largest=3), problem, relation, SUBSETS, (37, 3, 5)
     ):
         change = yours - mine
         assert picks * rate * int(change.max() - change.min()) <= price
         assert way == "permute-and-flip"
-        seen.add(what)
-    if asked.min_length > 1:
-        assert "choosing how many pairs" in seen
+        purposes.add(purpose)
+    if problem.min_length > 1:
+        assert "choosing how many pairs" in purposes
 
 
 def test_under_zcdp_choices_are_of_bounded_range():
     meter = watching.watched(delta="1e-6")
-    Bases().run(engine([{0, 1}] * 5), asking(top=3), meter)
+    Bases().run(engine([{0, 1}] * 5), make_problem(top=3), meter)
     assert {way for *_, way in meter.seen} == {"exponential"}
 
 
 class TestSplit:
-    def made(self, many, top=100, epsilon="0.5", people=5_000, **more):
-        asked = asking(top=top, item_count=500, max_length=12, people=people, **more)
-        return Bases().split_budget(asked, top, many, Meter(Budget.of(epsilon), ADD, SimulationSource(1)))
+    def split_for(self, item_count, top=100, epsilon="0.5", people=5_000, **changes):
+        problem = make_problem(top=top, item_count=500, max_length=12, people=people, **changes)
+        return Bases().split_budget(problem, top, item_count, Meter(Budget.of(epsilon), ADD, SimulationSource(1)))
 
     def test_few_items_are_one_basis(self):
-        split = self.made(12)
-        assert split.single_basis
-        assert (split.items, split.pairs) == (SINGLE_BASIS_SHARE, 0)
+        budget_split = self.split_for(12)
+        assert budget_split.single_basis
+        assert (budget_split.items, budget_split.pairs) == (SINGLE_BASIS_SHARE, 0)
 
     def test_so_are_some_more_where_picks_say_little(self):
-        assert self.made(16).single_basis
-        assert not self.made(16, people=100_000).single_basis  # picks tell pairs apart
-        assert not self.made(16, top=60).single_basis  # fewer than five patterns for each item
-        assert not self.made(17).single_basis
+        assert self.split_for(16).single_basis
+        assert not self.split_for(16, people=100_000).single_basis  # picks tell pairs apart
+        assert not self.split_for(16, top=60).single_basis  # fewer than five patterns for each item
+        assert not self.split_for(17).single_basis
 
     def test_but_not_where_the_last_pattern_is_known_to_be_held_by_fewer(self):
-        asked = asking(top=100, item_count=500, max_length=12, people=5_000)
+        problem = make_problem(top=100, item_count=500, max_length=12, people=5_000)
         meter = Meter(Budget.of("0.5"), ADD, SimulationSource(1))
-        assert Bases().split_budget(asked, 100, 16, meter, 3_750.0).single_basis
-        assert not Bases().split_budget(asked, 100, 16, meter, 3_749.0).single_basis
+        assert Bases().split_budget(problem, 100, 16, meter, 3_750.0).single_basis
+        assert not Bases().split_budget(problem, 100, 16, meter, 3_749.0).single_basis
 
     def test_every_pick_costs_the_same(self):
-        split = self.made(40)
-        assert not split.single_basis
-        assert split.pair_count == 50  # of 65 patterns that are missing
-        assert split.items + split.pairs == SEVERAL_BASES_SHARE
-        assert split.items / 40 == split.pairs / 50
+        budget_split = self.split_for(40)
+        assert not budget_split.single_basis
+        assert budget_split.pair_count == 50  # of 65 patterns that are missing
+        assert budget_split.items + budget_split.pairs == SEVERAL_BASES_SHARE
+        assert budget_split.items / 40 == budget_split.pairs / 50
 
     def test_for_longer_patterns_alone_the_number_of_pairs_is_chosen(self):
-        assert self.made(40, min_length=3) is LONGER_PAIRS_SPLIT
-        assert self.made(40, min_length=2).pair_count_share
+        assert self.split_for(40, min_length=3) is LONGER_PAIRS_SPLIT
+        assert self.split_for(40, min_length=2).pair_count_share
         pairs = Bases().split_budget(
-            asking(top=50, min_length=2, max_length=2, item_count=500),
+            make_problem(top=50, min_length=2, max_length=2, item_count=500),
             50,
             40,
             Meter(Budget.of(1), ADD, SimulationSource(1)),
@@ -111,28 +111,28 @@ class TestSplit:
 
 class TestPlan:
     @pytest.mark.parametrize(
-        ("asked", "shares"),
+        ("problem", "shares"),
         [
-            (asking(top=2), ["1/20", "19/20"]),
-            (asking(threshold=2), ["1/20", "19/400", "361/400"]),
-            (asking(top=2, max_length=1), ["1"]),
-            (asking(top=3, min_length=2), ["1/20", "19/20"]),
+            (make_problem(top=2), ["1/20", "19/20"]),
+            (make_problem(threshold=2), ["1/20", "19/400", "361/400"]),
+            (make_problem(top=2, max_length=1), ["1"]),
+            (make_problem(top=3, min_length=2), ["1/20", "19/20"]),
         ],
     )
-    def test_shares(self, asked, shares):
-        plan = Bases().plan(asked)
+    def test_shares(self, problem, shares):
+        plan = Bases().plan(problem)
         assert [str(share) for _, share in plan] == shares
         meter = Meter(Budget.of(1), ADD, SimulationSource(2))
-        Bases().run(engine([{0, 1}] * 5), asked, meter)
+        Bases().run(engine([{0, 1}] * 5), problem, meter)
         assert sum(charge.epsilon for charge in meter.charges) == 1
-        spent = {charge.what: charge.epsilon for charge in meter.charges}
-        assert all(spent[what] == share for what, share in plan[:-1])
+        spent_shares = {charge.what: charge.epsilon for charge in meter.charges}
+        assert all(spent_shares[purpose] == share for purpose, share in plan[:-1])
 
 
 def written_out(bases, cells, people, variance) -> tuple[list, np.ndarray]:
     """Least squares over the counts of all item subsets within bases, by its normal equations."""
     unknown = sorted({s for basis in bases for size in range(len(basis) + 1) for s in combinations(basis, size)})
-    place = {one: number for number, one in enumerate(unknown)}
+    place = {itemset: number for number, itemset in enumerate(unknown)}
     rows = []
     for basis in bases:
         for mask in range(1 << len(basis)):
@@ -140,16 +140,16 @@ def written_out(bases, cells, people, variance) -> tuple[list, np.ndarray]:
             row = np.zeros(len(unknown))
             # The cell by inclusion and exclusion over the counts of all itemsets that contain what is held.
             for size in range(len(basis) + 1):
-                for one in combinations(basis, size):
-                    if inside <= set(one):
-                        row[place[one]] = (-1) ** (len(one) - len(inside))
+                for itemset in combinations(basis, size):
+                    if inside <= set(itemset):
+                        row[place[itemset]] = (-1) ** (len(itemset) - len(inside))
             rows.append(row)
     design, target = np.array(rows), np.array(cells, float)
     if people is not None:
         weight = 1e6 if people[1] == 0 else (variance / people[1]) ** 0.5
-        last = np.zeros(len(unknown))
-        last[place[()]] = weight
-        design, target = np.vstack((design, last)), np.append(target, people[0] * weight)
+        last_count = np.zeros(len(unknown))
+        last_count[place[()]] = weight
+        design, target = np.vstack((design, last_count)), np.append(target, people[0] * weight)
     return unknown, np.linalg.lstsq(design, target, rcond=None)[0]
 
 
@@ -157,20 +157,20 @@ class TestFitting:
     @given(
         data=st.data(),
         bases=st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=3),
-        known=st.sampled_from([None, 0.0, 30.0]),
+        known_people=st.sampled_from([None, 0.0, 30.0]),
     )
-    def test_it_is_least_squares(self, data, bases, known):
-        named = [tuple(sorted(basis)) for basis in bases]
-        many = sum(1 << len(basis) for basis in named)
-        cells = data.draw(st.lists(st.integers(-20, 60), min_size=many, max_size=many))
+    def test_it_is_least_squares(self, data, bases, known_people):
+        sorted_bases = [tuple(sorted(basis)) for basis in bases]
+        cell_count = sum(1 << len(basis) for basis in sorted_bases)
+        cells = data.draw(st.lists(st.integers(-20, 60), min_size=cell_count, max_size=cell_count))
         noisy = Noisy(np.array(cells), Fraction(30), Fraction(1800))
-        people = None if known is None else (90.0, known)
-        fitted = fit_cells(named, noisy, 1, 3, people)
-        own = fit_cells(named, noisy, 1, 3)
-        unknown, solved = written_out(named, cells, people, 1800.0)
-        true = dict(zip(unknown, solved.tolist(), strict=True))
-        expected = [true[one] for one in fitted.itemsets.tuples()]
-        if people is None or not np.allclose(fitted.estimates, own.estimates):  # it was believed
+        people = None if known_people is None else (90.0, known_people)
+        fitted = fit_cells(sorted_bases, noisy, 1, 3, people)
+        cell_estimates = fit_cells(sorted_bases, noisy, 1, 3)
+        unknown, solved = written_out(sorted_bases, cells, people, 1800.0)
+        true_counts = dict(zip(unknown, solved.tolist(), strict=True))
+        expected = [true_counts[itemset] for itemset in fitted.itemsets.tuples()]
+        if people is None or not np.allclose(fitted.estimates, cell_estimates.estimates):  # it was believed
             assert fitted.estimates == pytest.approx(expected, rel=1e-4, abs=1e-3)
 
     @given(
@@ -179,18 +179,18 @@ class TestFitting:
     )
     def test_exact_cells_give_exact_counts(self, people, bases):
         crowd = engine(people, items=6)
-        named = [tuple(sorted(basis)) for basis in bases]
-        noisy = Noisy(unsealed(crowd.answer(Cells(tuple(named)))), Fraction(0), Fraction(0))
-        for known in (None, (float(len(people)), 0.0)):
-            sums = fit_cells(named, noisy, 1, 4, known)
+        sorted_bases = [tuple(sorted(basis)) for basis in bases]
+        noisy = Noisy(unsealed(crowd.answer(Cells(tuple(sorted_bases)))), Fraction(0), Fraction(0))
+        for known_people in (None, (float(len(people)), 0.0)):
+            sums = fit_cells(sorted_bases, noisy, 1, 4, known_people)
             assert sums.estimates == pytest.approx(unsealed(crowd.answer(Supports(sums.itemsets))), abs=1e-6)
             assert (sums.margins == 0).all()
 
     def test_one_basis_alone_says_what_its_sums_say(self):
         noisy = Noisy(np.arange(8) * 3 - 5, Fraction(3), Fraction(18))
-        fitted, added = fit_cells([(1, 2, 3)], noisy, 1, 3), add_cells([(1, 2, 3)], noisy, 1, 3)
-        assert fitted.estimates == pytest.approx(added.estimates)
-        assert fitted.margins == pytest.approx(added.margins)
+        fitted, added_sums = fit_cells([(1, 2, 3)], noisy, 1, 3), add_cells([(1, 2, 3)], noisy, 1, 3)
+        assert fitted.estimates == pytest.approx(added_sums.estimates)
+        assert fitted.margins == pytest.approx(added_sums.margins)
 
     @pytest.mark.statistical
     @pytest.mark.parametrize("gaussian", [False, True])
@@ -203,18 +203,18 @@ class TestFitting:
         scale = None if gaussian else Fraction(200)
         draws = rng.normal(0, 200, (1500, cells)) if gaussian else rng.laplace(0, 200, (1500, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
-        found = [fit_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
+        fits = [fit_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
         plain = add_cells(bases, Noisy(np.zeros(cells, np.int64), scale, variance), 1, 3)
-        for place in range(len(found[0].itemsets)):
-            values = np.array([one.estimates[place] for one in found])
-            covered = np.mean(np.abs(values) <= found[0].margins[place])
+        for place in range(len(fits[0].itemsets)):
+            values = np.array([fit.estimates[place] for fit in fits])
+            covered = np.mean(np.abs(values) <= fits[0].margins[place])
             assert abs(covered - 0.95) < 0.038
-            assert found[0].margins[place] <= plain.margins[place] * 1.001
+            assert fits[0].margins[place] <= plain.margins[place] * 1.001
 
     def test_a_known_number_of_people_halves_the_variance_of_an_item(self):
         noisy = Noisy(np.full(4, 250), None, Fraction(10**8))
-        free, told = fit_cells([(0, 1)], noisy, 1, 1), fit_cells([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
-        assert (free.margins / told.margins) ** 2 == pytest.approx([2, 2], rel=0.001)
+        free, informed_fit = fit_cells([(0, 1)], noisy, 1, 1), fit_cells([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
+        assert (free.margins / informed_fit.margins) ** 2 == pytest.approx([2, 2], rel=0.001)
 
     def test_a_number_that_cannot_be_right_is_not_believed(self):
         noisy = Noisy(np.full(4, 250), None, Fraction(100))
@@ -222,12 +222,14 @@ class TestFitting:
         assert fit_cells([(0, 1)], noisy, 1, 1, (1040.0, 0.0)).estimates == pytest.approx([520, 520])
         assert fit_cells([(0, 1)], noisy, 1, 1, (5000.0, 10.0**7)).estimates != pytest.approx([500, 500], abs=1e-3)
 
-    @pytest.mark.parametrize("counted", [True, False])
-    def test_the_number_is_used_where_it_is_of_the_people_in_the_cells(self, counted):
-        asked = asking(top=2, item_count=2, max_length=1, required_count=1, people=1040, people_known_to_engine=counted)
+    @pytest.mark.parametrize("people_in_engine", [True, False])
+    def test_the_number_is_used_where_it_is_of_the_people_in_the_cells(self, people_in_engine):
+        problem = make_problem(
+            top=2, item_count=2, max_length=1, required_count=1, people=1040, people_known_to_engine=people_in_engine
+        )
         noisy = Noisy(np.full(4, 250), None, Fraction(100))
-        expected = 520 if counted else 500
-        assert Bases().estimate_counts([(0, 1)], noisy, asked).estimates == pytest.approx([expected, expected])
+        expected = 520 if people_in_engine else 500
+        assert Bases().estimate_counts([(0, 1)], noisy, problem).estimates == pytest.approx([expected, expected])
 
 
 class TestCovering:
@@ -236,124 +238,133 @@ class TestCovering:
         pairs = [pair for place, pair in enumerate(combinations(range(items), 2)) if place % 10 != seed]
         bases = cover_all_pairs(items, pairs, largest, power)
         assert max(map(len, bases)) <= largest
-        held = {pair for basis in bases for pair in combinations(basis, 2)}
-        assert held == set(combinations(range(items), 2))
+        covered_pairs = {pair for basis in bases for pair in combinations(basis, 2)}
+        assert covered_pairs == set(combinations(range(items), 2))
 
     @pytest.mark.parametrize("power", [1, 2])
     def test_they_leave_less_noise_where_nearly_all_pairs_are_wanted(self, power):
         pairs = list(combinations(range(30), 2))[:-20]
         noise = []
         for bases in (cover_all_pairs(30, pairs, 12, power), cover(30, pairs, 12, power)):
-            known = [sum(2.0 ** (2 - len(basis)) for basis in bases if {*pair} <= {*basis}) for pair in pairs]
-            noise.append(len(bases) ** power * sum(1 / one for one in known))
+            information = [sum(2.0 ** (2 - len(basis)) for basis in bases if {*pair} <= {*basis}) for pair in pairs]
+            noise.append(len(bases) ** power * sum(1 / amount for amount in information))
         assert noise[0] < noise[1] / 4
 
     def test_only_where_pairs_are_the_longest_wanted(self):
         pairs = list(combinations(range(20), 2))[:-20]
-        for longest, most in ((2, True), (3, False)):
-            bases = Bases().cover_pairs(asking(top=9, min_length=2, max_length=longest, item_count=50), 20, pairs, 2)
-            assert (bases == cover_all_pairs(20, pairs, 12, 2)) is most
+        for longest, covers_all in ((2, True), (3, False)):
+            bases = Bases().cover_pairs(
+                make_problem(top=9, min_length=2, max_length=longest, item_count=50), 20, pairs, 2
+            )
+            assert (bases == cover_all_pairs(20, pairs, 12, 2)) is covers_all
         few_pairs = pairs[:60]
-        asked = asking(top=9, min_length=2, max_length=2, item_count=50)
-        assert Bases().cover_pairs(asked, 20, few_pairs, 2) == cover(20, few_pairs, 12, 2)
+        problem = make_problem(top=9, min_length=2, max_length=2, item_count=50)
+        assert Bases().cover_pairs(problem, 20, few_pairs, 2) == cover(20, few_pairs, 12, 2)
 
 
 class TestOrder:
     @given(
         cells=st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=6),
         total=st.sampled_from([1.0, 7.5, 90.0]),
-        other=st.lists(st.floats(0, 1), min_size=6, max_size=6),
+        other_cells=st.lists(st.floats(0, 1), min_size=6, max_size=6),
     )
-    def test_projected_cells_are_the_nearest(self, cells, total, other):
-        found = project_cells(np.array(cells), total)
-        assert (found >= 0).all()
-        assert found.sum() == pytest.approx(total)
-        another = np.array(other[: len(cells)]) + 1e-9
-        another *= total / another.sum()
-        assert np.sum((found - cells) ** 2) <= np.sum((another - cells) ** 2) + 1e-6
+    def test_projected_cells_are_the_nearest(self, cells, total, other_cells):
+        projected_cells = project_cells(np.array(cells), total)
+        assert (projected_cells >= 0).all()
+        assert projected_cells.sum() == pytest.approx(total)
+        feasible_cells = np.array(other_cells[: len(cells)]) + 1e-9
+        feasible_cells *= total / feasible_cells.sum()
+        assert np.sum((projected_cells - cells) ** 2) <= np.sum((feasible_cells - cells) ** 2) + 1e-6
 
     def test_cells_so_large_that_a_person_is_lost(self):
         assert np.isfinite(project_cells(np.array([1e18, 1e18, -1e18]), 1.0)).all()
 
     @given(values=st.lists(st.integers(0, 20).map(float), min_size=1, max_size=7), count=st.integers(0, 20))
     def test_the_falling_line_is_nearest(self, values, count):
-        many = len(values)
-        sums = Sums(Itemsets.of([(item,) for item in range(many)]), np.array(values), np.ones(many), np.zeros(many))
+        size = len(values)
+        sums = Sums(Itemsets.of([(item,) for item in range(size)]), np.array(values), np.ones(size), np.zeros(size))
         # The line at a place is the least over all starts of the largest mean of what begins there and ends later.
         line = [
-            min(max(np.mean(values[start:end]) for end in range(place + 1, many + 1)) for start in range(place + 1))
-            for place in range(many)
+            min(max(np.mean(values[start:end]) for end in range(place + 1, size + 1)) for start in range(place + 1))
+            for place in range(size)
         ]
         expected = sum(level >= count - 1e-9 for level in line)
-        assert sums.count_over(np.arange(many), count) == expected
+        assert sums.count_over(np.arange(size), count) == expected
 
     def test_tied_patterns_are_shown_with_the_shorter_first(self):
         # Everyone holds item 0: with it, every pattern counts the same.
         people = [{0, 1, 2}] * 4_000 + [{0, 1}] * 2_000 + [{0}] * 3_000
-        found = trial(people, seed=3, top=3, epsilon=2, items=8, people=9_000, mechanism="bases")
-        assert next(iter(found.patterns)).items == frozenset({0})
-        assert {one.items for one in found.patterns} == {frozenset({0}), frozenset({1}), frozenset({0, 1})}
+        release = trial(people, seed=3, top=3, epsilon=2, items=8, people=9_000, mechanism="bases")
+        assert next(iter(release.patterns)).items == frozenset({0})
+        assert {pattern.items for pattern in release.patterns} == {frozenset({0}), frozenset({1}), frozenset({0, 1})}
 
 
 class TestWhatIsShown:
     def test_counts_do_not_contradict_each_other(self):
         people = [{0, 1, 2, 3}] * 90 + [{0, 1}] * 5
         for seed in range(4):
-            made = trial(people, seed=seed, top=15, epsilon=1, items=4, people=95, mechanism="bases").patterns
-            known = made.to_dict()
-            assert max(known.values()) <= 95
-            assert all(known[one] <= known[part] for one in known for part in known if part < one)
-            assert all(made.low <= made.counts)
-            assert all(made.counts <= made.high)
+            patterns = trial(people, seed=seed, top=15, epsilon=1, items=4, people=95, mechanism="bases").patterns
+            known_counts = patterns.to_dict()
+            assert max(known_counts.values()) <= 95
+            assert all(
+                known_counts[itemset] <= known_counts[part]
+                for itemset in known_counts
+                for part in known_counts
+                if part < itemset
+            )
+            assert all(patterns.low <= patterns.counts)
+            assert all(patterns.counts <= patterns.high)
 
     @pytest.mark.parametrize("counts", [True, False])
     @pytest.mark.parametrize("lengths", [3, (1, 3)], ids=str)
     def test_a_list_of_the_top_is_as_long_as_asked_for(self, lengths, counts):
         people = [{0, 1}, {2, 3}, {4, 5}, {6}] * 20
-        made = trial(
+        release = trial(
             people, seed=1, top=200, epsilon="0.1", items=30, lengths=lengths, counts=counts, people=80,
             mechanism="bases", settings={"largest": 3},
         )  # fmt: skip
-        assert len({one.items for one in made.patterns}) == 200
-        (note,) = (one for one in made.notes if one.endswith(" patterns that lie in no basis were drawn at random."))
-        drawn = int(note.split()[0])
+        assert len({pattern.items for pattern in release.patterns}) == 200
+        (note,) = (
+            note for note in release.notes if note.endswith(" patterns that lie in no basis were drawn at random.")
+        )
+        drawn_count = int(note.split()[0])
         if counts:
-            everyone = (made.patterns.low == 0) & (made.patterns.high == 80) & (made.patterns.counts == 0)
-            assert np.count_nonzero(everyone) >= drawn
+            everyone = (release.patterns.low == 0) & (release.patterns.high == 80) & (release.patterns.counts == 0)
+            assert np.count_nonzero(everyone) >= drawn_count
 
 
 class TestCountingOnceMore:
     """Under zCDP a sum over the cells of one large basis has far more noise than a few counts by themselves."""
 
     # Ten items that six in ten hold: the top 20 are these and pairs of them, and they are one basis.
-    held = np.random.default_rng(5).random((4_000, 10)) < 0.6
-    crowd = discreet.read([np.flatnonzero(one).tolist() for one in held])
+    holdings = np.random.default_rng(5).random((4_000, 10)) < 0.6
+    crowd = discreet.read([np.flatnonzero(row).tolist() for row in holdings])
 
-    def made(self, seed=1, **question):
+    def run_bases(self, seed=1, **question):
         return trial(self.crowd, seed=seed, items="public", mechanism="bases", epsilon=1, delta="1e-6", **question)
 
     def test_where_sums_of_cells_are_unsure(self):
-        made = self.made(top=20)
-        assert FRESH_NOISE_NOTE in made.notes
-        assert WIDENED_NOTE not in made.notes
+        release = self.run_bases(top=20)
+        assert FRESH_NOISE_NOTE in release.notes
+        assert WIDENED_NOTE not in release.notes
 
     def test_not_where_cells_are_as_sure_or_counts_are_not_wanted(self):
-        assert WIDENED_NOTE in self.made(top=5, lengths=1).notes
-        assert FRESH_NOISE_NOTE not in self.made(top=20, counts=False).notes
+        assert WIDENED_NOTE in self.run_bases(top=5, lengths=1).notes
+        assert FRESH_NOISE_NOTE not in self.run_bases(top=20, counts=False).notes
 
     @pytest.mark.parametrize("question", [{"top": 20}, {"min_count": 3_999}, {"min_count": 1_300}], ids=str)
     def test_all_is_spent_whatever_is_found(self, question):
         # Where nothing lies over the threshold too: how much there is must not show in what is spent.
-        assert self.made(**question).guarantee.epsilon == 1
+        assert self.run_bases(**question).guarantee.epsilon == 1
 
     def test_counts_come_out_surer(self):
         # Of 240 counts the median error is less than half of that of sums of cells, whose law is known.
-        counts = {tuple(one.items): one.count for one in discreet.mine(self.crowd, top=200)}
-        found = (one for seed in range(12) for one in self.made(seed, top=20).patterns)
-        off = [abs(one.count - counts[tuple(one.items)]) for one in found]
+        counts = {tuple(pattern.items): pattern.count for pattern in discreet.mine(self.crowd, top=200)}
+        patterns = (pattern for seed in range(12) for pattern in self.run_bases(seed, top=20).patterns)
+        errors = [abs(pattern.count - counts[tuple(pattern.items)]) for pattern in patterns]
         meter = Meter(Budget.of(1, "1e-6"), ADD, SimulationSource(1))
         cells = meter.scale(Cells((tuple(range(10)),)), Fraction(57, 100))[1]
-        assert np.median(off) < 0.5 * 0.67 * float(cells * 2**9) ** 0.5
+        assert np.median(errors) < 0.5 * 0.67 * float(cells * 2**9) ** 0.5
 
 
 class TestWithoutNoise:
@@ -362,42 +373,44 @@ class TestWithoutNoise:
     @pytest.mark.parametrize("delta", [0, "1e-6"])
     @pytest.mark.parametrize(("top", "lengths"), [(10, None), (60, None), (25, 2), (30, 1), (15, (2, 4))])
     def test_the_top(self, top, lengths, delta):
-        found = trial(
+        release = trial(
             SHOP, seed=1, top=top, epsilon=10**9, delta=delta, items="public", mechanism="bases", lengths=lengths
         )
         exact = discreet.mine(SHOP, top=top, lengths=lengths)
-        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
-        assert np.abs(found.patterns.high - found.patterns.low).max() < 0.1
+        assert sorted(release.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+        assert np.abs(release.patterns.high - release.patterns.low).max() < 0.1
 
     def test_three_items_in_several_bases(self):
         # Where counts hardly tie: a triple is found if its items and pairs were picked and lie in one basis.
         generator = np.random.default_rng(3)
         chances = np.linspace(0.75, 0.05, 30)
         people = [set(np.flatnonzero(generator.random(30) < chances).tolist()) for _ in range(3_000)]
-        found = trial(people, seed=1, top=150, epsilon=10**9, items=30, mechanism="bases", lengths=3)
-        assert found.facts["bases counted"] > 1
-        assert found.facts["pairs picked"] < 150
-        true = {one.items: one.count for one in discreet.mine(people, top=150, lengths=3)}
-        missed = set(true) - {one.items for one in found.patterns}
-        assert len(missed) <= 3
-        assert all(abs(true.get(one.items, one.count) - one.count) < 1 for one in found.patterns)
+        release = trial(people, seed=1, top=150, epsilon=10**9, items=30, mechanism="bases", lengths=3)
+        assert release.facts["bases counted"] > 1
+        assert release.facts["pairs picked"] < 150
+        true_counts = {pattern.items: pattern.count for pattern in discreet.mine(people, top=150, lengths=3)}
+        missed_itemsets = set(true_counts) - {pattern.items for pattern in release.patterns}
+        assert len(missed_itemsets) <= 3
+        assert all(
+            abs(true_counts.get(pattern.items, pattern.count) - pattern.count) < 1 for pattern in release.patterns
+        )
 
     def test_a_threshold(self):
-        found = trial(SHOP, seed=1, min_count=60, epsilon=10**9, items="public", mechanism="bases")
-        assert found.patterns.to_dict() == discreet.mine(SHOP, min_count=60).to_dict()
+        release = trial(SHOP, seed=1, min_count=60, epsilon=10**9, items="public", mechanism="bases")
+        assert release.patterns.to_dict() == discreet.mine(SHOP, min_count=60).to_dict()
 
     def test_among_those_who_hold_something(self):
-        found = trial(
+        release = trial(
             SHOP, seed=1, top=8, epsilon=10**9, items="public", contains=["whole milk"], people=400, mechanism="bases"
         )
         exact = discreet.mine(SHOP, top=8, contains=["whole milk"])
-        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+        assert sorted(release.patterns.counts.tolist()) == sorted(exact.counts.tolist())
 
 
 def test_a_wrong_number_of_people_does_not_shift_counts():
     people = [{0, 1}] * 3_000 + [{2}] * 2_000
-    found = trial(people, seed=1, top=3, epsilon=5, items=5, people=20_000, mechanism="bases")
-    assert found.patterns.to_dict()[frozenset({0})] == pytest.approx(3_000, abs=60)
+    release = trial(people, seed=1, top=3, epsilon=5, items=5, people=20_000, mechanism="bases")
+    assert release.patterns.to_dict()[frozenset({0})] == pytest.approx(3_000, abs=60)
 
 
 @pytest.mark.parametrize(
@@ -425,12 +438,12 @@ def test_what_is_refused(setting, question, message):
 def test_useful_on_a_shop():
     # Seeds are fixed, so it cannot fail by chance.
     shop = groceries(20_000, seed=1)
-    truth = {one.items for one in discreet.mine(shop, top=50)}
-    missed = []
+    truth = {pattern.items for pattern in discreet.mine(shop, top=50)}
+    missed_shares = []
     for seed in range(4):
-        found = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="bases")
-        missed.append(1 - len(truth & {one.items for one in found.patterns}) / 50)
-    assert np.mean(missed) < 0.15
+        release = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="bases")
+        missed_shares.append(1 - len(truth & {pattern.items for pattern in release.patterns}) / 50)
+    assert np.mean(missed_shares) < 0.15
 
 
 @pytest.mark.statistical
@@ -447,13 +460,14 @@ def test_useful_on_a_shop():
 def test_intervals_hold_on_ties(name, items, chance, question):
     # Everything is as frequent as everything else, so noise alone chooses. Before intervals allowed for it, 70 to 90 of
     # 100 held. Seeds are fixed.
-    held = np.random.default_rng(3).random((400, items)) < chance
-    people = [set(np.flatnonzero(row).tolist()) for row in held]
-    true = discreet.mine(people, min_count=1, lengths=question["lengths"]).to_dict()
+    holdings = np.random.default_rng(3).random((400, items)) < chance
+    people = [set(np.flatnonzero(row).tolist()) for row in holdings]
+    true_counts = discreet.mine(people, min_count=1, lengths=question["lengths"]).to_dict()
     inside = []
     for seed in range(30):
-        found = trial(people, seed=seed, items=items, people=400, mechanism=name, **question).patterns
+        patterns = trial(people, seed=seed, items=items, people=400, mechanism=name, **question).patterns
         inside += [
-            low <= true.get(one.items, 0) <= high for one, low, high in zip(found, found.low, found.high, strict=True)
+            low <= true_counts.get(pattern.items, 0) <= high
+            for pattern, low, high in zip(patterns, patterns.low, patterns.high, strict=True)
         ]
     assert np.mean(inside) >= 0.93

@@ -27,7 +27,7 @@ from naive import truncated as naive, watching
 
 ALPHABET = 4
 SUBSETS = strategies.subsets(ALPHABET)
-few = settings(max_examples=25)
+few_examples = settings(max_examples=25)
 people_of = strategies.people(ALPHABET, 8)
 HUGE = 10**6
 
@@ -36,12 +36,12 @@ def run(people, /, *, items=ALPHABET, seed=1, **question):
     return trial(people, seed=seed, items=items, mechanism="clipped", **question)
 
 
-def counts(people, least, longest):
-    sets = [one for one in SUBSETS if least <= len(one) <= longest]
-    return {one: sum(one <= basket for basket in people) for one in sets}
+def counts(people, min_length, longest):
+    sets = [itemset for itemset in SUBSETS if min_length <= len(itemset) <= longest]
+    return {itemset: sum(itemset <= basket for basket in people) for itemset in sets}
 
 
-@few
+@few_examples
 @given(
     people_of,
     st.integers(1, 4),
@@ -49,20 +49,22 @@ def counts(people, least, longest):
     st.sampled_from([0, "1e-6"]),
 )
 def test_without_noise_a_threshold_is_exact(people, count, lengths, delta):
-    done = run(people, min_count=count, epsilon=HUGE, delta=delta, lengths=lengths)
-    assert done.patterns.to_dict() == {one: many for one, many in counts(people, *lengths).items() if many >= count}
-    assert all(done.patterns.low <= done.patterns.counts)
-    assert all(done.patterns.counts <= done.patterns.high)
+    release = run(people, min_count=count, epsilon=HUGE, delta=delta, lengths=lengths)
+    assert release.patterns.to_dict() == {
+        itemset: itemset_count for itemset, itemset_count in counts(people, *lengths).items() if itemset_count >= count
+    }
+    assert all(release.patterns.low <= release.patterns.counts)
+    assert all(release.patterns.counts <= release.patterns.high)
 
 
-@few
+@few_examples
 @given(people_of, st.integers(1, 4), st.sampled_from([(1, 4), (1, 1), (2, 2), (2, 3), (3, 4)]))
 def test_without_noise_the_top_is_exact(people, top, lengths):
-    known = counts(people, *lengths)
-    done = run(people, top=min(top, len(known)), epsilon=HUGE, lengths=lengths).patterns
-    falling = sorted(known.values(), reverse=True)
-    assert sorted(done.counts.tolist(), reverse=True) == falling[: len(done)]
-    assert len(done) == min(top, len(known))
+    known_counts = counts(people, *lengths)
+    patterns = run(people, top=min(top, len(known_counts)), epsilon=HUGE, lengths=lengths).patterns
+    falling = sorted(known_counts.values(), reverse=True)
+    assert sorted(patterns.counts.tolist(), reverse=True) == falling[: len(patterns)]
+    assert len(patterns) == min(top, len(known_counts))
 
 
 @pytest.mark.parametrize("question", [{"top": 50}, {"top": 40, "lengths": 2}, {"top": 30, "lengths": 3},
@@ -70,14 +72,14 @@ def test_without_noise_the_top_is_exact(people, top, lengths):
 def test_without_noise_it_finds_what_is_there(question):
     shop = groceries(3_000, seed=4)
     truth = discreet.mine(shop, **question)
-    found = trial(shop, seed=1, items="public", epsilon=HUGE, mechanism="clipped", **question).patterns
-    every = discreet.mine(shop, itemsets=[one.items for one in found]).to_dict()
-    assert found.to_dict() == every
-    wanted = truth.to_dict()
+    patterns = trial(shop, seed=1, items="public", epsilon=HUGE, mechanism="clipped", **question).patterns
+    every = discreet.mine(shop, itemsets=[pattern.items for pattern in patterns]).to_dict()
+    assert patterns.to_dict() == every
+    expected_counts = truth.to_dict()
     # What ties with the last one is as good.
-    last = min(wanted.values())
-    assert {one for one, many in wanted.items() if many > last} <= set(every)
-    assert min(every.values()) == last
+    last_count = min(expected_counts.values())
+    assert {itemset for itemset, itemset_count in expected_counts.items() if itemset_count > last_count} <= set(every)
+    assert min(every.values()) == last_count
 
 
 def plan(**question):
@@ -105,104 +107,111 @@ def test_the_plan_is_the_whole_budget(question, names):
     assert sum(share for _, share in plan(**question)) == 1
 
 
-def spent(seed=1, epsilon=1, delta=0, baskets=None, **question):
+def run_clipped(seed=1, epsilon=1, delta=0, baskets=None, **question):
     meter = Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
     shop = groceries(2_000, seed=3) if baskets is None else baskets
-    asked = Problem(item_count=shop.items, people=2_000, **question)
-    found = ClippedCounting().run(SealedEngine(LocalEngine(shop)), asked, meter)
-    return meter, found
+    problem = Problem(item_count=shop.items, people=2_000, **question)
+    result = ClippedCounting().run(SealedEngine(LocalEngine(shop)), problem, meter)
+    return meter, result
 
 
 def test_shares_of_lengths():
-    meter, found = spent(epsilon=8, top=30, min_length=1, max_length=4)
+    meter, result = run_clipped(epsilon=8, top=30, min_length=1, max_length=4)
     by_name = {name: [charge.epsilon / 8 for charge in meter.charges if charge.what == name]
                for name in (LAST_COUNT_STEP, FIND_STEP, HISTOGRAM_STEP, DOUBT_STEP, SHOWN_STEP)}  # fmt: skip
-    rest = 1 - clipped.LAST_COUNT_SHARE
+    rest_share = 1 - clipped.LAST_COUNT_SHARE
     assert by_name[LAST_COUNT_STEP] == [clipped.LAST_COUNT_SHARE]
-    levels = len(found.facts["candidates counted"])
+    levels = len(result.facts["candidates counted"])
     shares = [
         clipped.ITEM_SHARE,
         clipped.PAIR_SHARE,
         clipped.LONGER_SHARE * clipped.LENGTH_SHARE,
         clipped.LONGER_SHARE * (1 - clipped.LENGTH_SHARE) * clipped.LENGTH_SHARE,
     ]
-    assert by_name[FIND_STEP] == [share * rest * Fraction(7, 8) for share in shares[:levels]]
+    assert by_name[FIND_STEP] == [share * rest_share * Fraction(7, 8) for share in shares[:levels]]
     # What lengths without candidates leave goes to the last count: a filter, and all is spent.
     assert sum(map(sum, by_name.values())) == 1
-    left = rest - sum(shares[:levels]) * rest
-    assert by_name[DOUBT_STEP] == [left * (1 - clipped.SHOWN_SHARE) * Fraction(7, 8)]
-    assert left * clipped.SHOWN_SHARE * Fraction(7, 8) <= by_name[SHOWN_STEP][0] <= left * clipped.SHOWN_SHARE
+    remaining_share = rest_share - sum(shares[:levels]) * rest_share
+    assert by_name[DOUBT_STEP] == [remaining_share * (1 - clipped.SHOWN_SHARE) * Fraction(7, 8)]
+    assert (
+        remaining_share * clipped.SHOWN_SHARE * Fraction(7, 8)
+        <= by_name[SHOWN_STEP][0]
+        <= remaining_share * clipped.SHOWN_SHARE
+    )
 
 
 @pytest.mark.parametrize("question", [{"top": 12}, {"threshold": 150}], ids=str)
 def test_single_items_are_counted_once_with_all_there_is(question):
-    meter, found = spent(epsilon=2, min_length=1, max_length=1, **question)
+    meter, result = run_clipped(epsilon=2, min_length=1, max_length=1, **question)
     names = [charge.what for charge in meter.charges]
     assert names == ([LAST_COUNT_STEP, HISTOGRAM_STEP, FIND_STEP] if "top" in question else [HISTOGRAM_STEP, FIND_STEP])
     assert sum(charge.epsilon for charge in meter.charges) == 2
-    assert found.notes == (winners.CLIPPED_NOTE, clipped.WIDENED_NOTE)
-    assert (found.low <= found.estimates).all()
-    assert (found.estimates <= found.high).all()
+    assert result.notes == (winners.CLIPPED_NOTE, clipped.WIDENED_NOTE)
+    assert (result.low <= result.estimates).all()
+    assert (result.estimates <= result.high).all()
 
 
 def test_intervals_of_chosen_items_hold():
     # A thousand items of which nobody holds any: those shown are all noise. Five in a hundred may miss on average; over
     # 40 runs of 20, 8 % has a chance below one in a thousand. Seeds are fixed.
-    asked = Problem(item_count=1_000, people=500, top=20, min_length=1, max_length=1)
+    problem = Problem(item_count=1_000, people=500, top=20, min_length=1, max_length=1)
     outside = []
     for seed in range(40):
         meter = Meter(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(seed))
-        found = ClippedCounting().run(watching.engine([set()] * 500, 1_000), asked, meter)
-        outside.append((found.low > 0).mean())
+        result = ClippedCounting().run(watching.engine([set()] * 500, 1_000), problem, meter)
+        outside.append((result.low > 0).mean())
     assert np.mean(outside) < 0.08
 
 
-@pytest.mark.parametrize("least", [3, 5])
-def test_lengths_below_those_wanted_share_alike(least):
-    meter, _ = spent(epsilon=8, top=20, min_length=least, max_length=least)
+@pytest.mark.parametrize("min_length", [3, 5])
+def test_lengths_below_those_wanted_share_alike(min_length):
+    meter, _ = run_clipped(epsilon=8, top=20, min_length=min_length, max_length=min_length)
     shares = [charge.epsilon / 8 for charge in meter.charges if charge.what == FIND_STEP]
-    if len(shares) == least:
+    if len(shares) == min_length:
         assert len(set(shares[2:-1])) <= 1
     assert sum(charge.epsilon for charge in meter.charges) == 8
 
 
 def test_as_many_are_kept_as_there_can_be():
-    asked = Problem(top=10, min_length=3, max_length=4, item_count=9, people=9)
+    problem = Problem(top=10, min_length=3, max_length=4, item_count=9, people=9)
     level = Tally(Itemsets.of([(0,)]), np.ones(1), np.ones(1))
-    kept = [clipped._count_possible(asked, size, level, 5.0) for size in (1, 2, 3, 4)]
-    assert kept == [10 * comb(3, 1), 10 * comb(3, 2), 10, 10]
+    possible_counts = [clipped._count_possible(problem, size, level, 5.0) for size in (1, 2, 3, 4)]
+    assert possible_counts == [10 * comb(3, 1), 10 * comb(3, 2), 10, 10]
 
 
 def test_over_a_threshold_as_many_are_kept_as_the_estimates_say():
-    asked = Problem(threshold=5, min_length=1, max_length=4, item_count=9, people=9)
-    for over, below, kept in ((100, 0, clipped.MIN_KEPT), (900, 0, 900), (900, 200, 700)):
-        estimates = np.array([5.0] * over + [4.9] * 50 + [-4.9] * 50 + [-5.0] * below)
+    problem = Problem(threshold=5, min_length=1, max_length=4, item_count=9, people=9)
+    for over_count, below, possible_count in ((100, 0, clipped.MIN_KEPT), (900, 0, 900), (900, 200, 700)):
+        estimates = np.array([5.0] * over_count + [4.9] * 50 + [-4.9] * 50 + [-5.0] * below)
         itemsets = Itemsets.of([(item,) for item in range(len(estimates))])
-        assert clipped._count_possible(asked, 2, Tally(itemsets, estimates, np.ones(len(estimates))), 5.0) == kept
+        assert (
+            clipped._count_possible(problem, 2, Tally(itemsets, estimates, np.ones(len(estimates))), 5.0)
+            == possible_count
+        )
 
 
 def test_there_is_no_end_to_the_items_and_pairs_over_a_threshold():
     # The noise has a deviation of about one person, and counts are fifteen away from the threshold or more.
     items = run([{item} for item in range(1_000) for _ in range(60)], items=1_200, min_count=30, epsilon=4, lengths=1)
     assert {pattern.items for pattern in items.patterns} == {frozenset({item}) for item in range(1_000)}
-    held = [set(pair) for pair in combinations(range(50), 2) for _ in range(40)]
-    pairs = run(held, items=50, min_count=20, epsilon=8, lengths=(1, 2))
+    baskets = [set(pair) for pair in combinations(range(50), 2) for _ in range(40)]
+    pairs = run(baskets, items=50, min_count=20, epsilon=8, lengths=(1, 2))
     assert len(pairs.patterns) == 50 + comb(50, 2)
     assert items.notes == (winners.CLIPPED_NOTE, clipped.WIDENED_NOTE)
     assert pairs.notes in [
-        (how, winners.FRESH_NOISE_NOTE)
-        for how in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE, winners.CLIPPED_NOTE)
+        (method_note, winners.FRESH_NOISE_NOTE)
+        for method_note in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE, winners.CLIPPED_NOTE)
     ]
 
 
 @pytest.mark.parametrize("counts", [True, False])
 def test_a_note_says_where_candidates_over_a_threshold_were_left_out(counts):
-    held = [{item} for item in range(110) for _ in range(20)]
+    baskets = [{item} for item in range(110) for _ in range(20)]
     note = "Of the candidates with 2 items only the likeliest were counted: patterns over the threshold may be missing."
-    done = run(held, items=110, min_count=10, epsilon=8, lengths=(1, 2), counts=counts)
-    assert done.facts["candidates counted"][1] < comb(110, 2)
-    assert done.notes[-1] == note
-    assert note not in run(held, items=110, top=90, epsilon=8, lengths=(1, 2)).notes
+    release = run(baskets, items=110, min_count=10, epsilon=8, lengths=(1, 2), counts=counts)
+    assert release.facts["candidates counted"][1] < comb(110, 2)
+    assert release.notes[-1] == note
+    assert note not in run(baskets, items=110, top=90, epsilon=8, lengths=(1, 2)).notes
     assert clipped._note_cut_levels([2, 3, 4])[0].startswith("Of the candidates with 2, 3 and 4 items only ")
 
 
@@ -213,30 +222,32 @@ def test_a_note_says_where_candidates_over_a_threshold_were_left_out(counts):
 )
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question, delta):
-    asked = Problem(**{"min_length": 1, "max_length": 4, "item_count": ALPHABET, "people": 5, **question})
+    problem = Problem(**{"min_length": 1, "max_length": 4, "item_count": ALPHABET, "people": 5, **question})
     every = list(product(combinations_with_replacement(SUBSETS, 2), SUBSETS))
     asks = set()
-    for number, (people, more) in enumerate(every[::199]):
+    for number, (people, added_person) in enumerate(every[::199]):
         runs = []
-        for data in (people, (*people, more), (), (more,)):
+        for data in (people, (*people, added_person), (), (added_person,)):
             meter = naive.Scripted(number % 50, delta=delta)
-            found = ClippedCounting().run(watching.engine(data, ALPHABET), asked, meter)
+            result = ClippedCounting().run(watching.engine(data, ALPHABET), problem, meter)
             assert meter.left == 0
-            runs.append((meter.asked, found))
-        (before, found), (after, again), (nobody, _), (alone, _) = runs
-        assert found.itemsets.same(again.itemsets)
-        assert (found.facts, found.notes) == (again.facts, again.notes)
-        assert found.estimates.tolist() == again.estimates.tolist()
-        for (what, query, share, answer), step, none, own in zip(before, after, nobody, alone, strict=True):
+            runs.append((meter.asked, result))
+        (before, result), (after, result_after), (nobody, _), (lone_person, _) = runs
+        assert result.itemsets.same(result_after.itemsets)
+        assert (result.facts, result.notes) == (result_after.facts, result_after.notes)
+        assert result.estimates.tolist() == result_after.estimates.tolist()
+        for (purpose, query, share, answer), step, empty_step, lone_step in zip(
+            before, after, nobody, lone_person, strict=True
+        ):
             asks.add(type(query).__name__)
-            assert (what, share) == step[:1] + step[2:3]
+            assert (purpose, share) == step[:1] + step[2:3]
             assert naive.same_query(query, step[1])
             change = step[3] - answer
             assert (change >= 0).all()
             assert change.sum() <= query.sensitivity().l1
             assert (change**2).sum() <= query.sensitivity().squared_l2
             if isinstance(query, Clipped | Held):  # what one person adds depends on nobody else
-                assert (change == own[3] - none[3]).all()
+                assert (change == lone_step[3] - empty_step[3]).all()
     assert {"Clipped", "Held"} <= asks
 
 
@@ -247,30 +258,30 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question,
 def test_the_list_is_as_long_as_asked_for_whatever_the_data(top, people):
     for epsilon in ("0.00001", "1", HUGE):
         for seed in range(2):
-            done = run([set(one) for one in people], top=top, epsilon=epsilon, seed=seed, lengths=(1, 4))
-            assert len(done.patterns) == top
-            assert len(set(done.patterns.to_dict())) == top
-    assert len(run([set(one) for one in people], top=1, epsilon=1, items=1, lengths=1).patterns) == 1
+            release = run([set(person) for person in people], top=top, epsilon=epsilon, seed=seed, lengths=(1, 4))
+            assert len(release.patterns) == top
+            assert len(set(release.patterns.to_dict())) == top
+    assert len(run([set(person) for person in people], top=1, epsilon=1, items=1, lengths=1).patterns) == 1
 
 
 def test_without_counts():
     shop = groceries(2_000, seed=3)
-    done = trial(shop, seed=1, top=10, epsilon=4, items="public", counts=False, mechanism="clipped")
-    assert not done.patterns.counted
-    found = {pattern.items for pattern in done.patterns}
-    assert len(found & set(discreet.mine(shop, top=10).to_dict())) >= 8
+    release = trial(shop, seed=1, top=10, epsilon=4, items="public", counts=False, mechanism="clipped")
+    assert not release.patterns.counted
+    itemsets = {pattern.items for pattern in release.patterns}
+    assert len(itemsets & set(discreet.mine(shop, top=10).to_dict())) >= 8
 
 
 def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     shop = groceries(2_000, seed=3)
-    whole = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
-    part = whole.part(Fraction(1, 2))
-    asked = Problem(top=10, min_length=1, max_length=3, item_count=shop.items, people=2_000)
-    found = ClippedCounting().find(SealedEngine(LocalEngine(shop)), asked, part, KnownCounts(mark=300.0, low=280.0))
-    assert len(found.itemsets.tuples()) == 10
+    whole_meter = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
+    part = whole_meter.part(Fraction(1, 2))
+    problem = Problem(top=10, min_length=1, max_length=3, item_count=shop.items, people=2_000)
+    result = ClippedCounting().find(SealedEngine(LocalEngine(shop)), problem, part, KnownCounts(mark=300.0, low=280.0))
+    assert len(result.itemsets.tuples()) == 10
     assert part.left == 0
-    assert sum(charge.epsilon for charge in whole.charges) == 2
-    assert LAST_COUNT_STEP not in {charge.what for charge in whole.charges}
+    assert sum(charge.epsilon for charge in whole_meter.charges) == 2
+    assert LAST_COUNT_STEP not in {charge.what for charge in whole_meter.charges}
 
 
 @pytest.mark.statistical
@@ -282,14 +293,16 @@ def test_made_up_groceries_are_found(delta):
     top, threshold = discreet.mine(shop, top=60), discreet.mine(shop, min_count=600)
     base = {"items": "public", "people": 20_000, "mechanism": "clipped", "delta": delta}
     tops = [trial(shop, seed=seed, top=60, epsilon="0.5", **base).patterns for seed in range(5)]
-    over = [trial(shop, seed=seed, min_count=600, epsilon=1, **base).patterns for seed in range(5)]
-    assert np.mean([false_negative_rate(one, top) for one in tops]) < 0.2
-    assert np.mean([f_score(one, threshold) for one in over]) > 0.85
-    true = discreet.mine(shop, itemsets={pattern.items for one in (*tops, *over) for pattern in one}).to_dict()
+    threshold_releases = [trial(shop, seed=seed, min_count=600, epsilon=1, **base).patterns for seed in range(5)]
+    assert np.mean([false_negative_rate(patterns, top) for patterns in tops]) < 0.2
+    assert np.mean([f_score(patterns, threshold) for patterns in threshold_releases]) > 0.85
+    true_counts = discreet.mine(
+        shop, itemsets={pattern.items for patterns in (*tops, *threshold_releases) for pattern in patterns}
+    ).to_dict()
     inside = [
-        low <= true[pattern.items] <= high
-        for one in (*tops, *over)
-        for pattern, low, high in zip(one, one.low, one.high, strict=True)
+        low <= true_counts[pattern.items] <= high
+        for patterns in (*tops, *threshold_releases)
+        for pattern, low, high in zip(patterns, patterns.low, patterns.high, strict=True)
     ]
     assert np.mean(inside) > 0.9
 

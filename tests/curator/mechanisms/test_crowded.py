@@ -43,26 +43,26 @@ def thirds():
 
 @pytest.mark.parametrize(("crowd", "turn"), [*thirds()])
 def test_everything_ends(crowd, turn):
-    held = discreet.read([set(basket) for basket in CROWDS[crowd]])
+    baskets = discreet.read([set(basket) for basket in CROWDS[crowd]])
     for seed, (mechanism, question) in list(enumerate(QUESTIONS))[turn::3]:
-        found = trial(held, seed=seed, mechanism=mechanism, epsilon=1, items="public", **question)
+        release = trial(baskets, seed=seed, mechanism=mechanism, epsilon=1, items="public", **question)
         if mechanism in ("exponential", "laplace", "peeling"):
-            assert len(found.patterns) == 20
+            assert len(release.patterns) == 20
 
 
 @pytest.mark.parametrize(
-    ("question", "kept", "longest"),
+    ("question", "kept_items", "longest"),
     [
         ({"lengths": 30}, "30", "30"),
         ({"lengths": (1, 20), "settings": {"kept": 1_000}}, "1,000", "20"),
         ({"lengths": 10**9}, "1,000,000,000", "1,000,000,000"),
     ],
 )
-def test_what_can_only_be_bounded_by_a_refusal_is_refused_before_paying(question, kept, longest):
+def test_what_can_only_be_bounded_by_a_refusal_is_refused_before_paying(question, kept_items, longest):
     for people in ([], [set(range(35))]):
         with pytest.raises(MisuseError) as caught:
             discreet.release(people, top=10, mechanism="threshold", epsilon=1, delta="1e-6", **question)
         assert str(caught.value) == (
-            f"A basket cut to {kept} items has more than 4,000,000 subsets of up to {longest} items, too many to look "
-            "at: ask for shorter patterns (lengths=), or set kept lower."
+            f"A basket cut to {kept_items} items has more than 4,000,000 subsets of up to {longest} items, too many to "
+            "look at: ask for shorter patterns (lengths=), or set kept lower."
         )

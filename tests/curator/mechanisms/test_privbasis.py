@@ -31,36 +31,36 @@ SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)
-asking = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS)
+make_problem = partial(watching.make_problem, max_length=ITEMS, item_count=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
-    "asked",
+    "problem",
     [
-        asking(top=2),
-        asking(top=7),
-        asking(top=2, min_length=2, max_length=2),
-        asking(threshold=2),
-        asking(threshold=1, min_length=2),
-        asking(threshold=3, max_length=1),
+        make_problem(top=2),
+        make_problem(top=7),
+        make_problem(top=2, min_length=2, max_length=2),
+        make_problem(threshold=2),
+        make_problem(threshold=1, min_length=2),
+        make_problem(threshold=3, max_length=1),
     ],
 )
-def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
+def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(problem, relation):
     # Every choice of a run, on neighbours that were told the same: candidates, steps, directions, and the exact loss.
-    for what, mine, yours, rate, picks, _, price in watching.choices(
-        PrivBasis(largest=2), asked, relation, SUBSETS, (7, 2, 2)
+    for purpose, mine, yours, rate, picks, _, price in watching.choices(
+        PrivBasis(largest=2), problem, relation, SUBSETS, (7, 2, 2)
     ):
         # The law of one pick: the loss is largest over single candidates, and picks compose.
         weights = [np.exp(float(rate) * scores) for scores in (mine, yours)]
         loss = np.abs(np.log(weights[0] / weights[0].sum()) - np.log(weights[1] / weights[1].sum())).max()
-        assert picks * loss <= price + 1e-9, what
+        assert picks * loss <= price + 1e-9, purpose
 
 
 def test_ranks_run_over_the_universe_and_end_in_zeros():
     # Two itemsets occur, and the threshold is 0 away from counts that do not: ranks beyond score by 0, not by 5 (E11).
     meter = watching.watched()
-    PrivBasis().choose_rank(engine([{0}] * 5 + [{1}] * 9), asking(threshold=6), meter, Fraction(1))
+    PrivBasis().choose_rank(engine([{0}] * 5 + [{1}] * 9), make_problem(threshold=6), meter, Fraction(1))
     assert meter.seen[0][1].scores.tolist() == [-3, -1, -6, -6, -6, -6, -6]
 
 
@@ -70,24 +70,24 @@ class TestCountsFarBelowTheThreshold:
     @pytest.mark.parametrize("relation", [ADD, REPLACE])
     @pytest.mark.parametrize("epsilon", [40, 2000])
     def test_scores_still_move_by_one_at_most(self, relation, epsilon):
-        asked = asking(threshold=2)
+        problem = make_problem(threshold=2)
         for before, after in watching.neighbours_of(relation, SUBSETS, (7, 2, 2)):
             meters = [watching.watched(relation, epsilon) for _ in range(2)]
             for people, meter in zip((before, after), meters, strict=True):
-                PrivBasis().choose_rank(engine(people), asked, meter, Fraction(1))
-            one, other = (meter.seen[0][1].scores for meter in meters)
-            assert np.abs(one - other).max() <= (1 if relation is ADD else 2)
+                PrivBasis().choose_rank(engine(people), problem, meter, Fraction(1))
+            scores_before, scores_after = (meter.seen[0][1].scores for meter in meters)
+            assert np.abs(scores_before - scores_after).max() <= (1 if relation is ADD else 2)
 
     def test_scores_and_what_is_listed(self):
-        asked = asking(threshold=100)
+        problem = make_problem(threshold=100)
         people = [{0}] * 110 + [{1}] * 99 + [{0, 1}] * 3 + [{2}] * 60
         meter = watching.watched(epsilon=2)
         crowd = engine(people)
         bounds = []
         inner = unsealed(crowd)
         listing = inner.above
-        inner.above = lambda bound, *rest: bounds.append(bound) or listing(bound, *rest)
-        PrivBasis().choose_rank(crowd, asked, meter, Fraction(1))
+        inner.above = lambda bound, *arguments: bounds.append(bound) or listing(bound, *arguments)
+        PrivBasis().choose_rank(crowd, problem, meter, Fraction(1))
         # The rate is 1: told apart are counts down to 20 below, for the last of 7 ranks 23.
         assert bounds == [77]
         assert meter.seen[0][2] == 1
@@ -98,48 +98,48 @@ class TestCountsFarBelowTheThreshold:
         for seed in range(20):
             meter = Meter(Budget.of(1), ADD, SimulationSource(seed))
             shop = discreet.read(SHOP)
-            held = SealedEngine(LocalEngine(shop), shop.items)
-            asked = asking(threshold=10**6, item_count=held.items)
-            assert PrivBasis().choose_rank(held, asked, meter, Fraction(1, 20)) <= 20
+            engine_of_shop = SealedEngine(LocalEngine(shop), shop.items)
+            problem = make_problem(threshold=10**6, item_count=engine_of_shop.items)
+            assert PrivBasis().choose_rank(engine_of_shop, problem, meter, Fraction(1, 20)) <= 20
 
 
 def test_no_more_pairs_are_picked_than_can_be_covered():
-    for least, longest in ((1, 12), (2, 3), (12, 12)):
-        for many in (500, 1_000):
-            asked = asking(top=100_000, min_length=least, max_length=longest, item_count=5_000)
-            assert PrivBasis().count_pairs(asked, 100_000, many) == 2_000
-    assert PrivBasis().count_pairs(asking(top=100, max_length=12, item_count=5_000), 100, 60) == 50
+    for min_length, longest in ((1, 12), (2, 3), (12, 12)):
+        for item_count in (500, 1_000):
+            problem = make_problem(top=100_000, min_length=min_length, max_length=longest, item_count=5_000)
+            assert PrivBasis().count_pairs(problem, 100_000, item_count) == 2_000
+    assert PrivBasis().count_pairs(make_problem(top=100, max_length=12, item_count=5_000), 100, 60) == 50
 
 
 def test_the_number_of_items_lies_within_public_bounds():
     meter = watching.watched()
     people = [{0, 1, 2}] * 9 + [{0, 1}] * 3
-    assert PrivBasis().choose_item_count(engine(people), asking(top=4), 4, meter, Fraction(1)) == 3
+    assert PrivBasis().choose_item_count(engine(people), make_problem(top=4), 4, meter, Fraction(1)) == 3
     assert len(meter.seen[0][1].scores) == 1  # two items have three itemsets only
-    assert PrivBasis().choose_item_count(engine(people), asking(top=1), 1, watching.watched(), Fraction(1)) == 1
+    assert PrivBasis().choose_item_count(engine(people), make_problem(top=1), 1, watching.watched(), Fraction(1)) == 1
 
 
 class TestPlan:
     @pytest.mark.parametrize(
-        ("asked", "shares"),
+        ("problem", "shares"),
         [
-            (asking(top=2), ["1/10", "2/5", "1/2"]),
-            (asking(threshold=2), ["1/20", "19/200", "19/50", "19/40"]),
-            (asking(top=2, max_length=1), ["4/9", "5/9"]),
-            (asking(top=2, max_length=1, with_counts=False), ["1"]),
-            (asking(threshold=2, max_length=1, with_counts=False), ["1/20", "19/45", "19/36"]),
+            (make_problem(top=2), ["1/10", "2/5", "1/2"]),
+            (make_problem(threshold=2), ["1/20", "19/200", "19/50", "19/40"]),
+            (make_problem(top=2, max_length=1), ["4/9", "5/9"]),
+            (make_problem(top=2, max_length=1, with_counts=False), ["1"]),
+            (make_problem(threshold=2, max_length=1, with_counts=False), ["1/20", "19/45", "19/36"]),
         ],
     )
-    def test_shares(self, asked, shares):
-        plan = PrivBasis().plan(asked)
+    def test_shares(self, problem, shares):
+        plan = PrivBasis().plan(problem)
         assert [str(share) for _, share in plan] == shares
         assert sum(share for _, share in plan) == 1
         meter = Meter(Budget.of(1), ADD, SimulationSource(2))
-        PrivBasis().run(engine([{0, 1}] * 5), asked, meter)
-        spent = {}
+        PrivBasis().run(engine([{0, 1}] * 5), problem, meter)
+        spent_shares = {}
         for charge in meter.charges:
-            spent[charge.what] = spent.get(charge.what, 0) + charge.epsilon
-        assert spent == dict(plan)
+            spent_shares[charge.what] = spent_shares.get(charge.what, 0) + charge.epsilon
+        assert spent_shares == dict(plan)
 
 
 class TestWithoutNoise:
@@ -148,23 +148,23 @@ class TestWithoutNoise:
     @pytest.mark.parametrize("delta", [0, "1e-6"])
     @pytest.mark.parametrize(("top", "lengths"), [(10, None), (60, None), (25, 2), (30, 1)])
     def test_the_top(self, top, lengths, delta):
-        found = trial(
+        release = trial(
             SHOP, seed=1, top=top, epsilon=10**9, delta=delta, items="public", mechanism="privbasis", lengths=lengths
         )
         exact = discreet.mine(SHOP, top=top, lengths=lengths)
-        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
-        known = discreet.mine(SHOP, min_count=int(exact.counts.min()), lengths=lengths).to_dict()
-        assert all(known[one.items] == one.count for one in found.patterns)
-        assert np.abs(found.patterns.high - found.patterns.low).max() < 0.1
+        assert sorted(release.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+        known_counts = discreet.mine(SHOP, min_count=int(exact.counts.min()), lengths=lengths).to_dict()
+        assert all(known_counts[pattern.items] == pattern.count for pattern in release.patterns)
+        assert np.abs(release.patterns.high - release.patterns.low).max() < 0.1
 
     def test_a_threshold(self):
-        found = trial(SHOP, seed=1, min_count=60, epsilon=10**9, items="public", mechanism="privbasis")
-        assert found.patterns.to_dict() == discreet.mine(SHOP, min_count=60).to_dict()
-        assert found.facts["patterns expected"] >= 0.8 * len(found.patterns)
+        release = trial(SHOP, seed=1, min_count=60, epsilon=10**9, items="public", mechanism="privbasis")
+        assert release.patterns.to_dict() == discreet.mine(SHOP, min_count=60).to_dict()
+        assert release.facts["patterns expected"] >= 0.8 * len(release.patterns)
 
     def test_lengths_are_kept(self):
-        found = trial(SHOP, seed=1, top=30, epsilon=1, items="public", mechanism="privbasis", lengths=(2, 3))
-        assert {len(one.items) for one in found.patterns} <= {2, 3}
+        release = trial(SHOP, seed=1, top=30, epsilon=1, items="public", mechanism="privbasis", lengths=(2, 3))
+        assert {len(pattern.items) for pattern in release.patterns} <= {2, 3}
 
 
 def test_a_single_item_and_lengths_that_none_has():
@@ -181,35 +181,42 @@ def test_there_are_as_many_patterns_as_were_asked_for_where_one_basis_holds_them
     # Six items have 63 itemsets: fewer items than seven are not chosen for a hundred, whatever the noise.
     people = [set(range(9))] * 500
     for seed in range(runs):
-        found = trial(people, seed=seed, top=100, epsilon="0.1", items=9, mechanism="privbasis")
-        assert len(found.patterns) == 100
-        assert found.facts["items picked"] >= 7
+        release = trial(people, seed=seed, top=100, epsilon="0.1", items=9, mechanism="privbasis")
+        assert len(release.patterns) == 100
+        assert release.facts["items picked"] >= 7
 
 
 def test_too_few_itemsets_within_the_bases_are_told():
-    people = [{one, other} for one, other in combinations(range(30), 2)]
-    found = trial(
+    people = [{left_item, right_item} for left_item, right_item in combinations(range(30), 2)]
+    release = trial(
         people, seed=1, top=500, lengths=(2, 3), epsilon=1, items=30, mechanism="privbasis", settings={"largest": 2}
     )
-    assert len(found.patterns) < 500
-    assert f"No more than {len(found.patterns):,} itemsets of the asked lengths lie within the bases." in found.notes
+    assert len(release.patterns) < 500
+    assert (
+        f"No more than {len(release.patterns):,} itemsets of the asked lengths lie within the bases." in release.notes
+    )
 
 
 class TestSums:
     @given(
         people=st.lists(st.sets(st.integers(0, 5)), max_size=12),
         bases=st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4),
-        least=st.integers(1, 2),
+        min_length=st.integers(1, 2),
         longest=st.integers(2, 5),
     )
-    def test_exact_cells_give_exact_counts(self, people, bases, least, longest):
-        asked = engine(people, items=6)
-        named = [tuple(sorted(basis)) for basis in bases]
-        cells = unsealed(asked.answer(Cells(tuple(named))))
-        sums = add_cells(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
-        assert sums.estimates == pytest.approx(unsealed(asked.answer(Supports(sums.itemsets))))
+    def test_exact_cells_give_exact_counts(self, people, bases, min_length, longest):
+        sealed_engine = engine(people, items=6)
+        sorted_bases = [tuple(sorted(basis)) for basis in bases]
+        cells = unsealed(sealed_engine.answer(Cells(tuple(sorted_bases))))
+        sums = add_cells(sorted_bases, Noisy(cells, Fraction(0), Fraction(0)), min_length, longest)
+        assert sums.estimates == pytest.approx(unsealed(sealed_engine.answer(Supports(sums.itemsets))))
         assert (sums.margins == 0).all()
-        expected = {one for basis in named for size in range(least, longest + 1) for one in combinations(basis, size)}
+        expected = {
+            itemset
+            for basis in sorted_bases
+            for size in range(min_length, longest + 1)
+            for itemset in combinations(basis, size)
+        }
         assert sorted(sums.itemsets.tuples()) == sorted(expected)
 
     @pytest.mark.statistical
@@ -225,13 +232,15 @@ class TestSums:
         runs = 4000
         draws = rng.normal(0, 200, (runs, cells)) if gaussian else rng.laplace(0, 200, (runs, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
-        found = [add_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
-        itemsets, margins = found[0].itemsets.tuples(), found[0].margins
-        estimates = np.array([one.estimates for one in found])
+        estimated_families = [
+            add_cells(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws
+        ]
+        itemsets, margins = estimated_families[0].itemsets.tuples(), estimated_families[0].margins
+        estimates = np.array([family.estimates for family in estimated_families])
         for place, itemset in enumerate(itemsets):
-            known = sum(2.0 ** (len(itemset) - len(basis)) for basis in bases if set(itemset) <= set(basis))
-            seen = np.mean(estimates[:, place] ** 2)
-            assert seen == pytest.approx(float(variance) / known, rel=0.11 if gaussian else 0.18)
+            information = sum(2.0 ** (len(itemset) - len(basis)) for basis in bases if set(itemset) <= set(basis))
+            observed_variance = np.mean(estimates[:, place] ** 2)
+            assert observed_variance == pytest.approx(float(variance) / information, rel=0.11 if gaussian else 0.18)
             covered = np.mean(np.abs(estimates[:, place]) <= margins[place])
             assert abs(covered - 0.95) < 0.0195
 
@@ -269,16 +278,16 @@ class TestCover:
         pairs = [(item, item + 1) for item in range(59)]
         assert variance(cover(60, pairs, 12, 2), 60, pairs, 2) < 0.8 * variance(pairs, 60, pairs, 2)
 
-    @pytest.mark.parametrize("tried", [10, 20_000])
-    def test_many_bases_are_merged_several_at_a_time(self, monkeypatch, tried):
+    @pytest.mark.parametrize("merges_at_a_time", [10, 20_000])
+    def test_many_bases_are_merged_several_at_a_time(self, monkeypatch, merges_at_a_time):
         pairs = [(0, item) for item in range(1, 41)]
-        one = cover(41, pairs, 12, 2)
+        bases_of_merges = cover(41, pairs, 12, 2)
         monkeypatch.setattr(covering, "MAX_PAIRWISE_BASES", 4)
-        monkeypatch.setattr(covering, "MAX_MERGES", tried)
-        other = cover(41, pairs, 12, 2)
-        assert all(any({*pair} <= {*basis} for basis in other) for pair in pairs)
-        assert variance(one, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
-        assert variance(other, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
+        monkeypatch.setattr(covering, "MAX_MERGES", merges_at_a_time)
+        bases_one_by_one = cover(41, pairs, 12, 2)
+        assert all(any({*pair} <= {*basis} for basis in bases_one_by_one) for pair in pairs)
+        assert variance(bases_of_merges, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
+        assert variance(bases_one_by_one, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
 
     @given(data=st.data(), power=st.sampled_from([1, 2]))
     def test_what_a_merge_changes_is_what_it_says(self, data, power):
@@ -288,23 +297,25 @@ class TestCover:
         masks = np.zeros((len(bases), items), bool)
         for place, basis in enumerate(bases):
             masks[place, list(basis)] = True
-        now, first, second, changes = covering._list_merges(masks, pairs, 5)
-        assert now == pytest.approx(variance(bases, items, pairs, 0))
+        current_variance, left_bases, right_bases, changes = covering._list_merges(masks, pairs, 5)
+        assert current_variance == pytest.approx(variance(bases, items, pairs, 0))
         fitting = [(i, j) for i, j in combinations(range(len(bases)), 2) if len({*bases[i], *bases[j]}) <= 5]
-        assert sorted(zip(first.tolist(), second.tolist(), strict=True)) == fitting
-        for i, j, change in zip(first.tolist(), second.tolist(), changes.tolist(), strict=True):
-            rest = [basis for place, basis in enumerate(bases) if place not in (i, j)]
-            merged = [*rest, tuple({*bases[i], *bases[j]})]
-            assert now + change == pytest.approx(variance(merged, items, pairs, 0))
+        assert sorted(zip(left_bases.tolist(), right_bases.tolist(), strict=True)) == fitting
+        for i, j, change in zip(left_bases.tolist(), right_bases.tolist(), changes.tolist(), strict=True):
+            remaining_bases = [basis for place, basis in enumerate(bases) if place not in (i, j)]
+            merged_bases = [*remaining_bases, tuple({*bases[i], *bases[j]})]
+            assert current_variance + change == pytest.approx(variance(merged_bases, items, pairs, 0))
 
     @pytest.mark.parametrize("power", [1, 2])
-    @pytest.mark.parametrize("many", range(1, 12))
-    def test_groups_are_the_best_even_ones(self, many, power):
-        found = group_items(list(range(many)), 12, power)
-        assert sorted(item for group in found for item in group) == list(range(many))
-        sizes = [[len(range(start, many, w)) for start in range(w)] for w in range(1, many + 1)]
-        best = min(len(split) ** power * sum(size * 2**size for size in split) for split in sizes)
-        assert len(found) ** power * sum(len(group) * 2 ** len(group) for group in found) == best
+    @pytest.mark.parametrize("item_count", range(1, 12))
+    def test_groups_are_the_best_even_ones(self, item_count, power):
+        groups = group_items(list(range(item_count)), 12, power)
+        assert sorted(item for group in groups for item in group) == list(range(item_count))
+        sizes = [[len(range(start, item_count, w)) for start in range(w)] for w in range(1, item_count + 1)]
+        lowest_variance = min(
+            len(group_sizes) ** power * sum(size * 2**size for size in group_sizes) for group_sizes in sizes
+        )
+        assert len(groups) ** power * sum(len(group) * 2 ** len(group) for group in groups) == lowest_variance
 
     def test_no_items_no_groups(self):
         assert group_items([], 12, 2) == []
@@ -314,8 +325,10 @@ class TestCover:
 def variance(bases, items, pairs, power) -> float:
     """The variance of all items and pairs, added up by hand."""
     queries = [*((item,) for item in range(items)), *pairs]
-    known = [sum(2.0 ** (len(query) - len(basis)) for basis in bases if {*query} <= {*basis}) for query in queries]
-    return len(bases) ** power * sum(1 / one for one in known)
+    information = [
+        sum(2.0 ** (len(query) - len(basis)) for basis in bases if {*query} <= {*basis}) for query in queries
+    ]
+    return len(bases) ** power * sum(1 / amount for amount in information)
 
 
 @pytest.mark.parametrize(
@@ -344,9 +357,9 @@ def test_what_is_refused(setting, question, message):
 
 
 def test_notes_and_facts_say_what_was_done():
-    found = trial(SHOP, seed=1, top=40, epsilon=1, items="public", mechanism="privbasis")
-    items, pairs, bases = (found.facts[name] for name in ("items picked", "pairs picked", "bases counted"))
-    assert found.notes == (
+    release = trial(SHOP, seed=1, top=40, epsilon=1, items="public", mechanism="privbasis")
+    items, pairs, bases = (release.facts[name] for name in ("items picked", "pairs picked", "bases counted"))
+    assert release.notes == (
         f"{items} items and {pairs} pairs of them were picked and covered with {bases} bases.",
         "The patterns were chosen by the same noisy counts that are shown: those of the last ones tend to be too high.",
     )
@@ -356,9 +369,9 @@ def test_notes_and_facts_say_what_was_done():
 def test_useful_on_a_shop():
     # Seeds are fixed, so it cannot fail by chance; the mean of many seeds is 0.10 with a deviation of 0.03.
     shop = groceries(20_000, seed=1)
-    truth = {one.items for one in discreet.mine(shop, top=50)}
-    missed = []
+    truth = {pattern.items for pattern in discreet.mine(shop, top=50)}
+    missed_shares = []
     for seed in range(4):
-        found = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="privbasis")
-        missed.append(1 - len(truth & {one.items for one in found.patterns}) / 50)
-    assert np.mean(missed) < 0.2
+        release = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="privbasis")
+        missed_shares.append(1 - len(truth & {pattern.items for pattern in release.patterns}) / 50)
+    assert np.mean(missed_shares) < 0.2

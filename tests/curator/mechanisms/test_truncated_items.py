@@ -25,7 +25,7 @@ from naive import truncated as naive, watching
 
 ALPHABET = 4
 SUBSETS = strategies.subsets(ALPHABET)
-few = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+few_examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 people_of = strategies.people(ALPHABET, 8)
 
 
@@ -40,62 +40,64 @@ def noiseless(monkeypatch):
     return 10**6
 
 
-@few
+@few_examples
 @given(people_of, st.integers(1, 4))
 def test_without_noise_it_is_exact(noiseless, people, count):
-    done = run(people, min_count=count, epsilon=noiseless, settings={"coverage": 1})
-    assert set(done.patterns.to_dict()) == naive.frequent(people, ALPHABET, count, 1)
-    assert all(done.patterns.low <= done.patterns.counts)
-    assert all(done.patterns.counts <= done.patterns.high)
+    release = run(people, min_count=count, epsilon=noiseless, settings={"coverage": 1})
+    assert set(release.patterns.to_dict()) == naive.frequent(people, ALPHABET, count, 1)
+    assert all(release.patterns.low <= release.patterns.counts)
+    assert all(release.patterns.counts <= release.patterns.high)
     untouched = run(people, min_count=count, epsilon=noiseless, settings={"truncate": False})
-    assert untouched.patterns.to_dict() == done.patterns.to_dict()
+    assert untouched.patterns.to_dict() == release.patterns.to_dict()
     assert untouched.patterns.to_dict() == {
-        one: sum(one <= basket for basket in people) for one in done.patterns.to_dict()
+        itemset: sum(itemset <= basket for basket in people) for itemset in release.patterns.to_dict()
     }
 
 
-@few
+@few_examples
 @given(people_of, st.integers(1, 4))
 def test_without_noise_the_top_is_exact(noiseless, people, top):
-    done = run(people, top=top, epsilon=noiseless, settings={"coverage": 1})
+    release = run(people, top=top, epsilon=noiseless, settings={"coverage": 1})
     counts = sorted((sum(item in basket for basket in people) for item in range(ALPHABET)), reverse=True)
-    assert sorted(done.patterns.counts.tolist(), reverse=True) == counts[:top]
+    assert sorted(release.patterns.counts.tolist(), reverse=True) == counts[:top]
 
 
 @pytest.mark.parametrize("epsilon", ["0.05", "0.5", "8"])
 def test_charges_are_those_of_the_plan(epsilon):
     people = [{0, 1}, {1, 2, 3}, set()]
-    done = run(people, min_count=1, epsilon=epsilon, people=3)
-    charged = {charge.what: charge.epsilon for charge in done.guarantee.charges}
+    release = run(people, min_count=1, epsilon=epsilon, people=3)
+    charged_epsilon = {charge.what: charge.epsilon for charge in release.guarantee.charges}
     sizes = min(Fraction(1, 20), Fraction(epsilon) / 10)
-    assert charged == {SIZES: sizes, ITEMS: Fraction(epsilon) - sizes}
-    assert done.guarantee.epsilon == Fraction(epsilon)
-    alone = run(people, top=2, epsilon=epsilon, people=3, settings={"truncate": False})
-    assert {charge.what: charge.epsilon for charge in alone.guarantee.charges} == {ITEMS: Fraction(epsilon)}
+    assert charged_epsilon == {SIZES: sizes, ITEMS: Fraction(epsilon) - sizes}
+    assert release.guarantee.epsilon == Fraction(epsilon)
+    whole_release = run(people, top=2, epsilon=epsilon, people=3, settings={"truncate": False})
+    assert {charge.what: charge.epsilon for charge in whole_release.guarantee.charges} == {ITEMS: Fraction(epsilon)}
 
 
 @pytest.mark.parametrize("settings", [{}, {"truncate": False}, {"coverage": "0.5", "longest_size": 2}])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(settings):
     mechanism = TruncatedItems(**settings)
-    asked = Problem(threshold=3, min_length=1, max_length=4, item_count=ALPHABET, people=5)
+    problem = Problem(threshold=3, min_length=1, max_length=4, item_count=ALPHABET, people=5)
     every = list(product(combinations_with_replacement(SUBSETS, 2), SUBSETS))
-    for number, (people, more) in enumerate(every[::19]):
+    for number, (people, added_person) in enumerate(every[::19]):
         runs = []
-        equal = people.count(more)
-        for data in (people, (*people, more), (more,) * equal, (more,) * (equal + 1)):
+        equal = people.count(added_person)
+        for data in (people, (*people, added_person), (added_person,) * equal, (added_person,) * (equal + 1)):
             meter = naive.Scripted(number % 50)
-            found = mechanism.run(watching.engine(data, ALPHABET), asked, meter)
-            runs.append((meter.asked, found))
-        (before, found), (after, again), (equals, _), (alone, _) = runs
-        assert found.itemsets.same(again.itemsets)
-        assert (found.facts, found.notes) == (again.facts, again.notes)
-        for (what, query, share, answer), step, others, own in zip(before, after, equals, alone, strict=True):
-            assert (what, share) == step[:1] + step[2:3]
+            result = mechanism.run(watching.engine(data, ALPHABET), problem, meter)
+            runs.append((meter.asked, result))
+        (before, result), (after, result_after), (equals, _), (lone_person, _) = runs
+        assert result.itemsets.same(result_after.itemsets)
+        assert (result.facts, result.notes) == (result_after.facts, result_after.notes)
+        for (purpose, query, share, answer), step, equal_step, lone_step in zip(
+            before, after, equals, lone_person, strict=True
+        ):
+            assert (purpose, share) == step[:1] + step[2:3]
             assert naive.same_query(query, step[1])
             assert np.abs(step[3] - answer).sum() <= query.sensitivity().l1
             assert ((step[3] - answer) ** 2).sum() <= query.sensitivity().squared_l2
             # Local (C6): what one person adds depends on nobody but those with an equal basket, and on their number.
-            assert (step[3] - answer == own[3] - others[3]).all()
+            assert (step[3] - answer == lone_step[3] - equal_step[3]).all()
 
 
 @pytest.mark.statistical
@@ -107,46 +109,49 @@ def test_the_law_of_the_items_is_private():
     every = naive.column([(item,) for item in range(3)])
     q = exp(-1 / meter.scale(Supports(every), Fraction(1))[0])
 
-    def passes(true):
-        over = q ** abs(count - true) / (1 + q)
-        return over if true < count else 1 - q * over
+    def passes(true_count):
+        tail_probability = q ** abs(count - true_count) / (1 + q)
+        return tail_probability if true_count < count else 1 - q * tail_probability
 
     def law(people):
         chances = [passes(sum(item in basket for basket in people)) for item in range(3)]
         return [
-            np.prod([p if taken else 1 - p for p, taken in zip(chances, chosen, strict=True)])
-            for chosen in product((True, False), repeat=3)
+            np.prod([p if is_passing else 1 - p for p, is_passing in zip(chances, passing, strict=True)])
+            for passing in product((True, False), repeat=3)
         ]
 
-    subsets = [one for one in SUBSETS if 3 not in one]
+    subsets = [subset for subset in SUBSETS if 3 not in subset]
     losses = [
-        max(abs(log(one / other)) for one, other in zip(law(people), law((*people, more)), strict=True))
+        max(
+            abs(log(probability_before / probability_after))
+            for probability_before, probability_after in zip(law(people), law((*people, added_person)), strict=True)
+        )
         for people in combinations(subsets, 3)
-        for more in subsets
+        for added_person in subsets
     ]
     assert 0.5 < max(losses) <= epsilon
     # And it is the law of what runs: within five deviations, which fails for two of a million seeds.
     people = [{0, 1}, {1, 2}, {1}]
     runs = [run(people, items=3, seed=seed, min_count=count, epsilon=epsilon, people=3, settings={"truncate": False})
             for seed in range(400)]  # fmt: skip
-    for item, true in enumerate((1, 3, 1)):
-        seen = sum({item} in one.patterns for one in runs)
-        chance = passes(true)
-        assert abs(seen - 400 * chance) < 5 * (400 * chance * (1 - chance)) ** 0.5
+    for item, true_count in enumerate((1, 3, 1)):
+        passing_runs = sum({item} in release.patterns for release in runs)
+        chance = passes(true_count)
+        assert abs(passing_runs - 400 * chance) < 5 * (400 * chance * (1 - chance)) ** 0.5
 
 
 def test_the_length_comes_from_the_noisy_histogram_only():
     # C3: the longest basket is of no account, only what the meter returned is.
-    class Once(naive.Scripted):
-        def count(self, what, engine, query, share):
-            noisy = super().count(what, engine, query, share)
+    class FixedHistogramMeter(naive.Scripted):
+        def count(self, purpose, engine, query, share):
+            noisy = super().count(purpose, engine, query, share)
             if isinstance(query, Sizes):
                 noisy.values[:] = [0, 100, 0, 0, 0]
             return noisy
 
-    meter = Once(1, epsilon=10**6)
-    asked = Problem(threshold=3, min_length=1, max_length=4, item_count=ALPHABET, people=5)
-    TruncatedItems().run(watching.engine([{0, 1, 2, 3}] * 50, ALPHABET), asked, meter)
+    meter = FixedHistogramMeter(1, epsilon=10**6)
+    problem = Problem(threshold=3, min_length=1, max_length=4, item_count=ALPHABET, people=5)
+    TruncatedItems().run(watching.engine([{0, 1, 2, 3}] * 50, ALPHABET), problem, meter)
     assert meter.asked[1][1].truncation.longest == 1
     assert meter.asked[1][1].sensitivity().l1 == 1
     assert meter.asked[1][3].sum() == 50
@@ -155,15 +160,15 @@ def test_the_length_comes_from_the_noisy_histogram_only():
 def test_the_correction_is_what_was_asked_for(noiseless):
     # Corrections may go beyond the people there are, and no count does: these others hold nothing.
     people = [{0}] * 300 + [{0, 1, 2, 3}] * 100 + [set()] * 400
-    found = {
+    corrected_counts = {
         keep: run(people, top=1, epsilon=noiseless, settings={"coverage": "0.5", "keep": keep}).patterns.counts[0]
         for keep in ("none", "uniform", "root", "size-biased")
     }
-    kept = found["none"]  # of the hundred long baskets about a quarter keeps the item
-    assert 310 <= kept <= 340
-    assert found["uniform"] == round(kept / (0.75 + 0.25 / 4))
-    assert found["size-biased"] == round(kept / (400 / 700))
-    assert found["root"] == round(kept / (400 / 700) ** 0.5)
+    uncorrected_count = corrected_counts["none"]  # of the hundred long baskets about a quarter keeps the item
+    assert 310 <= uncorrected_count <= 340
+    assert corrected_counts["uniform"] == round(uncorrected_count / (0.75 + 0.25 / 4))
+    assert corrected_counts["size-biased"] == round(uncorrected_count / (400 / 700))
+    assert corrected_counts["root"] == round(uncorrected_count / (400 / 700) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -209,9 +214,9 @@ def test_questions_are_refused(question, message):
 
 def test_lengths_that_allow_one_item_are_answered_with_single_items():
     for lengths in (None, 1, (1, 3), (1, None)):
-        done = run([{0, 1, 2}] * 90, min_count=40, epsilon=10**6, lengths=lengths)
-        assert {len(pattern.items) for pattern in done.patterns} == {1}
-        assert done.notes[0] == "Only single items were looked for."
+        release = run([{0, 1, 2}] * 90, min_count=40, epsilon=10**6, lengths=lengths)
+        assert {len(pattern.items) for pattern in release.patterns} == {1}
+        assert release.notes[0] == "Only single items were looked for."
 
 
 def test_made_up_groceries_are_found_and_cutting_is_worth_it():
@@ -220,18 +225,18 @@ def test_made_up_groceries_are_found_and_cutting_is_worth_it():
     truth = discreet.mine(baskets, min_count=count, lengths=1)
     question = {"items": "public", "people": 20_000, "min_count": count, "epsilon": "0.25"}
 
-    def score(**more):
-        runs = [trial(baskets, seed=seed, mechanism="truncated-items", **question, **more) for seed in range(5)]
-        return np.mean([f_score(one.patterns, truth) for one in runs]), runs
+    def score(**changes):
+        runs = [trial(baskets, seed=seed, mechanism="truncated-items", **question, **changes) for seed in range(5)]
+        return np.mean([f_score(release.patterns, truth) for release in runs]), runs
 
-    cut, runs = score()
-    whole, _ = score(settings={"truncate": False})
-    assert cut > 0.9
-    assert cut > whole
+    cut_score, runs = score()
+    whole_score, _ = score(settings={"truncate": False})
+    assert cut_score > 0.9
+    assert cut_score > whole_score
     every = discreet.mine(baskets, min_count=1, lengths=1).to_dict()
     inside = [
         low <= every.get(pattern.items, 0) <= high
-        for one in runs
-        for pattern, low, high in zip(one.patterns, one.patterns.low, one.patterns.high, strict=True)
+        for release in runs
+        for pattern, low, high in zip(release.patterns, release.patterns.low, release.patterns.high, strict=True)
     ]
     assert np.mean(inside) > 0.9

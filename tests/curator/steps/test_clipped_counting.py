@@ -57,17 +57,17 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
             sums = unsealed(watching.engine(people, 2).answer(query)).tolist()
             laws[people] = np.multiply.outer(*(law(center, scale, values) for center in sums))
             assert laws[people].sum() > 0.98 if neighbours is Neighbours.ADD_REMOVE else laws[people].sum() > 0.8
-    worst = 0.0
+    largest_loss = 0.0
     for people, chances in laws.items():
         if neighbours is Neighbours.ADD_REMOVE:
-            others = [(*people, more) for more in baskets] if len(people) < 3 else []
+            neighbours_of_people = [(*people, added_person) for added_person in baskets] if len(people) < 3 else []
         else:
-            others = [(more, *people[1:]) for more in baskets] if people else []
-        for other in others:
-            worst = max(worst, float(np.abs(np.log(chances / laws[other])).max()))
-    assert worst <= 1 + 1e-9
+            neighbours_of_people = [(other_basket, *people[1:]) for other_basket in baskets] if people else []
+        for neighbour in neighbours_of_people:
+            largest_loss = max(largest_loss, float(np.abs(np.log(chances / laws[neighbour])).max()))
+    assert largest_loss <= 1 + 1e-9
     # All of it is needed under adding; under replacing no two baskets have nothing in common here, so 6 of 8 are.
-    assert worst > 0.99 if neighbours is Neighbours.ADD_REMOVE else worst > 0.74
+    assert largest_loss > 0.99 if neighbours is Neighbours.ADD_REMOVE else largest_loss > 0.74
 
 
 def test_the_noise_is_drawn_where_the_sums_lie():
@@ -76,34 +76,34 @@ def test_the_noise_is_drawn_where_the_sums_lie():
     query = Clipped(naive.column([{0}, {1}, {2}]), PARTS)
     noisy = meter(epsilon=100).count("x", people, query, Fraction(1))
     assert unsealed(people.answer(query)).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
-    drawn = [meter(epsilon=100, seed=seed).count("x", people, query, Fraction(1)).values for seed in range(40)]
-    assert len(set(np.concatenate(drawn) % 16)) == 16
+    drawn_values = [meter(epsilon=100, seed=seed).count("x", people, query, Fraction(1)).values for seed in range(40)]
+    assert len(set(np.concatenate(drawn_values) % 16)) == 16
     assert noisy.scale == Fraction(PARTS, 100)
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_next_to_no_noise_gives_the_counts(delta):
-    asked = SealedEngine(LocalEngine(groceries(600, seed=2)))
+    sealed_engine = SealedEngine(LocalEngine(groceries(600, seed=2)))
     pairs = naive.column(list(combinations(range(12), 2)))
-    counted = count_clipped("x", asked, meter(10**9, delta), pairs, Fraction(1), 50.0)
-    tally, total = counted.tally, counted.total
-    assert np.allclose(tally.estimates, unsealed(asked.answer(Supports(pairs))), atol=0.4)
+    counted_family = count_clipped("x", sealed_engine, meter(10**9, delta), pairs, Fraction(1), 50.0)
+    tally, total = counted_family.tally, counted_family.total
+    assert np.allclose(tally.estimates, unsealed(sealed_engine.answer(Supports(pairs))), atol=0.4)
     assert tally.deviations.max() < 1
     assert total >= 1
 
 
 def test_charges_and_a_family_of_one():
-    asked = watching.engine([{0, 1}] * 20, ITEMS)
-    one = meter()
-    count_clipped("some counts", asked, one, naive.column([{0}, {1}]), Fraction(1, 2), 9.0)
-    assert [(charge.what, charge.epsilon) for charge in one.charges] == [
+    sealed_engine = watching.engine([{0, 1}] * 20, ITEMS)
+    family_meter = meter()
+    count_clipped("some counts", sealed_engine, family_meter, naive.column([{0}, {1}]), Fraction(1, 2), 9.0)
+    assert [(charge.what, charge.epsilon) for charge in family_meter.charges] == [
         (HISTOGRAM_STEP, HISTOGRAM_SHARE / 2), ("some counts", (1 - HISTOGRAM_SHARE) / 2)
     ]  # fmt: skip
     # Of one itemset nobody holds more than one: nothing has to be looked up, nothing is clipped.
-    alone = meter()
-    counted = count_clipped("a count", asked, alone, naive.column([{0, 1}]), Fraction(1, 2), 9.0)
-    tally, total = counted.tally, counted.total
-    assert [(charge.what, charge.epsilon) for charge in alone.charges] == [("a count", Fraction(1, 2))]
+    single_meter = meter()
+    counted_family = count_clipped("a count", sealed_engine, single_meter, naive.column([{0, 1}]), Fraction(1, 2), 9.0)
+    tally, total = counted_family.tally, counted_family.total
+    assert [(charge.what, charge.epsilon) for charge in single_meter.charges] == [("a count", Fraction(1, 2))]
     assert total == 1
     assert tally.deviations.tolist() == [pytest.approx(2**0.5 / 0.5)]
 
@@ -120,14 +120,14 @@ def test_the_total_comes_from_the_noisy_histogram_only():
 
 def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
     class Nobody(naive.Scripted):
-        def count(self, what, engine, query, share):
-            noisy = super().count(what, engine, query, share)
+        def count(self, purpose, engine, query, share):
+            noisy = super().count(purpose, engine, query, share)
             return Noisy(noisy.values * 0, noisy.scale, noisy.variance)
 
     nobody = Nobody(1)
     family = naive.column([{item} for item in range(ITEMS)])
-    counted = count_clipped("x", watching.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
-    tally, total = counted.tally, counted.total
+    counted_family = count_clipped("x", watching.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
+    tally, total = counted_family.tally, counted_family.total
     assert total == 1
     assert tally.estimates.tolist() == [0.0] * ITEMS
 
@@ -135,19 +135,19 @@ def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
 # What is made of released numbers.
 
 
-@pytest.mark.parametrize("many", [1, 2, 3, 7, 8, 9, 100, 5_000, 10**6])
-def test_bins_and_totals_follow_from_the_size_of_the_family(many):
-    edges, totals = list_edges(many), list_totals(many)
-    assert set(list_edges(many, COARSE_BINS)) <= set(edges)
+@pytest.mark.parametrize("family_size", [1, 2, 3, 7, 8, 9, 100, 5_000, 10**6])
+def test_bins_and_totals_follow_from_the_size_of_the_family(family_size):
+    edges, totals = list_edges(family_size), list_totals(family_size)
+    assert set(list_edges(family_size, COARSE_BINS)) <= set(edges)
     assert edges[0] == 1
-    assert edges[-1] <= many
+    assert edges[-1] <= family_size
     assert list(edges) == sorted(set(edges))
-    assert (totals[0], totals[-1]) == (PARTS, many * PARTS)
+    assert (totals[0], totals[-1]) == (PARTS, family_size * PARTS)
     assert totals == sorted(set(totals))
     assert len(edges) < 30
-    spread = Histogram.of(edges, np.arange(1.0, len(edges) + 1), many)
+    spread = Histogram.of(edges, np.arange(1.0, len(edges) + 1), family_size)
     assert (spread.loads >= 1).all()
-    assert (spread.loads <= many).all()
+    assert (spread.loads <= family_size).all()
     bins = np.searchsorted(edges, spread.loads, side="right") - 1
     assert np.bincount(bins, spread.people) == pytest.approx(np.arange(1.0, len(edges) + 1))
     assert list_edges(40, COARSE_BINS) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -158,12 +158,12 @@ def test_bins_and_totals_follow_from_the_size_of_the_family(many):
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4), st.integers(1, 6), st.booleans())
 def test_what_clipping_keeps_is_the_share_of_all_that_is_held(people, total, pure):
-    held = np.arange(1, 5)
-    weights = np.minimum(1, total / 2 / held) ** (1 if pure else 0.5)
-    mass = float((held * people).sum())
-    expected = float((held * people * weights).sum()) / mass if mass else 1.0
-    found = Histogram(held.astype(float), np.array(people, float)).kept_share(total * PARTS // 2, pure)
-    assert found == pytest.approx(expected)
+    held_counts = np.arange(1, 5)
+    weights = np.minimum(1, total / 2 / held_counts) ** (1 if pure else 0.5)
+    mass = float((held_counts * people).sum())
+    expected = float((held_counts * people * weights).sum()) / mass if mass else 1.0
+    kept_share = Histogram(held_counts.astype(float), np.array(people, float)).kept_share(total * PARTS // 2, pure)
+    assert kept_share == pytest.approx(expected)
 
 
 def noisy(values, deviation) -> Noisy:
@@ -178,55 +178,59 @@ def test_a_histogram_without_noise_is_left_as_it_is():
 
 @given(st.lists(st.integers(-3_000, 3_000), min_size=10, max_size=10), st.integers(1, 1_000))
 def test_cleaning_makes_people_of_any_numbers(values, deviation):
-    found = denoise_histogram(noisy(values, deviation), list_edges(40, COARSE_BINS))
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
+    cleaned_people = denoise_histogram(noisy(values, deviation), list_edges(40, COARSE_BINS))
+    assert np.isfinite(cleaned_people).all()
+    assert (cleaned_people >= 0).all()
 
 
 def test_a_phantom_far_out_is_not_believed():
     edges = list_edges(512)
     values = [50_000, 20_000, 8_000, 3_000, 1_000, 300, 100] + [0] * (len(edges) - 7)
     values[-1] = 240  # two deviations and a bit
-    found = denoise_histogram(noisy(values, 100), edges)
-    assert found[-1] < 20
-    assert (found * edges).sum() == pytest.approx((np.array(values[:7]) * edges[:7]).sum(), rel=0.05)
+    cleaned_people = denoise_histogram(noisy(values, 100), edges)
+    assert cleaned_people[-1] < 20
+    assert (cleaned_people * edges).sum() == pytest.approx((np.array(values[:7]) * edges[:7]).sum(), rel=0.05)
 
 
 def test_merging_weighs_by_how_sure_counts_are():
     sets = naive.column([{0}, {1}, {2}])
     tally = Tally(sets, np.array([10.0, 20.0, 30.0]), np.array([3.0, 3.0, 0.0]))
-    again = Tally(naive.column([{0}, {2}]), np.array([20.0, 50.0]), np.array([4.0, 0.0]))
-    both = tally.merge_counts(np.array([0, 2]), again)
-    assert both.estimates.tolist() == [pytest.approx(10 * 16 / 25 + 20 * 9 / 25), 20.0, 40.0]
-    assert both.deviations.tolist() == [pytest.approx(12 / 5), 3.0, 0.0]
+    other_tally = Tally(naive.column([{0}, {2}]), np.array([20.0, 50.0]), np.array([4.0, 0.0]))
+    merged_tally = tally.merge_counts(np.array([0, 2]), other_tally)
+    assert merged_tally.estimates.tolist() == [pytest.approx(10 * 16 / 25 + 20 * 9 / 25), 20.0, 40.0]
+    assert merged_tally.deviations.tolist() == [pytest.approx(12 / 5), 3.0, 0.0]
     assert tally.take_largest(2).estimates.tolist() == [30.0, 20.0]
 
 
-@given(st.lists(st.sampled_from([one for one in SUBSETS if one]), min_size=1, unique=True), st.integers(0, 99))
+@given(st.lists(st.sampled_from([subset for subset in SUBSETS if subset]), min_size=1, unique=True), st.integers(0, 99))
 def test_no_estimate_is_above_that_of_a_part(family, seed):
     values = np.random.default_rng(seed).normal(size=len(family))
     column = naive.column(family)
-    lowered = dict(zip(family, Tally(column, values, values).lower_to_parts(9.0).estimates.tolist(), strict=True))
-    for one, value in zip(family, values.tolist(), strict=True):
-        assert lowered[one] <= value
+    lowered_estimates = dict(
+        zip(family, Tally(column, values, values).lower_to_parts(9.0).estimates.tolist(), strict=True)
+    )
+    for itemset, value in zip(family, values.tolist(), strict=True):
+        assert lowered_estimates[itemset] <= value
         for part in family:
-            if part < one and len(part) == len(one) - 1:
-                assert lowered[one] <= lowered[part]
-        if not any(part < one for part in family):
-            assert lowered[one] == value
+            if part < itemset and len(part) == len(itemset) - 1:
+                assert lowered_estimates[itemset] <= lowered_estimates[part]
+        if not any(part < itemset for part in family):
+            assert lowered_estimates[itemset] == value
     halfway = dict(zip(family, average_monotone(column, values, 0.5).tolist(), strict=True))
-    for one, value in zip(family, values.tolist(), strict=True):
-        assert halfway[one] <= 0.5
-        assert all(halfway[one] <= halfway[part] for part in family if part < one and len(part) == len(one) - 1)
-        if not any(other < one or one < other for other in family):
-            assert halfway[one] == min(value, 0.5)
+    for itemset, value in zip(family, values.tolist(), strict=True):
+        assert halfway[itemset] <= 0.5
+        assert all(
+            halfway[itemset] <= halfway[part] for part in family if part < itemset and len(part) == len(itemset) - 1
+        )
+        if not any(other_itemset < itemset or itemset < other_itemset for other_itemset in family):
+            assert halfway[itemset] == min(value, 0.5)
     assert Tally(column, values, values).lower_to_parts(-1.0).estimates.max() <= -1
 
 
 def test_end_to_end():
-    one, other = (Tally(naive.column(sets), np.full(2, value), np.ones(2)) for sets, value in
+    first_tally, second_tally = (Tally(naive.column(sets), np.full(2, value), np.ones(2)) for sets, value in
                   (([{0}, {1}], 1.0), ([{0, 1}, {1, 2}], 2.0)))  # fmt: skip
-    both = join_tallies([one, other])
-    assert both.itemsets.sizes.tolist() == [1, 1, 2, 2]
-    assert both.estimates.tolist() == [1.0, 1.0, 2.0, 2.0]
+    joined_tally = join_tallies([first_tally, second_tally])
+    assert joined_tally.itemsets.sizes.tolist() == [1, 1, 2, 2]
+    assert joined_tally.estimates.tolist() == [1.0, 1.0, 2.0, 2.0]
     assert len(join_tallies([])) == 0

@@ -53,44 +53,44 @@ def test_without_noise_the_histogram_stays_as_it_is(values):
 @example([0] * 16 + [30] * 2 + [-50] * 9, 5)
 def test_people_are_the_nearest_sums_that_never_fall(values, scale):
     noisy = Noisy(np.array(values), Fraction(scale), 2 * Fraction(scale) ** 2)
-    found = SizeHistogram.of(noisy, 100).people
-    assert (found >= 0).all()
+    people_by_size = SizeHistogram.of(noisy, 100).people
+    assert (people_by_size >= 0).all()
     sizes = range(1, len(values))
-    clear = next(
+    clear_size = next(
         (h - 1 for h in sizes if sum(values[h:]) < noisy.deviation * (len(values) - h) ** 0.5), len(values) - 1
     )
     for width in (1, 2, 4, 8):
-        for last in sizes:
-            narrow = width == 1 or last >= 4 * width
-            if narrow and sum(values[last - width + 1 : last + 1]) > 5 * noisy.deviation * width**0.5:
-                clear = max(clear, last)
-    assert not found[clear + 1 :].any()
-    if clear:
-        nearest = optimize.isotonic_regression(np.cumsum(values[1 : clear + 1]).astype(float)).x
-        np.testing.assert_allclose(np.cumsum(found[1 : clear + 1]), np.maximum(nearest, 0), atol=1e-9)
+        for last_size in sizes:
+            is_narrow = width == 1 or last_size >= 4 * width
+            if is_narrow and sum(values[last_size - width + 1 : last_size + 1]) > 5 * noisy.deviation * width**0.5:
+                clear_size = max(clear_size, last_size)
+    assert not people_by_size[clear_size + 1 :].any()
+    if clear_size:
+        nearest = optimize.isotonic_regression(np.cumsum(values[1 : clear_size + 1]).astype(float)).x
+        np.testing.assert_allclose(np.cumsum(people_by_size[1 : clear_size + 1]), np.maximum(nearest, 0), atol=1e-9)
 
 
 @given(histograms, st.fractions(Fraction(1, 100), 1))
 @example([3, 0, 0], Fraction(1))
 @example([0, 85, 15], Fraction(85, 100))
 def test_covering_is_the_first_length_that_enough_people_do_not_exceed(values, share):
-    holding = sum(values[1:])
-    right = [size for size in range(1, len(values)) if sum(values[1 : size + 1]) >= share * holding]
-    found = spread(values).covering_length(share)
+    holder_count = sum(values[1:])
+    right = [size for size in range(1, len(values)) if sum(values[1 : size + 1]) >= share * holder_count]
+    covering_length = spread(values).covering_length(share)
     # Shares of floating point may tie with a sum: then either size is right.
-    exact_tie = any(sum(values[1 : size + 1]) == share * holding for size in range(1, len(values)))
-    assert found == (right[0] if holding else 1) or exact_tie
+    exact_tie = any(sum(values[1 : size + 1]) == share * holder_count for size in range(1, len(values)))
+    assert covering_length == (right[0] if holder_count else 1) or exact_tie
 
 
 @given(histograms, st.integers(1, 4), st.sampled_from(["uniform", "size-biased"]))
 def test_kept_is_the_share_of_all_cases(values, size, model):
-    found = spread(values).kept_shares(size, model)
-    assert len(found) == len(values)
+    kept_shares = spread(values).kept_shares(size, model)
+    assert len(kept_shares) == len(values)
     if not any(values[size:]):
-        assert (found == 1).all()
+        assert (kept_shares == 1).all()
         return
     for longest in range(len(values)):
-        assert found[longest] == pytest.approx(naive.kept_share(values, size, longest, model), abs=1e-12)
+        assert kept_shares[longest] == pytest.approx(naive.kept_share(values, size, longest, model), abs=1e-12)
     assert spread(values).kept_shares(size, "root") == pytest.approx(
         np.sqrt(spread(values).kept_shares(size, "size-biased"))
     )
@@ -100,9 +100,9 @@ def test_kept_is_the_share_of_all_cases(values, size, model):
 def test_kept_of_single_items_restores_the_total_of_what_people_hold():
     # BEYOND, invariant 8: one over keep_1 is the factor u of seed 000.
     values, longest = [4, 9, 30, 2, 7, 1], 3
-    held = sum(h * n for h, n in enumerate(values))
-    left = sum(min(h, longest) * n for h, n in enumerate(values))
-    assert spread(values).kept_shares(1, "size-biased")[longest] == pytest.approx(left / held)
+    held_cases = sum(h * n for h, n in enumerate(values))
+    cases_left = sum(min(h, longest) * n for h, n in enumerate(values))
+    assert spread(values).kept_shares(1, "size-biased")[longest] == pytest.approx(cases_left / held_cases)
 
 
 @pytest.mark.statistical
@@ -110,11 +110,11 @@ def test_kept_is_what_random_cutting_leaves():
     # Every basket of up to eight items: then all pairs are alike, and long baskets hold them more often, as C10 says.
     # 200 keys and 4 % of tolerance, more than six deviations: a false alarm in far less than a million runs.
     rows = [basket for size in range(9) for basket in combinations(range(8), size)]
-    held = naive.column(rows)
-    sizes = np.bincount(held.sizes, minlength=9)
-    left = [_pairs(keep_some(held.offsets, held.codes, 4, key)) for key in range(200)]
-    before = _pairs((held.offsets, held.codes))
-    assert np.mean(left) / before == pytest.approx(spread(sizes).kept_shares(2, "size-biased")[4], rel=0.04)
+    baskets = naive.column(rows)
+    sizes = np.bincount(baskets.sizes, minlength=9)
+    pairs_left = [_pairs(keep_some(baskets.offsets, baskets.codes, 4, key)) for key in range(200)]
+    before = _pairs((baskets.offsets, baskets.codes))
+    assert np.mean(pairs_left) / before == pytest.approx(spread(sizes).kept_shares(2, "size-biased")[4], rel=0.04)
 
 
 def _pairs(rows) -> int:
@@ -127,17 +127,17 @@ def test_nothing_overflows_in_long_baskets():
     values[[3, 5_000, 10_000]] = 7, 2, 1
     for size in (1, 32, 900, 10_000):
         for model in ("uniform", "size-biased", "root"):
-            found = spread(values, 10_000).kept_shares(size, model)
-            assert np.isfinite(found).all()
-            assert ((found >= 0) & (found <= 1)).all()
+            kept_shares = spread(values, 10_000).kept_shares(size, model)
+            assert np.isfinite(kept_shares).all()
+            assert ((kept_shares >= 0) & (kept_shares <= 1)).all()
 
 
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(1, 10), st.sampled_from([0, 3]))
-def test_what_is_left_is_the_share_of_all_cuts(told, size, longest, more):
-    found = spread([5] * (told + 1), told + more).kept_by_size(size, longest)
-    for h, share in enumerate(found.tolist()):
+def test_what_is_left_is_the_share_of_all_cuts(exact_sizes, size, longest, extra_sizes):
+    kept_shares = spread([5] * (exact_sizes + 1), exact_sizes + extra_sizes).kept_by_size(size, longest)
+    for h, share in enumerate(kept_shares.tolist()):
         # Whoever is in the last size may hold all items, where there are more.
-        h = told + more if h == told else h
+        h = exact_sizes + extra_sizes if h == exact_sizes else h
         assert share == pytest.approx(1 if h <= longest or h < size else comb(longest, size) / comb(h, size))
 
 
@@ -152,7 +152,9 @@ def test_bounds_are_those_of_the_queries_and_never_too_small(sets, longest):
     degrees = bound_basket_supports(itemsets.codes, size, longest, "degrees")
     binomial = bound_basket_supports(itemsets.codes, size, longest, "binomial")
     for length in range(longest + 1):
-        truth = max(sum(set(one) <= set(basket) for one in sets) for basket in combinations(range(7), min(length, 7)))
+        truth = max(
+            sum(set(itemset) <= set(basket) for itemset in sets) for basket in combinations(range(7), min(length, 7))
+        )
         assert truth <= degrees[length] <= binomial[length] == min(comb(length, size), len(sets))
         if length:
             assert Supports(itemsets, Truncation(length, 1)).sensitivity().l1 == degrees[length]
@@ -171,34 +173,34 @@ def test_the_paper_and_the_degrees_bound_its_example():
 
 
 def test_the_cut_weighs_what_is_lost_against_noise():
-    kept = np.array([0, 0, 0.5, 0.8, 0.9, 1.0])
+    kept_shares = np.array([0, 0, 0.5, 0.8, 0.9, 1.0])
     noise = np.array([0, 0, 10.0, 20, 40, 80])
-    assert choose_cut_length(1000, kept, noise, 2) == 5
-    assert choose_cut_length(100, kept, noise, 2) == 3
-    assert choose_cut_length(1, kept, noise, 2) == 2
-    assert choose_cut_length(1, kept, noise, 4) == 4
+    assert choose_cut_length(1000, kept_shares, noise, 2) == 5
+    assert choose_cut_length(100, kept_shares, noise, 2) == 3
+    assert choose_cut_length(1, kept_shares, noise, 2) == 2
+    assert choose_cut_length(1, kept_shares, noise, 4) == 4
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7), Fraction(400)])
 def test_posterior_is_the_mean_over_all_counts_of_laplace_noise(scale):
     values = np.array([-1_000, -3, 0, 1, 5, 60, 3_000])
     # With weights that are not rounded to nothing: for negative values their common factor is left out.
-    true = np.arange(40_000)
-    for value, found in zip(values.tolist(), posterior_means(Noisy(values, scale, 2 * scale**2)), strict=True):
-        weights = np.exp(-np.abs(max(value, 0) - true) / float(scale))
-        assert found == pytest.approx((true * weights).sum() / weights.sum(), rel=1e-9, abs=1e-9)
+    true_counts = np.arange(40_000)
+    for value, posterior_mean in zip(values.tolist(), posterior_means(Noisy(values, scale, 2 * scale**2)), strict=True):
+        weights = np.exp(-np.abs(max(value, 0) - true_counts) / float(scale))
+        assert posterior_mean == pytest.approx((true_counts * weights).sum() / weights.sum(), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("deviation", [3.0, 50.0])
 def test_posterior_is_the_mean_over_all_counts_of_gaussian_noise(deviation):
     values = (np.array([-30, -26, -24, -5, -1, 0, 0.5, 2, 7, 9, 100]) * deviation).astype(np.int64)
-    true = np.linspace(0, 120 * deviation, 2_000_001)
-    found = posterior_means(Noisy(values, None, Fraction(deviation) ** 2))
-    for value, mean in zip(values.tolist(), found, strict=True):
-        exponents = -((value - true) ** 2) / (2 * deviation**2)
+    true_values = np.linspace(0, 120 * deviation, 2_000_001)
+    posterior_mean = posterior_means(Noisy(values, None, Fraction(deviation) ** 2))
+    for value, mean in zip(values.tolist(), posterior_mean, strict=True):
+        exponents = -((value - true_values) ** 2) / (2 * deviation**2)
         weights = np.exp(exponents - exponents.max())
         weights[0] /= 2  # the trapezoidal rule
-        assert mean == pytest.approx((true * weights).sum() / weights.sum(), rel=1e-4)
+        assert mean == pytest.approx((true_values * weights).sum() / weights.sum(), rel=1e-4)
 
 
 def test_posterior_without_noise_and_with_far_too_much():
@@ -223,8 +225,8 @@ def test_intervals_hold_noise_and_what_was_cut():
     noisy = Noisy(np.array([100, 10, 0, -50]), Fraction(2), Fraction(8))
     margin = noisy.margin()
     # Nobody was cut: noise alone.
-    whole = spread([0, 30, 40], 2)
-    low, high = whole.interval(noisy, whole.kept_by_size(1, 2))
+    whole_histogram = spread([0, 30, 40], 2)
+    low, high = whole_histogram.interval(noisy, whole_histogram.kept_by_size(1, 2))
     assert low.tolist() == [100 - margin, 10 - margin, -margin, -50 - margin]
     assert high.tolist() == [100 + margin, 10 + margin, margin, 0]
     # Without noise: 40 people with four items, of whom a quarter keeps the itemset, about ten; chance adds something.
@@ -238,8 +240,8 @@ def test_intervals_hold_noise_and_what_was_cut():
     assert high[1] == pytest.approx(4 * (4 + min(chance, half + (half**2 + 8 * half) ** 0.5)))
     assert high[2] == pytest.approx(4 * 2 * half)
     # A cut that leaves nothing of long baskets may have lost all of them.
-    none = spread([0, 30, 0, 0, 40], 4)
-    assert none.interval(still, np.array([1.0, 1, 1, 1, 0]))[1].tolist() == [140, 44, 40]
+    sparse_histogram = spread([0, 30, 0, 0, 40], 4)
+    assert sparse_histogram.interval(still, np.array([1.0, 1, 1, 1, 0]))[1].tolist() == [140, 44, 40]
     # A noisy histogram allows for more people than it shows.
     shaky = SizeHistogram.of(Noisy(np.array([0, 30, 0, 0, 40]), Fraction(2), Fraction(8)), 4)
     assert (shaky.interval(still, shaky.kept_by_size(1, 1))[1] > high).all()
@@ -248,27 +250,27 @@ def test_intervals_hold_noise_and_what_was_cut():
 @given(
     st.lists(st.integers(0, 6), min_size=2, max_size=6), st.lists(st.integers(0, 6), min_size=5, max_size=5), st.data()
 )
-def test_no_way_to_hold_an_itemset_leaves_the_interval(values, among, data):
+def test_no_way_to_hold_an_itemset_leaves_the_interval(values, holders_by_size, data):
     """By the mean number that is left: whoever holds the itemset, their number is not over the upper end."""
     longest = data.draw(st.integers(1, len(values) - 1))
-    found = spread(values, len(values) - 1)
-    left = found.kept_by_size(1, longest)
-    holding = np.minimum([0, *among[: len(values) - 1]], values)
-    remain = int(np.ceil((holding * left).sum()))
-    low, high = found.interval(exactly([remain]), left)
-    assert high[0] >= holding.sum() - 1e-9
+    histogram = spread(values, len(values) - 1)
+    kept_shares = histogram.kept_by_size(1, longest)
+    holder_counts = np.minimum([0, *holders_by_size[: len(values) - 1]], values)
+    remain = int(np.ceil((holder_counts * kept_shares).sum()))
+    low, high = histogram.interval(exactly([remain]), kept_shares)
+    assert high[0] >= holder_counts.sum() - 1e-9
     assert low[0] == remain
 
 
 def _coverage(people, items, question, seeds=range(20)):
     inside, counts = [], {}
     for seed in seeds:
-        done = trial(people, seed=seed, items=items, people=len(people), **question)
-        for pattern, low, high in zip(done.patterns, done.patterns.low, done.patterns.high, strict=True):
-            one = frozenset(pattern.items)
-            if one not in counts:
-                counts[one] = sum(one <= basket for basket in people)
-            inside.append((low <= counts[one], counts[one] <= high))
+        release = trial(people, seed=seed, items=items, people=len(people), **question)
+        for pattern, low, high in zip(release.patterns, release.patterns.low, release.patterns.high, strict=True):
+            itemset = frozenset(pattern.items)
+            if itemset not in counts:
+                counts[itemset] = sum(itemset <= basket for basket in people)
+            inside.append((low <= counts[itemset], counts[itemset] <= high))
     return np.mean(inside, axis=0)
 
 
@@ -311,9 +313,9 @@ def test_what_is_released_over_a_threshold_is_not_more_frequent_than_said(kind, 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.25", "0.5", "1", "8"])
 def test_sizes_cost_what_the_paper_says(epsilon):
     budget = Fraction(epsilon)
-    asked = Problem(threshold=5, min_length=1, max_length=9, item_count=9, people=9, epsilon=budget)
-    assert size_share(asked, Fraction(1)) * budget == min(Fraction(1, 20), budget / 10)
-    assert size_share(asked, Fraction(1, 3)) * budget == min(Fraction(1, 20), budget / 30)
+    problem = Problem(threshold=5, min_length=1, max_length=9, item_count=9, people=9, epsilon=budget)
+    assert size_share(problem, Fraction(1)) * budget == min(Fraction(1, 20), budget / 10)
+    assert size_share(problem, Fraction(1, 3)) * budget == min(Fraction(1, 20), budget / 30)
 
 
 tables = st.integers(1, 4).flatmap(
@@ -324,29 +326,31 @@ tables = st.integers(1, 4).flatmap(
 
 
 @given(tables, st.sampled_from([1, 3, 10**6]))
-@example({(0, last): 5 for last in range(1, 7)}, 3)
+@example({(0, last_item): 5 for last_item in range(1, 7)}, 3)
 @example(dict.fromkeys(combinations(range(7), 3), 1), 3)
 def test_candidates_are_those_of_plain_python(table, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidate_join, "_PAIRS_PER_STEP", at_once)
-        found, scores = join_candidates(naive.column(table), np.array(list(table.values())), 10**6)
-    assert dict(zip(map(tuple, _rows(found)), scores.tolist(), strict=True)) == naive.candidates(table)
+        candidates, scores = join_candidates(naive.column(table), np.array(list(table.values())), 10**6)
+    assert dict(zip(map(tuple, _rows(candidates)), scores.tolist(), strict=True)) == naive.candidates(table)
 
 
 @given(tables, st.integers(1, 12))
-def test_of_too_many_candidates_the_best_stay(table, most):
+def test_of_too_many_candidates_the_best_stay(table, max_candidates):
     every = naive.candidates(table)
-    found, scores = join_candidates(naive.column(table), np.array(list(table.values())), most)
-    assert sorted(scores.tolist()) == sorted(every.values())[-most:]
-    assert all(every[one] == score for one, score in zip(map(tuple, _rows(found)), scores.tolist(), strict=True))
-    assert len(set(map(tuple, _rows(found)))) == len(found)
+    candidates, scores = join_candidates(naive.column(table), np.array(list(table.values())), max_candidates)
+    assert sorted(scores.tolist()) == sorted(every.values())[-max_candidates:]
+    assert all(
+        every[itemset] == score for itemset, score in zip(map(tuple, _rows(candidates)), scores.tolist(), strict=True)
+    )
+    assert len(set(map(tuple, _rows(candidates)))) == len(candidates)
 
 
 def test_a_common_item_does_not_make_everything_meet():
     # All 20,000 sets share one item: joined by it there were two hundred million to look at.
     sets = np.stack((np.zeros(20_000, np.int32), np.arange(1, 20_001, dtype=np.int32)), axis=1)
-    found, _ = join_candidates(candidate_join.rows(sets), np.ones(20_000, np.int64), 20_000)
-    assert len(found) == 0
+    candidates, _ = join_candidates(candidate_join.rows(sets), np.ones(20_000, np.int64), 20_000)
+    assert len(candidates) == 0
     pairs, scores = join_candidates(candidate_join.rows(sets[:, 1:]), np.arange(20_000)[::-1].copy(), 20_000)
     assert len(pairs) == 20_000
     assert int(scores.min()) >= 2 * 20_000 - 500

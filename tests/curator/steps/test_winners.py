@@ -25,14 +25,14 @@ from discreet.results import Itemsets
 from naive import watching
 
 ITEMS = 6
-few = settings(max_examples=60, derandomize=True, deadline=None)
+few_examples = settings(max_examples=60, derandomize=True, deadline=None)
 
 
 def meter(epsilon=1, delta=0, seed=1) -> Meter:
     return Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
 
 
-def asking(people: int, item_count: int = ITEMS) -> Problem:
+def make_problem(people: int, item_count: int = ITEMS) -> Problem:
     return Problem(top=3, min_length=1, max_length=item_count, item_count=item_count, people=people)
 
 
@@ -40,32 +40,44 @@ class TestHowItIsCounted:
     def test_a_few_large_counts_by_cells(self):
         # Nine single items: groups of three have less noise than each by itself.
         crowd = watching.engine([{item} for item in range(9) for _ in range(5_000)], 9)
-        counted = winners.count_shown("x", crowd, meter(), asking(45_000, 9), Itemsets.singles(9), Fraction(1), 5_000.0)
-        assert counted.method_note == winners.CELL_SUMS_NOTE
-        assert np.abs(counted.estimates - 5_000).max() < 100
+        counted_family = winners.count_shown(
+            "x", crowd, meter(), make_problem(45_000, 9), Itemsets.singles(9), Fraction(1), 5_000.0
+        )
+        assert counted_family.method_note == winners.CELL_SUMS_NOTE
+        assert np.abs(counted_family.estimates - 5_000).max() < 100
 
     def test_one_by_itself(self):
-        counted = winners.count_shown(
-            "x", watching.engine([{0}] * 900, ITEMS), meter(), asking(900), Itemsets.of([(0,)]), Fraction(1), 900.0
+        counted_family = winners.count_shown(
+            "x",
+            watching.engine([{0}] * 900, ITEMS),
+            meter(),
+            make_problem(900),
+            Itemsets.of([(0,)]),
+            Fraction(1),
+            900.0,
         )
-        assert counted.method_note in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE)
-        assert counted.estimates[0] == pytest.approx(900, abs=20)
+        assert counted_family.method_note in (winners.SINGLE_COUNTS_NOTE, winners.CELL_SUMS_NOTE)
+        assert counted_family.estimates[0] == pytest.approx(900, abs=20)
 
     def test_many_small_counts_clipped(self):
         # Everyone holds one of 300 items: clipping takes nothing away, and 300 counts cost the noise of a few.
         crowd = watching.engine([{item} for item in range(300) for _ in range(100)], 300)
-        spent, problem = meter(), asking(30_000, 300)
-        counted = winners.count_shown("x", crowd, spent, problem, Itemsets.singles(300), Fraction(1), 100.0)
-        assert counted.method_note == winners.CLIPPED_NOTE
-        assert sum(charge.epsilon for charge in spent.charges) == 1
-        assert np.median(counted.high - counted.low) < 300
+        spent_meter, problem = meter(), make_problem(30_000, 300)
+        counted_family = winners.count_shown(
+            "x", crowd, spent_meter, problem, Itemsets.singles(300), Fraction(1), 100.0
+        )
+        assert counted_family.method_note == winners.CLIPPED_NOTE
+        assert sum(charge.epsilon for charge in spent_meter.charges) == 1
+        assert np.median(counted_family.high - counted_family.low) < 300
 
     @pytest.mark.parametrize("delta", [0, "1e-6"])
     def test_all_of_the_share_is_spent(self, delta):
         for family in (Itemsets.singles(ITEMS), Itemsets.of([(0, 1), (0, 1, 2), (3,)])):
-            spent = meter(delta=delta)
-            winners.count_shown("x", watching.engine([{0, 1}] * 30, ITEMS), spent, asking(30), family, Fraction(1), 9.0)
-            assert spent.left == 0
+            spent_meter = meter(delta=delta)
+            winners.count_shown(
+                "x", watching.engine([{0, 1}] * 30, ITEMS), spent_meter, make_problem(30), family, Fraction(1), 9.0
+            )
+            assert spent_meter.left == 0
 
     def test_bases_hold_every_pattern(self):
         names = [(0,), (1, 2), (0, 3, 4), (1, 2, 5), (2, 4)]
@@ -76,12 +88,12 @@ class TestHowItIsCounted:
 
 
 def true_tails(people, family, edges):
-    held = [sum(set(one) <= basket for one in family.tuples()) for basket in people]
-    return np.array([float(sum(many >= edge for many in held)) for edge in edges])
+    held_counts = [sum(set(itemset) <= basket for itemset in family.tuples()) for basket in people]
+    return np.array([float(sum(held_count >= edge for held_count in held_counts)) for edge in edges])
 
 
 class TestTheMostThatCanHoldIt:
-    @few
+    @few_examples
     @given(
         people=st.lists(st.frozensets(st.integers(0, ITEMS - 1)), max_size=25),
         total=st.integers(PARTS, 4 * PARTS),
@@ -94,10 +106,10 @@ class TestTheMostThatCanHoldIt:
         crowd = unsealed(watching.engine(people, ITEMS))
         sums, counts = crowd.answer(query) / PARTS, crowd.answer(Supports(family))
         edges = list_edges(len(family))
-        most = Histogram.of(edges, np.zeros(len(edges)), len(family), true_tails(people, family, edges)).bound_counts(
-            sums, query
-        )
-        assert (counts <= most + 1e-9).all()
+        max_counts = Histogram.of(
+            edges, np.zeros(len(edges)), len(family), true_tails(people, family, edges)
+        ).bound_counts(sums, query)
+        assert (counts <= max_counts + 1e-9).all()
         assert (sums <= counts + 1e-9).all()
 
     def test_bulk_buyers(self):
@@ -127,9 +139,9 @@ def test_sums_of_noise_are_seldom_over_their_margin(noisy):
     generator = np.random.default_rng(5)
     for terms in (1, 4, 20):
         size = (4_000, terms)
-        drawn = generator.laplace(0, 7, size) if noisy.scale else generator.normal(0, noisy.deviation, size)
+        noise = generator.laplace(0, 7, size) if noisy.scale else generator.normal(0, noisy.deviation, size)
         margin = bound_noise_sum(noisy, np.array([terms]), 0.01)[0]
-        assert (drawn.sum(axis=1) > margin).sum() <= 71
+        assert (noise.sum(axis=1) > margin).sum() <= 71
         assert margin < 5 * noisy.deviation * terms**0.5
 
 
@@ -156,24 +168,26 @@ def test_intervals_hold(people, delta):
     # 95 % intervals of 40 counts, 30 times; at least 93 % of them. The seeds are fixed.
     family = Itemsets.singles(40)
     crowd = watching.engine(people, 40)
-    true = unsealed(crowd.answer(Supports(family)))
+    true_counts = unsealed(crowd.answer(Supports(family)))
     inside = []
     for seed in range(30):
-        clipped = count_clipped("x", crowd, meter(2, delta, seed), family, Fraction(1), 60.0)
-        counted = winners.count_shown(
-            "x", crowd, meter(2, delta, seed), asking(len(people), 40), family, Fraction(1), 60.0
+        clipped_counts = count_clipped("x", crowd, meter(2, delta, seed), family, Fraction(1), 60.0)
+        counted_family = winners.count_shown(
+            "x", crowd, meter(2, delta, seed), make_problem(len(people), 40), family, Fraction(1), 60.0
         )
-        inside.append([((low <= true) & (true <= high)).mean() for low, high in
-                       (clipped.bounds(), (counted.low, counted.high))])  # fmt: skip
+        inside.append([((low <= true_counts) & (true_counts <= high)).mean() for low, high in
+                       (clipped_counts.bounds(), (counted_family.low, counted_family.high))])  # fmt: skip
     assert np.mean(inside, axis=0).min() >= 0.93
 
 
 def test_the_total_that_makes_an_interval_short():
     # Where everyone holds one of many a small total is best; where all hold all of it, none should be clipped.
     family = Itemsets.singles(40)
-    apart, alike = [{item} for item in range(40) for _ in range(90)], [set(range(40))] * 9_000
-    for people, mark, least, most in ((apart, 90.0, 1, 8), (alike, 9_000.0, 30, 40)):
-        spent = meter(4)
-        histogram = measure_histogram(watching.engine(people, 40), spent, family, Fraction(1, 8), COARSE_BINS)
-        total, _ = choose_interval_total(family, histogram, spent, Fraction(7, 8), mark)
-        assert least <= total / PARTS <= most
+    disjoint_people, alike = [{item} for item in range(40) for _ in range(90)], [set(range(40))] * 9_000
+    for people, mark, min_total, max_total in ((disjoint_people, 90.0, 1, 8), (alike, 9_000.0, 30, 40)):
+        meter_of_interval = meter(4)
+        histogram = measure_histogram(
+            watching.engine(people, 40), meter_of_interval, family, Fraction(1, 8), COARSE_BINS
+        )
+        total, _ = choose_interval_total(family, histogram, meter_of_interval, Fraction(7, 8), mark)
+        assert min_total <= total / PARTS <= max_total
