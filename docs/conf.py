@@ -38,8 +38,8 @@ def write_command_help(app):
     text = io.StringIO()
 
     def write(words, command):
-        shown = runner.invoke(commands, [*words, "--help"], prog_name="discreet").output
-        text.write(f"## `{' '.join(['discreet', *words])}`\n\n```text\n{shown.strip()}\n```\n\n")
+        help_text = runner.invoke(commands, [*words, "--help"], prog_name="discreet").output
+        text.write(f"## `{' '.join(['discreet', *words])}`\n\n```text\n{help_text.strip()}\n```\n\n")
         for name, inner in getattr(command, "commands", {}).items():
             write([*words, name], inner)
 
@@ -66,10 +66,10 @@ def write_registry(app):
     for name, entries in {"mechanisms": mechanisms(), "protocols": protocols(), "oracles": oracles()}.items():
         rows = [f"| {name.removesuffix('s')} | answers | promises | what it does | source |", "|---|---|---|---|---|"]
         rows += [
-            f"| [`{one.name}`](_build/generated/proofs/{one.proof.relative_to(source)}) | {', '.join(one.answers)} "
-            f"| {one.guarantee} | {one.summary} | {one.citation} |"
-            for one in entries.values()
-            if one.package == "discreet"  # others that are installed where the pages are built are not ours to list
+            f"| [`{entry.name}`](_build/generated/proofs/{entry.proof.relative_to(source)}) "
+            f"| {', '.join(entry.answers)} | {entry.guarantee} | {entry.summary} | {entry.citation} |"
+            for entry in entries.values()
+            if entry.package == "discreet"  # others that are installed where the pages are built are not ours to list
         ]
         (Path(app.srcdir) / "_build" / "generated" / f"{name}.md").write_text("\n".join(rows) + "\n")
 

@@ -43,8 +43,12 @@ class Picture:
 
     def add(self, tag: str, text: str | None = None, **attributes: object) -> None:
         """Draw one thing; an underscore in a name stands for a hyphen."""
-        said = "".join(f' {name.replace("_", "-")}="{escape(_plain(value))}"' for name, value in attributes.items())
-        self.parts.append(f"<{tag}{said}/>" if text is None else f"<{tag}{said}>{escape(text)}</{tag}>")
+        attribute_text = "".join(
+            f' {name.replace("_", "-")}="{escape(_plain(value))}"' for name, value in attributes.items()
+        )
+        self.parts.append(
+            f"<{tag}{attribute_text}/>" if text is None else f"<{tag}{attribute_text}>{escape(text)}</{tag}>"
+        )
 
     def text(self, x: float, y: float, words: str, **attributes: object) -> None:
         """Write words; several lines are separated by line breaks, 18 units apart."""
@@ -67,10 +71,12 @@ class Picture:
             f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0L8,4L0,8z" fill="{INK}"/></marker></defs>'
         )
         dark = "".join(
-            f'[{what}="{day}"]{{{what}:{night}}}'
-            for day, night in ({one: colours.NIGHT[one] for one in (INK, QUIET, colours.PAPER)} | NIGHT).items()
-            for what in ("fill", "stroke")
-            if f'{what}="{day}"' in "".join(self.parts) or day in (INK, colours.PAPER)
+            f'[{attribute}="{day}"]{{{attribute}:{night}}}'
+            for day, night in (
+                {colour: colours.NIGHT[colour] for colour in (INK, QUIET, colours.PAPER)} | NIGHT
+            ).items()
+            for attribute in ("fill", "stroke")
+            if f'{attribute}="{day}"' in "".join(self.parts) or day in (INK, colours.PAPER)
         )
         dark = f"<style>{colours.DARK}{{{dark}}}</style>"
         ground = f'<rect width="{self.width}" height="{self.height}" rx="12" fill="#ffffff"/>'
@@ -91,12 +97,12 @@ def power(exponent: Fraction) -> float:
     return float((low + high) / 2)
 
 
-def law(epsilon: Fraction, far: int) -> dict[int, float]:
+def law(epsilon: Fraction, largest: int) -> dict[int, float]:
     """Return the law of the noise that one count gets: discrete Laplace of scale one over epsilon."""
-    return {value: float((low + high) / 2) for value, (low, high) in noise(1 / epsilon, Fraction(0), far).items()}
+    return {value: float((low + high) / 2) for value, (low, high) in noise(1 / epsilon, Fraction(0), largest).items()}
 
 
-def sure(epsilon: Fraction, before: Fraction) -> float:
+def certainty(epsilon: Fraction, before: Fraction) -> float:
     """Return how sure somebody can become at most who held something for this likely: odds grow by e to epsilon."""
     odds = float(before / (1 - before)) * power(epsilon)
     return odds / (1 + odds)
@@ -116,11 +122,11 @@ def neighbours() -> str:
     picture = Picture(720, 450, "Neighbours: data sets that differ in one person")
     people = ["tea\nmilk", "bread", "tea\njam"]
 
-    def row(y: float, label: str, last: tuple[str, str] | None) -> None:
+    def row(y: float, label: str, last_person: tuple[str, str] | None) -> None:
         picture.text(24, y + 30, label, font_weight="bold")
         for place, holds in enumerate(people):
             _person(picture, 200 + 84 * place, y, holds)
-        if last is None:
+        if last_person is None:
             picture.add(
                 "rect",
                 x=452 - 36,
@@ -134,7 +140,7 @@ def neighbours() -> str:
             )
             picture.text(452, y + 38, "nobody", text_anchor="middle", fill=QUIET)
         else:
-            _person(picture, 452, y, *last)
+            _person(picture, 452, y, *last_person)
 
     row(28, "with her", ("gin\nlimes", ORANGE))
     row(124, "without her", None)
@@ -148,29 +154,31 @@ def neighbours() -> str:
 
 def laws() -> str:
     """The laws of one released count, with her and without her, and the factor between them."""
-    epsilon, true, far = Fraction(1, 2), 100, 12
-    chances = law(epsilon, far + 1)
+    epsilon, true_count, reach = Fraction(1, 2), 100, 12
+    chances = law(epsilon, reach + 1)
     picture = Picture(720, 380, "Two laws of a released count that differ by a factor of e to epsilon at most")
-    left, base, step, tall = 60, 300, 24.5, 230 / 0.25
+    left_edge, base, step, tall = 60, 300, 24.5, 230 / 0.25
 
     def x(value: int) -> float:
-        return left + step * (value - true + far) + step / 2
+        return left_edge + step * (value - true_count + reach) + step / 2
 
     for share in (0.0, 0.1, 0.2):
-        picture.line((left, base - tall * share), (680, base - tall * share), stroke=RULE, stroke_width=1)
-        picture.text(left - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13)
+        picture.line((left_edge, base - tall * share), (680, base - tall * share), stroke=RULE, stroke_width=1)
+        picture.text(
+            left_edge - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13
+        )
     for shift, colour in ((0, BLUE), (1, ORANGE)):
-        for value in range(true - far, true + far + 1):
-            high = tall * chances[value - true - shift]
+        for value in range(true_count - reach, true_count + reach + 1):
+            high = tall * chances[value - true_count - shift]
             picture.add(
                 "rect", x=x(value) - 9 + 9 * shift, y=base - high, width=9, height=high, fill=colour, opacity=0.9
             )
-    for value in range(true - far, true + far + 1, 4):
+    for value in range(true_count - reach, true_count + reach + 1, 4):
         picture.text(x(value), base + 20, str(value), text_anchor="middle", fill=QUIET, font_size=13)
     picture.text(370, base + 42, "the count that is released", text_anchor="middle", fill=QUIET)
     high, low = base - tall * chances[0], base - tall * chances[-1]
-    picture.line((x(true) - 4.5, high - 4), (x(true) - 4.5, 44), (296, 44), stroke=INK, stroke_width=1)
-    picture.line((x(true) + 4.5, low - 4), (x(true) + 4.5, 63), (430, 63), stroke=INK, stroke_width=1)
+    picture.line((x(true_count) - 4.5, high - 4), (x(true_count) - 4.5, 44), (296, 44), stroke=INK, stroke_width=1)
+    picture.line((x(true_count) + 4.5, low - 4), (x(true_count) + 4.5, 63), (430, 63), stroke=INK, stroke_width=1)
     picture.text(290, 48, f"without her, 100 hold it: 100 in {chances[0]:.1%}", text_anchor="end", fill=BLUE)
     picture.text(438, 68, f"with her, 101 hold it: 100 in {chances[-1]:.1%}", fill=BROWN)
     ratio = chances[0] / chances[-1]
@@ -184,31 +192,38 @@ def laws() -> str:
 def bet() -> str:
     """How sure somebody can become at most, by epsilon, for three things they might have held likely before."""
     picture = Picture(720, 380, "How sure an adversary can become at most, by epsilon")
-    left, base, wide, tall = 70, 290, 590, 240
+    left_edge, base, plot_width, tall = 70, 290, 590, 240
     steps = 60
     for share in (0, 0.25, 0.5, 0.75, 1):
-        picture.line((left, base - tall * share), (left + wide, base - tall * share), stroke=RULE, stroke_width=1)
-        picture.text(left - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13)
+        picture.line(
+            (left_edge, base - tall * share), (left_edge + plot_width, base - tall * share), stroke=RULE, stroke_width=1
+        )
+        picture.text(
+            left_edge - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13
+        )
     for mark in range(6):
-        picture.text(left + wide * mark / 5, base + 20, str(mark), text_anchor="middle", fill=QUIET, font_size=13)
-    picture.text(left + wide / 2, base + 42, "epsilon", text_anchor="middle", fill=QUIET)
-    picture.text(left - 46, 24, "how sure somebody can be afterwards that she is in the data, at most", fill=QUIET)
+        picture.text(
+            left_edge + plot_width * mark / 5, base + 20, str(mark), text_anchor="middle", fill=QUIET, font_size=13
+        )
+    picture.text(left_edge + plot_width / 2, base + 42, "epsilon", text_anchor="middle", fill=QUIET)
+    picture.text(left_edge - 46, 24, "how sure somebody can be afterwards that she is in the data, at most", fill=QUIET)
     for before, colour, place in (
         (Fraction(1, 2), BLUE, (1.5, 30)),
         (Fraction(1, 10), ORANGE, (2.75, 24)),
         (Fraction(1, 100), GREEN, (3.9, 30)),
     ):
         curve = [
-            (left + wide * at / steps, base - tall * sure(Fraction(5 * at, steps), before)) for at in range(steps + 1)
+            (left_edge + plot_width * budget / steps, base - tall * certainty(Fraction(5 * budget, steps), before))
+            for budget in range(steps + 1)
         ]
         picture.line(*curve, stroke=colour, stroke_width=2.5)
-        for at in (1, 4):
-            x, y = left + wide * at / 5, base - tall * sure(Fraction(at), before)
+        for budget in (1, 4):
+            x, y = left_edge + plot_width * budget / 5, base - tall * certainty(Fraction(budget), before)
             picture.add("circle", cx=x, cy=y, r=4, fill=colour)
-            words = f"{sure(Fraction(at), before):.0%}"
+            words = f"{certainty(Fraction(budget), before):.0%}"
             picture.text(x - 6, y - 9, words, text_anchor="end", fill=colour, font_weight="bold")
-        at, off = place
-        x, y = left + wide * at / 5, base - tall * sure(Fraction(at), before) + off
+        budget, offset = place
+        x, y = left_edge + plot_width * budget / 5, base - tall * certainty(Fraction(budget), before) + offset
         words = f"{float(before):.0%} before"
         picture.text(x + 24, y, words, fill=colour)
     words = "Add or remove one person; for a bet on what she holds, look at twice the epsilon."
@@ -258,27 +273,32 @@ def sides() -> str:
 def account() -> str:
     """A budget and what releases take of it, until one is refused."""
     picture = Picture(720, 190, "Releases add up, until the budget is spent")
-    left, wide, whole = 40, 640, Fraction(2)
-    picture.text(left, 34, "a ledger with a budget of ε = 2", font_weight="bold")
-    at = Fraction(0)
-    for spent, what, colour in (
+    left_edge, plot_width, total = 40, 640, Fraction(2)
+    picture.text(left_edge, 34, "a ledger with a budget of ε = 2", font_weight="bold")
+    spent_before = Fraction(0)
+    for epsilon, label, colour in (
         (Fraction(1), "top 50 patterns, ε = 1", BLUE),
         (Fraction(1, 2), "pairs, ε = 0.5", ORANGE),
         (Fraction(1, 4), "counts", GREEN),
     ):
-        x, width = left + float(wide * at / whole), float(wide * spent / whole)
+        x, width = left_edge + float(plot_width * spent_before / total), float(plot_width * epsilon / total)
         picture.add("rect", x=x, y=52, width=width - 3, height=44, rx=5, fill=colour)
         picture.text(
-            x + width / 2 - 1, 79, what, text_anchor="middle", fill="#ffffff", font_weight="bold", font_size=13
+            x + width / 2 - 1, 79, label, text_anchor="middle", fill="#ffffff", font_weight="bold", font_size=13
         )
-        at += spent
-    x = left + float(wide * at / whole)
-    picture.box(x, 52, float(wide * (whole - at) / whole), 44, stroke_dasharray="5 4", fill="#ffffff", rx=5)
-    picture.text(x + 40, 79, f"{float(whole - at)} left", text_anchor="middle", fill=QUIET, font_size=13)
+        spent_before += epsilon
+    x = left_edge + float(plot_width * spent_before / total)
+    picture.box(
+        x, 52, float(plot_width * (total - spent_before) / total), 44, stroke_dasharray="5 4", fill="#ffffff", rx=5
+    )
+    picture.text(x + 40, 79, f"{float(total - spent_before)} left", text_anchor="middle", fill=QUIET, font_size=13)
     picture.arrow((x - 30, 132), (x - 4, 132), (x + 20, 100), stroke_dasharray="4 3")
     picture.text(x - 38, 137, "a release of ε = 0.5 is refused: nothing is spent or shown", text_anchor="end")
     picture.text(
-        left, 170, "All that was ever released from these data together promises what was spent, at most 2.", fill=QUIET
+        left_edge,
+        170,
+        "All that was ever released from these data together promises what was spent, at most 2.",
+        fill=QUIET,
     )
     return picture.svg()
 
@@ -299,9 +319,9 @@ def choosing() -> str:
 
     def step(words: str, *points: tuple[float, float]) -> None:
         picture.arrow(*points)
-        (x, y), to = points[0], points[1][0]
-        off = (8, 18) if x == to else ((to - x) / 2 - 10, -7)
-        picture.text(x + off[0], y + off[1], words, fill=QUIET, font_size=13)
+        (x, y), end_x = points[0], points[1][0]
+        offset = (8, 18) if x == end_x else ((end_x - x) / 2 - 10, -7)
+        picture.text(x + offset[0], y + offset[1], words, fill=QUIET, font_size=13)
 
     question(252, 24, "Do you hold\npeople's baskets?")
     question(24, 150, "Does anyone but you\nsee the result?")
@@ -409,10 +429,10 @@ def levels() -> str:
         "hot drinks": ["ground coffee", "black tea", "green tea"],
         "vegetables": ["tomatoes", "onions", "garlic", "potatoes"],
     }
-    known = {item: category for category, items in below.items() for item in items}
-    held = [{item for item in basket if item in known} for basket in groceries(20_000, seed=7)]
-    made = trial(discreet.read(held), seed=4, top=40, epsilon=1, hierarchy=known)
-    return made.plot("graph").svg
+    categories = {item: category for category, items in below.items() for item in items}
+    category_baskets = [{item for item in basket if item in categories} for basket in groceries(20_000, seed=7)]
+    release = trial(discreet.read(category_baskets), seed=4, top=40, epsilon=1, hierarchy=categories)
+    return release.plot("graph").svg
 
 
 def points() -> str:
@@ -474,8 +494,8 @@ def bar() -> str:
 
 
 PICTURES: dict[str, Callable[[], str]] = {
-    one.__name__: one
-    for one in (
+    draw_picture.__name__: draw_picture
+    for draw_picture in (
         neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, levels, points, bought,
         compared, report
     )
@@ -487,23 +507,23 @@ def worth(epsilon: str, seeds: int) -> dict[str, tuple[float, float]]:
     import discreet
 
     baskets = groceries(20_000, seed=7)
-    true = {pattern.items for pattern in discreet.mine(baskets, top=20)}
+    true_itemsets = {pattern.items for pattern in discreet.mine(baskets, top=20)}
 
-    def told(found: list[discreet.Patterns]) -> tuple[float, float]:
-        every = [pattern for patterns in found for pattern in patterns]
-        right = sum(pattern.items in true for pattern in every) / (20 * seeds)
+    def median_quality(pattern_lists: list[discreet.Patterns]) -> tuple[float, float]:
+        every = [pattern for patterns in pattern_lists for pattern in patterns]
+        right = sum(pattern.items in true_itemsets for pattern in every) / (20 * seeds)
         return right, median(((pattern.high or 0) - (pattern.low or 0)) / 2 for pattern in every)
 
-    asked = {"top": 20, "epsilon": epsilon}
+    question = {"top": 20, "epsilon": epsilon}
 
     def released(mechanism: str, seed: int) -> discreet.Patterns:
-        return trial(baskets, seed=seed, items="public", mechanism=mechanism, **asked).patterns
+        return trial(baskets, seed=seed, items="public", mechanism=mechanism, **question).patterns
 
     return {
-        "auto": told([released("auto", seed) for seed in range(seeds)]),
-        "bases": told([released("bases", seed) for seed in range(seeds)]),
-        "adept": told(
-            [discreet.simulate(baskets, seed=seed, speed="aggregated", **asked).patterns for seed in range(seeds)]
+        "auto": median_quality([released("auto", seed) for seed in range(seeds)]),
+        "bases": median_quality([released("bases", seed) for seed in range(seeds)]),
+        "adept": median_quality(
+            [discreet.simulate(baskets, seed=seed, speed="aggregated", **question).patterns for seed in range(seeds)]
         ),
     }
 
@@ -515,9 +535,9 @@ def table() -> str:
         "|--:" * 7 + "|",
     ]
     for epsilon in EPSILONS:
-        found = worth(epsilon, seeds=10)
-        said = " | ".join(f"{right:.0%} | {off:,.0f}" for right, off in found.values())
-        rows.append(f"| {epsilon} | {said} |".replace("%", " %"))
+        qualities = worth(epsilon, seeds=10)
+        cells = " | ".join(f"{right:.0%} | {error:,.0f}" for right, error in qualities.values())
+        rows.append(f"| {epsilon} | {cells} |".replace("%", " %"))
     return "\n".join(rows) + "\n"
 
 
@@ -526,8 +546,8 @@ def main() -> None:
     for name, draw in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(draw())
     page = FOLDER.parent / "choosing.md"
-    before, begin, rest = page.read_text().partition("<!-- epsilons: begin -->\n")
-    end = rest[rest.index("<!-- epsilons: end -->") :]
+    before, begin, after_table = page.read_text().partition("<!-- epsilons: begin -->\n")
+    end = after_table[after_table.index("<!-- epsilons: end -->") :]
     page.write_text(f"{before}{begin}\n{table()}\n{end}")
 
 

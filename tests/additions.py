@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 INDENT = "   "  # of what belongs to a numbered step
-MADE = {"__pycache__", "node_modules", "_build", ".venv", ".hypothesis"}
+GENERATED_FOLDERS = {"__pycache__", "node_modules", "_build", ".venv", ".hypothesis"}
 STEP = re.compile(r"^\d\. `([\w/.-]+)`: .*?^   ```(python|markdown|diff)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,20 +47,20 @@ class Step:
 def steps_of(heading: str) -> list[Step]:
     """Return the steps under a heading of CONTRIBUTING.md."""
     section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    found = STEP.findall(section)
+    matches = STEP.findall(section)
     return [
-        Step(path, language, re.sub(f"^{INDENT}", "", block, flags=re.MULTILINE)) for path, language, block in found
+        Step(path, language, re.sub(f"^{INDENT}", "", block, flags=re.MULTILINE)) for path, language, block in matches
     ]
 
 
 def copy_tree(tree: Path) -> None:
     """Copy the files of the repository, as they are now and without what is made of them, to a folder."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode:  # an sdist is no repository, and has nothing but its files
-        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not MADE & {*path.parts}]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if completed.returncode:  # an sdist is no repository, and has nothing but its files
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not GENERATED_FOLDERS & {*path.parts}]
     else:
-        names = listed.stdout.split("\0")
+        names = completed.stdout.split("\0")
     for name in names:
         source, place = ROOT / name, tree / name
         if name and source.is_file():
@@ -77,8 +77,8 @@ def run_there(tree: Path, *command: str) -> str:
         environment.setdefault("DISCREET_DATA", str(data))
     for name in [name for name in environment if name.startswith(("PYTEST_", "COV_", "COVERAGE_"))]:
         del environment[name]  # of the run that this one is a part of
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, *command], cwd=tree, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout

@@ -35,8 +35,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _programs() -> Path | None:
-    found = shutil.which("initdb")
-    places = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    program = shutil.which("initdb")
+    places = [Path(program).resolve().parent] if program else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     usable = [place for place in places if (place / "pg_ctl").exists() and (place / "initdb").exists()]
     return usable[-1] if usable else None
 
@@ -50,8 +50,10 @@ def _unprivileged() -> list[str]:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def closed(array: NDArray[Any]) -> NDArray[Any]:
+def close_to_writing(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that cannot be written."""
     array.flags.writeable = False
     return array
@@ -22,11 +22,11 @@ def closed(array: NDArray[Any]) -> NDArray[Any]:
 
 def csr(rows: Iterable[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return where each row begins, and the codes of all of them."""
-    listed = list(rows)
-    offsets = np.cumsum([0, *map(len, listed)]).astype(np.int64)
-    return closed(offsets), closed(np.array([code for row in listed for code in row], np.int32))
+    code_lists = list(rows)
+    offsets = np.cumsum([0, *map(len, code_lists)]).astype(np.int64)
+    return close_to_writing(offsets), close_to_writing(np.array([code for row in code_lists for code in row], np.int32))
 
 
 def to_rows(offsets: NDArray[np.int64], codes: NDArray[Any]) -> list[list[int]]:
     """Return rows that lie end to end as lists."""
-    return [codes[first:last].tolist() for first, last in pairwise(offsets)]
+    return [codes[start:end].tolist() for start, end in pairwise(offsets)]

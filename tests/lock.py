@@ -27,7 +27,7 @@ PYFIM = "pyfim>=6.28"
 _MADE_FOR = "# Made for: "
 
 
-def here() -> str:
+def platform_name() -> str:
     """Return the kind of machine that this is, as a lock names it."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{sys.implementation.name} {version}, {sys.platform}, {platform.machine()}"
@@ -35,37 +35,40 @@ def here() -> str:
 
 def made_for(lock: Path) -> str:
     """Return the kind of machine that a lock was made for."""
-    found = [line.removeprefix(_MADE_FOR) for line in lock.read_text().splitlines() if line.startswith(_MADE_FOR)]
-    return found[0] if found else "nothing"
+    kinds = [line.removeprefix(_MADE_FOR) for line in lock.read_text().splitlines() if line.startswith(_MADE_FOR)]
+    return kinds[0] if kinds else "nothing"
 
 
 def pip(*arguments: str) -> None:
     """Run pip; where it fails so does this, with its status."""
-    done = subprocess.run([sys.executable, "-m", "pip", *arguments], cwd=ROOT, check=False)
-    if done.returncode:
-        sys.exit(done.returncode)
+    completed = subprocess.run([sys.executable, "-m", "pip", *arguments], cwd=ROOT, check=False)
+    if completed.returncode:
+        sys.exit(completed.returncode)
 
 
-def resolved(*wanted: str) -> list[tuple[str, str, str]]:
+def resolved(*ranges: str) -> list[tuple[str, str, str]]:
     """Return name, version and hash of everything that pip would install into an empty environment."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        pip("install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report), *wanted)
-        found = json.loads(report.read_text())["install"]
+        pip("install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report), *ranges)
+        installed = json.loads(report.read_text())["install"]
     return sorted(
         (
-            re.sub("[-_.]+", "-", one["metadata"]["name"]).lower(),
-            one["metadata"]["version"],
+            re.sub("[-_.]+", "-", package["metadata"]["name"]).lower(),
+            package["metadata"]["version"],
             archive["hashes"]["sha256"],
         )
-        for one in found
-        if (archive := one["download_info"].get("archive_info")) is not None  # all but discreet, which is a folder
+        for package in installed
+        if (archive := package["download_info"].get("archive_info")) is not None  # all but discreet, which is a folder
     )
 
 
 def text(files: list[tuple[str, str, str]]) -> str:
     """Return a lock as text."""
-    lines = ["# Which files `make test` installs, by their hashes; `make lock` renews this.", f"{_MADE_FOR}{here()}"]
+    lines = [
+        "# Which files `make test` installs, by their hashes; `make lock` renews this.",
+        f"{_MADE_FOR}{platform_name()}",
+    ]
     lines += [f"{name}=={version} --hash=sha256:{digest}" for name, version, digest in files]
     return "\n".join(lines) + "\n"
 
@@ -78,10 +81,10 @@ def write() -> None:
 
 def install() -> None:
     """Install what tests need, and discreet and its lab from this folder."""
-    if made_for(LOCK) != here():
+    if made_for(LOCK) != platform_name():
         print(
-            f"{LOCK.name} was made for {made_for(LOCK)}; this is {here()}. Newest versions are installed instead, by "
-            "the ranges in pyproject.toml and without hashes; `make lock` makes a lock for this machine."
+            f"{LOCK.name} was made for {made_for(LOCK)}; this is {platform_name()}. Newest versions are installed "
+            "instead, by the ranges in pyproject.toml and without hashes; `make lock` makes a lock for this machine."
         )
         pip("install", "--quiet", "--editable", ".[dev]")
         pip("install", "--quiet", "--no-deps", "--editable", "./lab")
@@ -93,7 +96,7 @@ def install() -> None:
 
 def compile_() -> None:
     """Compile PyFIM."""
-    if made_for(LOCK) != here():
+    if made_for(LOCK) != platform_name():
         pip("install", "--quiet", PYFIM)
         return
     pip("install", "--quiet", "--require-hashes", "--no-deps", "--no-build-isolation", "--requirement", str(COMPILED))

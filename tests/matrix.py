@@ -32,22 +32,27 @@ EXTRAS = (
     "tests/spark/test_borders.py",
     "tests/spark/test_listing.py",
 )
-_WHICH = "import sys; print('%d.%d' % sys.version_info[:2])"
+_VERSION_CODE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def requirements() -> list[str]:
     """Return what pyproject.toml asks for by name: for users, and for tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    (own,) = (one for one in extras["dev"] if one.startswith(f"{project['name']}["))
-    every = [*project["dependencies"], *(one for one in extras["dev"] if one != own)]
-    return every + [one for name in own.partition("[")[2].rstrip("]").split(",") for one in extras[name]]
+    (own_requirement,) = (requirement for requirement in extras["dev"] if requirement.startswith(f"{project['name']}["))
+    every = [
+        *project["dependencies"],
+        *(requirement for requirement in extras["dev"] if requirement != own_requirement),
+    ]
+    return every + [
+        requirement for name in own_requirement.partition("[")[2].rstrip("]").split(",") for requirement in extras[name]
+    ]
 
 
-def lowest(wanted: str) -> str:
+def lowest(requirement: str) -> str:
     """Return a requirement held to the lower end of its range, without extras: a constraint has none."""
-    name, _, rest = wanted.partition(">=")
-    return f"{name.partition('[')[0]}=={rest.partition(',')[0]}"
+    name, _, bounds = requirement.partition(">=")
+    return f"{name.partition('[')[0]}=={bounds.partition(',')[0]}"
 
 
 def interpreters(version: str) -> Iterator[str]:
@@ -56,61 +61,63 @@ def interpreters(version: str) -> Iterator[str]:
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield from (str(path) for path in sorted(pyenv.glob(f"versions/{version}.*/bin/python"), reverse=True))
     if uv := shutil.which("uv"):
-        told = subprocess.run([uv, "python", "find", version], capture_output=True, text=True, check=False)
-        yield told.stdout.strip()
+        completed = subprocess.run([uv, "python", "find", version], capture_output=True, text=True, check=False)
+        yield completed.stdout.strip()
 
 
 def interpreter(version: str) -> str | None:
     """Return a Python of a version that runs: pyenv puts names on the path behind which there is none."""
     for place in interpreters(version):
         if place and shutil.which(place):
-            told = subprocess.run([place, "-c", _WHICH], capture_output=True, text=True, check=False)
-            if told.returncode == 0 and told.stdout.strip() == version:
+            completed = subprocess.run([place, "-c", _VERSION_CODE], capture_output=True, text=True, check=False)
+            if completed.returncode == 0 and completed.stdout.strip() == version:
                 return place
     return None
 
 
-def tried(python: str, version: str, versions: str) -> bool:
+def run_quick_tests(python: str, version: str, versions: str) -> bool:
     """Install into an environment of its own and run the quick tests there; return whether they passed."""
     folder = ROOT / ".matrix" / f"{version}-{versions}"
     inside = str(folder / "bin" / "python")
     pip = [inside, "-m", "pip", "install", "--quiet"]
-    held, quietly, more = [], [], []
+    constraint_options, quietly, further_tests = [], [], []
     if versions == "lowest":
         pins = folder.parent / "lowest.txt"
         pins.parent.mkdir(exist_ok=True)
-        pins.write_text("".join(f"{lowest(one)}\n" for one in requirements()))
-        held = ["--constraint", str(pins)]
-        more = list(EXTRAS)
+        pins.write_text("".join(f"{lowest(requirement)}\n" for requirement in requirements()))
+        constraint_options = ["--constraint", str(pins)]
+        further_tests = list(EXTRAS)
         # An old package is told off by the newer ones it needs, which is neither ours nor to be mended.
         quietly = ["-W", "ignore::DeprecationWarning"]
     steps = (
         [python, "-m", "venv", "--clear", str(folder)],
         [*pip, "--upgrade", "pip"],
-        [*pip, *held, "--editable", ".[dev]"],
+        [*pip, *constraint_options, "--editable", ".[dev]"],
         [*pip, "--no-deps", "--editable", "./lab"],
-        [inside, "-m", "pytest", "-n", "2", "-m", "not slow", *quietly, QUICK, *more],
+        [inside, "-m", "pytest", "-n", "2", "-m", "not slow", *quietly, QUICK, *further_tests],
     )
     return all(subprocess.run(step, cwd=ROOT, check=False).returncode == 0 for step in steps)
 
 
-def main(wanted: list[str]) -> None:
+def main(chosen_versions: list[str]) -> None:
     """Try the cells of the Pythons that are asked for, or of all."""
-    if unknown := set(wanted) - set(PYTHONS):
+    if unknown := set(chosen_versions) - set(PYTHONS):
         sys.exit(f"{', '.join(sorted(unknown))} is no Python of the matrix; it has {', '.join(PYTHONS)}.")
-    told, failed = [], False
-    for version in wanted or PYTHONS:
+    outcomes, failed = [], False
+    for version in chosen_versions or PYTHONS:
         python = interpreter(version)
         if python is None:
-            told.append(f"{version}: not on this machine, so skipped; pyenv or `uv python install {version}` gets it.")
-            failed |= bool(wanted)
+            outcomes.append(
+                f"{version}: not on this machine, so skipped; pyenv or `uv python install {version}` gets it."
+            )
+            failed |= bool(chosen_versions)
             continue
         for versions in ("lowest", "newest") if version == PYTHONS[0] else ("newest",):
             print(f"Python {version}, {versions} versions: {python}", flush=True)
-            passed = tried(python, version, versions)
-            told.append(f"{version}, {versions} versions: {'passed' if passed else 'FAILED'}.")
+            passed = run_quick_tests(python, version, versions)
+            outcomes.append(f"{version}, {versions} versions: {'passed' if passed else 'FAILED'}.")
             failed |= not passed
-    print("\n".join(told))
+    print("\n".join(outcomes))
     sys.exit(failed)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType
 
 SOURCE = Path(__file__).parents[1] / "src" / "discreet"
-WHICH = "DISCREET_MUTANT"
+VARIABLE = "DISCREET_MUTANT"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,10 @@ class Mutant:
         return SOURCE / self.file
 
 
-MUTANTS = [Mutant(**one) for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["mutant"]]
+MUTANTS = [
+    Mutant(**mutant_fields)
+    for mutant_fields in tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["mutant"]
+]
 
 
 class _Planting(SourceFileLoader):
@@ -51,8 +54,8 @@ class _Planting(SourceFileLoader):
         return compile(text.replace(mutant.right, mutant.wrong), self.path, "exec", dont_inherit=True)
 
 
-if WHICH in os.environ:  # named with -p to a pytest that is to fail
-    _Planting.mutant = MUTANTS[int(os.environ[WHICH])]
+if VARIABLE in os.environ:  # named with -p to a pytest that is to fail
+    _Planting.mutant = MUTANTS[int(os.environ[VARIABLE])]
     if any(name.startswith("discreet") for name in sys.modules):
         raise RuntimeError("discreet was imported before anything could be planted in it")
     SourceFileLoader.get_code = _Planting.get_code  # type: ignore[method-assign]

@@ -22,33 +22,33 @@ FRAGMENTS, LIST = ROOT / "changes", ROOT / "CHANGELOG.md"
 SECTIONS = ("Added", "Changed", "Fixed", "Privacy")
 _NAME = re.compile(rf"[a-z0-9]+(?:-[a-z0-9]+)*\.({'|'.join(SECTIONS).lower()})\.md")
 _WORDS, _WIDTH = 100, 120
-_NEXT = "## Unreleased\n"
+_UNRELEASED = "## Unreleased\n"
 _ITEM = TextWrapper(_WIDTH, "- ", "  ", break_long_words=False, break_on_hyphens=False)
 
 
-def found(folder: Path) -> dict[str, str]:
+def read_fragments(folder: Path) -> dict[str, str]:
     """Return the fragments of a folder by their names; its README is none."""
     return {path.name: path.read_text() for path in sorted(folder.iterdir()) if path.name != "README.md"}
 
 
 def faults(name: str, text: str) -> list[str]:
     """Return what is wrong with a fragment, as sentences."""
-    told = []
+    problems = []
     if not _NAME.fullmatch(name):
-        told.append(f"is not called like what-it-is-about.added.md; the kinds are {', '.join(SECTIONS).lower()}")
+        problems.append(f"is not called like what-it-is-about.added.md; the kinds are {', '.join(SECTIONS).lower()}")
     if not re.fullmatch(r"[^\s#*-].*[.)`]\n", text, re.DOTALL) or "\n\n" in text:
-        told.append("is not one paragraph of sentences, without a dash before it and with one line end after it")
+        problems.append("is not one paragraph of sentences, without a dash before it and with one line end after it")
     if len(text.split()) > _WORDS:
-        told.append(f"is longer than {_WORDS} words: the documentation says the rest")
-    return [f"changes/{name} {one}." for one in told]
+        problems.append(f"is longer than {_WORDS} words: the documentation says the rest")
+    return [f"changes/{name} {problem}." for problem in problems]
 
 
-def together(text: str, fragments: Mapping[str, str], heading: str | None = None) -> str:
+def merge_fragments(text: str, fragments: Mapping[str, str], heading: str | None = None) -> str:
     """Return the list of changes with the fragments in *Unreleased*, which becomes `heading` where one is given."""
-    before, unreleased, rest = text.partition(_NEXT)
+    before, unreleased, later_text = text.partition(_UNRELEASED)
     if not unreleased:
         raise SystemExit(f"{LIST.name} has no section Unreleased.")
-    body, mark, earlier = rest.partition("\n## ")
+    body, mark, earlier = later_text.partition("\n## ")
     sections = dict.fromkeys(SECTIONS, "")
     for part in body.split("\n### ")[1:]:
         title, _, items = part.partition("\n")
@@ -58,19 +58,19 @@ def together(text: str, fragments: Mapping[str, str], heading: str | None = None
         sections[title] = f"{sections[title]}\n{_ITEM.fill(' '.join(fragment.split()))}".strip("\n")
     if heading is not None and not any(sections.values()):
         raise SystemExit("Nothing has changed since the last version.")
-    titled = f"{_NEXT}\n## {heading}\n" if heading else _NEXT
+    titled = f"{_UNRELEASED}\n## {heading}\n" if heading else _UNRELEASED
     parts = "".join(f"\n### {title}\n\n{items}\n" for title, items in sections.items() if items)
     return f"{before}{titled}{parts}{mark}{earlier}"
 
 
 def main(words: list[str]) -> None:
     """Check the fragments, or write them to the list."""
-    fragments = found(FRAGMENTS)
+    fragments = read_fragments(FRAGMENTS)
     if wrong := [fault for name, text in fragments.items() for fault in faults(name, text)]:
         sys.exit("\n".join(wrong))
     if words[:1] == ["write"] and len(words) <= 2:
         heading = f"{words[1]} ({datetime.now(UTC):%Y-%m-%d})" if words[1:] else None
-        LIST.write_text(together(LIST.read_text(), fragments, heading))
+        LIST.write_text(merge_fragments(LIST.read_text(), fragments, heading))
         for name in fragments:
             (FRAGMENTS / name).unlink()
     elif words != ["check"]:

@@ -38,16 +38,16 @@ def notebook_kernel(folder: Path, variables: Mapping[str, str]) -> Iterator[Bloc
 
 def run_cell(client: BlockingKernelClient, code: str) -> dict[str, Any]:
     """Run a cell; return what it shows last, by type, and its text."""
-    shown: dict[str, Any] = {"stream": ""}
+    output: dict[str, Any] = {"stream": ""}
 
     def hear(message: dict[str, Any]) -> None:
         content = message["content"]
         if message["msg_type"] in ("execute_result", "display_data"):
-            shown.update(content["data"])
+            output.update(content["data"])
         elif message["msg_type"] == "stream":
-            shown["stream"] += content["text"]
+            output["stream"] += content["text"]
         elif message["msg_type"] == "error":
             pytest.fail("\n".join(content["traceback"]))
 
     client.execute_interactive(code, output_hook=hear, timeout=120, allow_stdin=False)
-    return shown
+    return output

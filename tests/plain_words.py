@@ -22,9 +22,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIMITS = ROOT / "tests" / "words.toml"
-VAGUE = tomllib.loads((ROOT / "tests" / "vague.toml").read_text())
-VAGUE_WORDS = re.compile(rf"\b(?:{'|'.join(VAGUE['words'])})\b", re.IGNORECASE)
-VAGUE_NAMES = frozenset(VAGUE["names"].split())
+VAGUE_LISTS = tomllib.loads((ROOT / "tests" / "vague.toml").read_text())
+VAGUE_WORDS = re.compile(rf"\b(?:{'|'.join(VAGUE_LISTS['words'])})\b", re.IGNORECASE)
+VAGUE_NAMES = frozenset(VAGUE_LISTS["names"].split())
 DIRECTIVES = ("noqa", "type:", "fmt:", "pragma", "ruff", "mypy", "!")
 
 
@@ -82,7 +82,7 @@ def bound_names(node: ast.AST) -> list[str]:
     """Return the names that a node of a syntax tree binds; names of one letter are formulas' and not judged."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        return [node.name, *(one.arg for one in arguments if one.arg not in ("self", "cls"))]
+        return [node.name, *(argument.arg for argument in arguments if argument.arg not in ("self", "cls"))]
     if isinstance(node, ast.ClassDef):
         return [node.name]
     return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
@@ -90,7 +90,7 @@ def bound_names(node: ast.AST) -> list[str]:
 
 def rooms() -> dict[str, list[Path]]:
     """Return the files of each room by the path of the room."""
-    found: dict[str, list[Path]] = {}
+    room_paths: dict[str, list[Path]] = {}
     for path in sorted([*ROOT.rglob("*.py"), *ROOT.rglob("*.md")]):
         parts = path.relative_to(ROOT).parts
         if parts[0] in ("src", "lab"):
@@ -103,8 +103,8 @@ def rooms() -> dict[str, list[Path]]:
         else:
             continue
         if not {"_build", "node_modules", "__pycache__", "papers"} & set(parts[:-1]) or parts[0] == "lab":
-            found.setdefault(room, []).append(path)
-    return found
+            room_paths.setdefault(room, []).append(path)
+    return room_paths
 
 
 @cache
@@ -133,8 +133,8 @@ def read_limits() -> dict[str, Figures]:
 def write_limits(limits: dict[str, Figures]) -> None:
     """Write the limits, a line per room."""
     lines = [
-        f'"{room}" = {{ words = {one.words}, names = {one.names}, comments = {one.comments} }}'
-        for room, one in sorted(limits.items())
+        f'"{room}" = {{ words = {figures.words}, names = {figures.names}, comments = {figures.comments} }}'
+        for room, figures in sorted(limits.items())
     ]
     head = "# Limits for each room. They only fall, and comments only rise: python tests/plain_words.py --lower\n"
     LIMITS.write_text(head + "\n".join(lines) + "\n")
@@ -142,14 +142,16 @@ def write_limits(limits: dict[str, Figures]) -> None:
 
 def lower_limits() -> None:
     """Lower every limit to the figure of today; a limit never rises."""
-    old = read_limits() if LIMITS.exists() else {}
-    new = {}
-    for room, now in measure_rooms().items():
-        was = old.get(room, now)
-        new[room] = Figures(
-            words=min(now.words, was.words), names=min(now.names, was.names), comments=max(now.comments, was.comments)
+    old_limits = read_limits() if LIMITS.exists() else {}
+    new_limits = {}
+    for room, figures in measure_rooms().items():
+        was = old_limits.get(room, figures)
+        new_limits[room] = Figures(
+            words=min(figures.words, was.words),
+            names=min(figures.names, was.names),
+            comments=max(figures.comments, was.comments),
         )
-    write_limits(new)
+    write_limits(new_limits)
 
 
 if __name__ == "__main__":
@@ -157,8 +159,9 @@ if __name__ == "__main__":
         lower_limits()
     limits = read_limits()
     print(f"{'room':28} {'words':>6} {'names':>6} {'comments':>9}   limits")
-    for room, now in measure_rooms().items():
-        limit = limits.get(room, now)
+    for room, measured in measure_rooms().items():
+        limit = limits.get(room, measured)
         print(
-            f"{room:28} {now.words:6} {now.names:6} {now.comments:9}   {limit.words}, {limit.names}, {limit.comments}"
+            f"{room:28} {measured.words:6} {measured.names:6} {measured.comments:9}   "
+            f"{limit.words}, {limit.names}, {limit.comments}"
         )

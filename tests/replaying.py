@@ -24,9 +24,9 @@ def replay(talk: Talk, estimates: Iterable[Mapping[str, Any]], **options: Any) -
     while unheard:
         if not any(ask.text() in unheard for ask in conversation.open_rounds):
             conversation.restore_rounds(sorted(unheard, key=lambda text: json.loads(text)["who"]))
-        known = [ask for ask in conversation.open_rounds if ask.text() in unheard]
-        assert known, f"not asked: {[json.loads(text)['name'] for text in unheard]}"
-        for ask in known:
+        answered_rounds = [ask for ask in conversation.open_rounds if ask.text() in unheard]
+        assert answered_rounds, f"not asked: {[json.loads(text)['name'] for text in unheard]}"
+        for ask in answered_rounds:
             values = unheard.pop(ask.text())
             conversation.hear(Estimate(ask, values["people"], np.asarray(values["supports"], np.int64)))
     return conversation

@@ -32,33 +32,36 @@ from discreet.cli import main
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
-Done = subprocess.CompletedProcess[str]
+CompletedRun = subprocess.CompletedProcess[str]
 
 
 def run(
     *arguments: object,
     cwd: Path | str | None = None,
     env: Mapping[str, str] | None = None,
-    given: str = "",
+    input_text: str = "",
     terminal: bool = False,
     check: bool = False,
-) -> Done:
+) -> CompletedRun:
     """Run `discreet` with these arguments here; with `terminal`, standard error is one."""
-    typed = [DISCREET, *map(str, arguments)]
+    command = [DISCREET, *map(str, arguments)]
     with contextlib.ExitStack() as stack:
-        out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+        output, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
         typed_in = stack.enter_context(tempfile.TemporaryFile())
-        typed_in.write(given.encode())
+        typed_in.write(input_text.encode())
         typed_in.seek(0)
-        shown = stack.enter_context(_Terminal()) if terminal else None
+        error_terminal = stack.enter_context(_Terminal()) if terminal else None
         streams = {
             "stdin": io.TextIOWrapper(typed_in, encoding="utf-8"),
-            "stdout": io.TextIOWrapper(out, encoding="utf-8"),
+            "stdout": io.TextIOWrapper(output, encoding="utf-8"),
             "stderr": io.TextIOWrapper(
-                err if shown is None else shown.stream, encoding="utf-8", errors="backslashreplace", line_buffering=True
+                err if error_terminal is None else error_terminal.stream,
+                encoding="utf-8",
+                errors="backslashreplace",
+                line_buffering=True,
             ),
         }
-        stack.enter_context(mock.patch.multiple(sys, argv=typed, **streams))
+        stack.enter_context(mock.patch.multiple(sys, argv=command, **streams))
         # The name that help shows is that of the program, which is not pytest.
         stack.enter_context(mock.patch.object(sys.modules["__main__"], "__package__", None))
         if env is not None:
@@ -71,20 +74,20 @@ def run(
         for stream in ("stdout", "stderr"):
             with contextlib.suppress(OSError):
                 streams[stream].flush()
-        told = []
-        for kept in (out, err):
-            kept.seek(0)
-            told.append(kept.read().decode())
+        texts = []
+        for stream_file in (output, err):
+            stream_file.seek(0)
+            texts.append(stream_file.read().decode())
         for stream in streams.values():
             with contextlib.suppress(ValueError):  # `exit` closes standard input
                 stream.detach()
-        if shown is not None:
-            told[1] = shown.text()
-    done = Done(typed, status, *told)
-    assert not (strange := unknown_options(arguments, done.stderr)), f"a message names {strange}, which it has not"
+        if error_terminal is not None:
+            texts[1] = error_terminal.text()
+    completed = CompletedRun(command, status, *texts)
+    assert not (strange := unknown_options(arguments, completed.stderr)), f"a message names {strange}, which it has not"
     if check:
-        done.check_returncode()
-    return done
+        completed.check_returncode()
+    return completed
 
 
 def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
@@ -94,13 +97,15 @@ def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
     """
     command: Any = _commands()
     words = [str(word) for word in arguments]
-    known: set[str] = set()
+    known_options: set[str] = set()
     with contextlib.suppress(MisuseError):  # a broken command of a plugin package has no options
         for word in words:
             command = getattr(command, "commands", {}).get(word, command)
-        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
-    named = re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub("`[^`]*`", "", message))
-    return set(named) - known - {word.partition("=")[0] for word in words} - {"--help"}
+        known_options = {
+            option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
+        }
+    named_options = re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub("`[^`]*`", "", message))
+    return set(named_options) - known_options - {word.partition("=")[0] for word in words} - {"--help"}
 
 
 @cache
@@ -123,8 +128,8 @@ class _Terminal:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
-            while read := os.read(self._leader, 4096):
-                self._shown += read
+            while chunk := os.read(self._leader, 4096):
+                self._shown += chunk
 
     def text(self) -> str:
         """Hang up, and return what was shown."""
@@ -137,12 +142,12 @@ class _Terminal:
         os.close(self._leader)
 
 
-def plain(**more: str) -> dict[str, str]:
+def plain(**variables: str) -> dict[str, str]:
     """Return the environment of a process without a compiler: loading one is most of what a small command takes."""
-    return {**os.environ, "DISCREET_JIT": "0", **more}
+    return {**os.environ, "DISCREET_JIT": "0", **variables}
 
 
-def started(*arguments: object, **options: Any) -> Done:
+def started(*arguments: object, **options: Any) -> CompletedRun:
     """Run `discreet` in a process of its own."""
     options = {"env": plain(), **options}
     return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
@@ -182,9 +187,11 @@ def _warnings() -> Iterator[None]:
         warnings.resetwarnings()
         for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
             warnings.simplefilter("ignore", category)
-        warnings.showwarning = _shown
+        warnings.showwarning = _write_warning
         yield
 
 
-def _shown(message: Any, category: Any, filename: str, line: int, file: Any = None, text: str | None = None) -> None:
+def _write_warning(
+    message: Any, category: Any, filename: str, line: int, file: Any = None, text: str | None = None
+) -> None:
     sys.stderr.write(warnings.formatwarning(message, category, filename, line, text))

@@ -38,7 +38,7 @@ OF_THE_LAB = (["discreet", "lab", "list"], ["discreet", "lab", "run", "000-table
 NO_LAB = "discreet: `discreet lab` is in a package of its own: pip install discreet-lab.\n"
 
 
-def said(path: Path = SOURCE / "__init__.py") -> str:
+def read_version(path: Path = SOURCE / "__init__.py") -> str:
     """Return the version that the package says it has."""
     (version,) = re.findall(r'^__version__ = "(.+)"$', path.read_text(), re.MULTILINE)
     return str(version)
@@ -59,43 +59,53 @@ def documents(folder: Path = ROOT / "docs") -> set[str]:
     return {f"discreet/documents/{page.as_posix()}" for page in pages}
 
 
-def wheel_faults(files: Collection[str], wanted: Collection[str], package: str = "discreet") -> list[str]:
+def wheel_faults(files: Collection[str], expected_files: Collection[str], package: str = "discreet") -> list[str]:
     """Return what is wrong with the files of a wheel, as sentences."""
     inside = {name for name in files if ".dist-info/" not in name}
-    told = [f"The wheel lacks {name}." for name in sorted(set(wanted) - inside)]
-    told += [f"The wheel has {name}, which is not of the package." for name in sorted(inside - set(wanted))]
+    faults = [f"The wheel lacks {name}." for name in sorted(set(expected_files) - inside)]
+    faults += [f"The wheel has {name}, which is not of the package." for name in sorted(inside - set(expected_files))]
     if f"{package}/py.typed" not in inside:
-        told.append("The wheel has no py.typed: type checkers would not look into it.")
+        faults.append("The wheel has no py.typed: type checkers would not look into it.")
     if not any(name.endswith(".md") for name in inside):
-        told.append("The wheel has no proof pages: without them no mechanism is run.")
+        faults.append("The wheel has no proof pages: without them no mechanism is run.")
     if package == "discreet":
         if any(name.startswith(("discreet/lab/", "discreet_lab/")) for name in inside):
-            told.append("The wheel has the lab: experiments of papers are the package discreet-lab.")
+            faults.append("The wheel has the lab: experiments of papers are the package discreet-lab.")
         if "discreet/collector/static/take-part.js" not in inside:
-            told.append(
+            faults.append(
                 "The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients."
             )
     if not any(name.endswith(".dist-info/licenses/LICENSE") for name in files):
-        told.append("The wheel has no licence.")
-    return told
+        faults.append("The wheel has no licence.")
+    return faults
 
 
-def sdist_faults(files: Collection[str], wanted: Collection[str]) -> list[str]:
+def sdist_faults(files: Collection[str], expected_files: Collection[str]) -> list[str]:
     """Return what is wrong with the files of an sdist, given as paths from its folder on, as sentences."""
-    needed = {f"src/{name}" for name in wanted}
-    needed |= {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CITATION.cff"}
-    needed |= {"lab/pyproject.toml", "lab/LICENSE", "lab/src/discreet_lab/__init__.py"}
-    needed |= {"tests/quick.txt", "requirements.lock", "docs/index.md", "changes/README.md"}
-    needed |= {f"clients/typescript/{name}" for name in ("package.json", "package-lock.json", "src/client.ts")}
-    told = [f"The sdist lacks {name}." for name in sorted(needed - set(files))]
-    made = re.compile(r"(^|/)(\.venv|\.matrix|node_modules|dist|_build|__pycache__|\.git|demo|lab-results)/")
-    return told + [f"The sdist has {name}, which was made on this machine." for name in files if made.search(name)]
+    needed_files = {f"src/{name}" for name in expected_files}
+    needed_files |= {
+        "pyproject.toml",
+        "Makefile",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CITATION.cff",
+    }
+    needed_files |= {"lab/pyproject.toml", "lab/LICENSE", "lab/src/discreet_lab/__init__.py"}
+    needed_files |= {"tests/quick.txt", "requirements.lock", "docs/index.md", "changes/README.md"}
+    needed_files |= {f"clients/typescript/{name}" for name in ("package.json", "package-lock.json", "src/client.ts")}
+    faults = [f"The sdist lacks {name}." for name in sorted(needed_files - set(files))]
+    generated_path = re.compile(r"(^|/)(\.venv|\.matrix|node_modules|dist|_build|__pycache__|\.git|demo|lab-results)/")
+    return faults + [
+        f"The sdist has {name}, which was made on this machine." for name in files if generated_path.search(name)
+    ]
 
 
-def run(*words: str | Path, **more: object) -> None:
+def run(*words: str | Path, **options: object) -> None:
     """Run a command and show it; where it fails so does this."""
     print("$", *words, flush=True)
-    if subprocess.run([str(word) for word in words], check=False, **more).returncode:  # type: ignore[call-overload]
+    if subprocess.run([str(word) for word in words], check=False, **options).returncode:  # type: ignore[call-overload]
         sys.exit(f"Failed: {' '.join(map(str, words))}")
 
 
@@ -119,15 +129,19 @@ def ask(wheel: Path, lab: Path) -> None:
         inside = Path(place, "venv", "bin")
         run(inside / "python", "-m", "pip", "install", "--quiet", wheel)
         Path(place, "empty").mkdir()
-        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         for words in QUESTIONS:
-            run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=alone)
-        told = subprocess.run([inside / "discreet", "lab", "list"], capture_output=True, text=True, env=alone)
-        if (told.returncode, told.stderr) != (1, NO_LAB):
-            sys.exit(f"Without the lab, `discreet lab list` ends with {told.returncode} and says: {told.stderr}")
+            run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=environment)
+        completed = subprocess.run(
+            [inside / "discreet", "lab", "list"], capture_output=True, text=True, env=environment
+        )
+        if (completed.returncode, completed.stderr) != (1, NO_LAB):
+            sys.exit(
+                f"Without the lab, `discreet lab list` ends with {completed.returncode} and says: {completed.stderr}"
+            )
         run(inside / "python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", lab)
         for words in OF_THE_LAB:
-            run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=alone)
+            run(inside / words[0], *words[1:], cwd=f"{place}/empty", env=environment)
 
 
 def main() -> None:
@@ -135,18 +149,18 @@ def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     wheel, sdist = build(DIST)
     lab, lab_sdist = build(DIST / "lab", ROOT / "lab")
-    with zipfile.ZipFile(wheel) as packed:
-        told = wheel_faults(packed.namelist(), source() | documents())
-    with zipfile.ZipFile(lab) as packed:
-        told += wheel_faults(packed.namelist(), source(LAB), "discreet_lab")
+    with zipfile.ZipFile(wheel) as wheel_file:
+        faults = wheel_faults(wheel_file.namelist(), source() | documents())
+    with zipfile.ZipFile(lab) as wheel_file:
+        faults += wheel_faults(wheel_file.namelist(), source(LAB), "discreet_lab")
     with tarfile.open(sdist) as archive:
         inside = [name.partition("/")[2] for name in archive.getnames()]
-        told += sdist_faults(inside, source())
+        faults += sdist_faults(inside, source())
     every = (wheel, sdist, lab, lab_sdist)
-    if any(f"-{said()}" not in path.name for path in every):
-        told.append(f"The files are not of version {said()}.")
-    if told:
-        sys.exit("\n".join(told))
+    if any(f"-{read_version()}" not in path.name for path in every):
+        faults.append(f"The files are not of version {read_version()}.")
+    if faults:
+        sys.exit("\n".join(faults))
     run(sys.executable, "-m", "twine", "check", "--strict", *every)
     ask(wheel, lab)
     print(f"Checked, and not uploaded: {', '.join(str(path.relative_to(ROOT)) for path in every)}")

@@ -67,7 +67,7 @@ class Plain(Careful):
 
 
 # A protocol and an oracle of somebody else: ours under another name.
-ASKING = """
+ASKING_CODE = """
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,7 +92,7 @@ class PlainOracle(GRR):
 """
 
 # An oracle of somebody else that has nothing of ours: two bits for at most two candidates, each told wrong at times.
-TWO = """
+TWO_BITS_CODE = """
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -163,11 +163,13 @@ def install(
     (folder / "stranger.py").write_text(code)
     if proof:
         (folder / "plain.md").write_text("# plain\n")
-    about = folder / "stranger_mechanisms-1.0.dist-info"
-    about.mkdir()
-    told = f"Summary: {summary}\n" if summary else ""
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n{told}")
-    (about / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+    metadata = folder / "stranger_mechanisms-1.0.dist-info"
+    metadata.mkdir()
+    summary_line = f"Summary: {summary}\n" if summary else ""
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n{summary_line}"
+    )
+    (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
     return folder
 
 
@@ -179,9 +181,9 @@ def oracle_tables_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        for table, kept in zip(tables, before, strict=True):
+        for table, saved_table in zip(tables, before, strict=True):
             table.clear()
-            table.update(kept)
+            table.update(saved_table)
 
 
 @contextmanager
@@ -201,11 +203,11 @@ def installed(folder: Path) -> Iterator[None]:
 def forget() -> None:
     """Drop what the registry and the interpreter know of a package."""
     sys.modules.pop("stranger", None)
-    for known in (mechanisms, protocols, oracles, choice.oracles, choice.means):
-        known.cache_clear()
+    for cached_function in (mechanisms, protocols, oracles, choice.oracles, choice.means):
+        cached_function.cache_clear()
 
 
-def run(folder: Path, *command: object) -> running.Done:
+def run(folder: Path, *command: object) -> running.CompletedRun:
     """Run the command line where the distribution of a folder is installed."""
     with installed(folder):
         return running.run(*command, cwd=folder)

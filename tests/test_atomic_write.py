@@ -85,8 +85,8 @@ with open_replacement(sys.argv[1]) as stream:
 
 def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(tmp_path):
     path = tmp_path / "exact.csv"
-    other = tmp_path / ".exact.csv.0123456789ab.part"  # not a name of ours: who knows whose
-    other.write_text("")
+    foreign_part = tmp_path / ".exact.csv.0123456789ab.part"  # not a name of ours: who knows whose
+    foreign_part.write_text("")
     alive, dead = (subprocess.Popen([sys.executable, "-c", HALF, path], stdout=subprocess.PIPE) for _ in range(2))
     try:
         for process in (alive, dead):
@@ -95,15 +95,15 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
         assert dead.wait() == -signal.SIGKILL
         assert len(parts(tmp_path)) == 3
         check_output_path(path)
-        (left,) = set(parts(tmp_path)) - {other}
-        assert left.name.split(".")[-2].startswith(f"{alive.pid}-")
+        (own_part,) = set(parts(tmp_path)) - {foreign_part}
+        assert own_part.name.split(".")[-2].startswith(f"{alive.pid}-")
     finally:
         for process in (alive, dead):
             process.kill()
             process.communicate()
     with open_replacement(path) as stream:
         stream.write(b"whole")
-    assert sorted(tmp_path.iterdir()) == [other, path]
+    assert sorted(tmp_path.iterdir()) == [foreign_part, path]
 
 
 def test_an_interrupted_call_is_told(tmp_path, monkeypatch):
@@ -113,9 +113,9 @@ def test_an_interrupted_call_is_told(tmp_path, monkeypatch):
         raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR), str(path))
 
     monkeypatch.setattr(os, "unlink", interrupted)
-    with pytest.raises(DiscreetError) as told:
+    with pytest.raises(DiscreetError) as error:
         check_output_path(tmp_path / "a.csv")
-    assert str(told.value) == f"Cannot write {tmp_path / 'a.csv'}: Interrupted system call. Nothing was changed."
+    assert str(error.value) == f"Cannot write {tmp_path / 'a.csv'}: Interrupted system call. Nothing was changed."
 
 
 def test_an_interrupt_between_any_two_steps_leaves_nothing(tmp_path):
@@ -132,15 +132,15 @@ def test_an_interrupt_between_any_two_steps_leaves_nothing(tmp_path):
 
 def _interrupted_at(place, target):
     """Write a file, with an interrupt before the line of this number; say whether there were so many lines."""
-    left = place
+    remaining_events = place
 
     def trace(frame, event, _):
-        nonlocal left
+        nonlocal remaining_events
         if frame.f_code.co_filename != atomic_write.__file__:
             return None
         if event == "line":
-            left -= 1
-            if left == -1:
+            remaining_events -= 1
+            if remaining_events == -1:
                 raise KeyboardInterrupt
         return trace
 
@@ -154,4 +154,4 @@ def _interrupted_at(place, target):
         return True
     finally:
         sys.settrace(before)
-    return left < 0
+    return remaining_events < 0

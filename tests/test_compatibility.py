@@ -46,8 +46,8 @@ COMMANDS = {
 
 def number_of(row: str) -> str:
     """Return what the table of the page says is the number of something today."""
-    (found,) = re.findall(rf"^\| {row} \| (.+?) \|", PAGE, re.MULTILINE)
-    return str(found)
+    (number,) = re.findall(rf"^\| {row} \| (.+?) \|", PAGE, re.MULTILINE)
+    return str(number)
 
 
 class TestFiles:
@@ -61,27 +61,27 @@ class TestFiles:
 
     def test_private_patterns_are_read_with_all_they_promise(self, tmp_path):
         (tmp_path / "old.json").write_text(PATTERNS_1)
-        read = discreet.load(tmp_path / "old.json")
-        (pattern,) = read
+        patterns = discreet.load(tmp_path / "old.json")
+        (pattern,) = patterns
         assert (set(pattern.items), pattern.count, pattern.low, pattern.high) == ({"milk", "tea"}, 5, 0, 10)
-        assert read.about["guarantee"] == json.loads(PATTERNS_1)["guarantee"]
-        assert read.people_within == (35, 335)
+        assert patterns.about["guarantee"] == json.loads(PATTERNS_1)["guarantee"]
+        assert patterns.people_within == (35, 335)
 
     @pytest.mark.parametrize(
         ("name", "text"), [("a.json", RULES_1), ("b.json", RELATIONS_1), ("c.csv", RULES_CSV), ("d.csv", PATTERNS_CSV)]
     )
     def test_other_files_are_read(self, name, text, tmp_path):
         (tmp_path / name).write_text(text)
-        read = discreet.load(tmp_path / name)
-        (one,) = read
-        assert (one.count, read.people) == (3, 4)
+        result = discreet.load(tmp_path / name)
+        (row,) = result
+        assert (row.count, result.people) == (3, 4)
 
     def test_what_is_not_known_stays(self, tmp_path):
-        told = json.loads(PATTERNS_1) | {"seen-later": [1, 2]}
-        told["patterns"][0]["seen-later"] = 3
-        (tmp_path / "new.json").write_text(json.dumps(told))
-        read = discreet.load(tmp_path / "new.json")
-        read.save(tmp_path / "again.json")
+        document = json.loads(PATTERNS_1) | {"seen-later": [1, 2]}
+        document["patterns"][0]["seen-later"] = 3
+        (tmp_path / "new.json").write_text(json.dumps(document))
+        patterns = discreet.load(tmp_path / "new.json")
+        patterns.save(tmp_path / "again.json")
         assert discreet.load(tmp_path / "again.json").about["seen-later"] == [1, 2]
 
     def test_another_number_is_refused_by_name(self, tmp_path):

@@ -17,7 +17,7 @@ from additions import Step, copy_tree, run_there, steps_of
 MECHANISMS, ORACLES = "src/discreet/curator/mechanisms", "src/discreet/local/oracles"
 PROTOCOLS, PUBLISH = "src/discreet/local/protocols", "src/discreet/publish"
 # What is added, by the heading under which it is told how: the files that are touched, and no other.
-ADDED = {
+ADDITIONS = {
     "Adding a mechanism": {f"{MECHANISMS}/common_items.py", f"{MECHANISMS}/common-items.md"},
     "Adding an oracle": {
         f"{ORACLES}/keep_or_any.py",
@@ -30,7 +30,7 @@ ADDED = {
 }
 NAMES = ("common-items", "keep-or-any", "ask-once")
 # Tests that hold for each mechanism, oracle, protocol and format, whichever there are: only those of the new ones.
-EACH = (
+ENTRY_TESTS = (
     "tests/curator/test_every_mechanism.py",
     "tests/auditing/test_registry.py",
     "tests/auditing/test_local.py",
@@ -42,7 +42,7 @@ EACH = (
     "tests/results/test_formats.py",
 )
 # Tests of all there is at once: lists, tables and pages that might leave something new out.
-ALL = (
+HOUSE_TESTS = (
     "tests/test_registry.py",
     "tests/test_errors.py::test_the_table_of_options_holds_what_there_is",
     "tests/test_errors.py::test_every_message_has_its_fields",
@@ -77,7 +77,7 @@ def house(tmp_path_factory):
     copy_tree(tree)
     (tree / ".venv" / "bin").mkdir(parents=True)
     (tree / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    for heading in ADDED:
+    for heading in ADDITIONS:
         before = contents(tree)
         for step in steps_of(heading):
             step.carry_out(tree)
@@ -90,19 +90,19 @@ def house(tmp_path_factory):
 
 def run_tests(tree: Path, *arguments: str) -> int:
     """Run tests of the copy, and return how many passed: all that were chosen."""
-    told = run_there(tree, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *arguments)
-    (passed,) = re.findall(r"(\d+) passed", told) or re.findall(r"(\d+)%\]", told)
+    output = run_there(tree, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *arguments)
+    (passed,) = re.findall(r"(\d+) passed", output) or re.findall(r"(\d+)%\]", output)
     return int(passed)
 
 
-@pytest.mark.parametrize("heading", ADDED)
+@pytest.mark.parametrize("heading", ADDITIONS)
 def test_what_is_added_is_in_as_few_files_as_is_said(heading, house):
     _, touched = house
-    assert touched[heading] == ADDED[heading]
+    assert touched[heading] == ADDITIONS[heading]
 
 
 # Run where all is added: the command line, question files, help() and results name and take what is new.
-USED = """
+USED_PROGRAM = """
 import pydoc
 from pathlib import Path
 import discreet
@@ -138,18 +138,18 @@ assert discreet.audit("common-items", epsilon=1, runs=20).stands
 
 def test_what_is_added_is_listed_and_can_be_used(house, tmp_path):
     tree, _ = house
-    (tmp_path / "used.py").write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{USED}")
+    (tmp_path / "used.py").write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{USED_PROGRAM}")
     run_there(tree, "-W", "error", str(tmp_path / "used.py"))
 
 
 def test_what_holds_for_each_holds_for_what_is_added(house):
     tree, _ = house
-    assert run_tests(tree, *EACH, "-k", " or ".join((*NAMES, ".tab", "[tab"))) > 60
+    assert run_tests(tree, *ENTRY_TESTS, "-k", " or ".join((*NAMES, ".tab", "[tab"))) > 60
 
 
 def test_what_is_added_is_left_out_nowhere(house):
     tree, _ = house
-    assert run_tests(tree, *ALL) > 60
+    assert run_tests(tree, *HOUSE_TESTS) > 60
 
 
 def test_what_is_added_is_written_as_the_house_writes(house):

@@ -34,7 +34,7 @@ LAB = Path(discreet_lab.__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("text", "python", "typed"),
+    ("text", "python", "typed_text"),
     [
         ("use {min_count=1}.", "use min_count=1.", "use --min-count 1."),
         ("Raise {min_count} ({lengths=})", "Raise min_count (lengths=)", "Raise --min-count (--lengths)"),
@@ -50,9 +50,9 @@ LAB = Path(discreet_lab.__file__).parent
         ("the top of the format", "the top of the format", "the top of the format"),
     ],
 )  # fmt: skip
-def test_options_are_written_as_each_language_has_them(text, python, typed):
+def test_options_are_written_as_each_language_has_them(text, python, typed_text):
     message = build_message(text)
-    assert (str(message), message.typed) == (python, typed)
+    assert (str(message), message.typed) == (python, typed_text)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_errors_are_pickled_with_both_languages():
     for kind in (InputError, NobodyError, MisuseError, discreet.LimitError, discreet.DiscreetError):
         error = pickle.loads(pickle.dumps(kind(build_message("{top} is {given}", given=5))))
         assert (type(error), str(error), error.message.typed) == (kind, "top is 5", "--top is 5")
-    spent = BudgetError(build_message("{epsilon} is {given}", given=2), Fraction(2), Fraction(1), Fraction(0))
-    again = pickle.loads(pickle.dumps(spent))
-    assert (again.message, again.difference, str(again)) == (spent.message, 2, "epsilon is 2")
+    budget_error = BudgetError(build_message("{epsilon} is {given}", given=2), Fraction(2), Fraction(1), Fraction(0))
+    unpickled = pickle.loads(pickle.dumps(budget_error))
+    assert (unpickled.message, unpickled.difference, str(unpickled)) == (budget_error.message, 2, "epsilon is 2")
     assert str(MisuseError("as it is")) == MisuseError("as it is").message.typed == "as it is"
 
 
 def parameters() -> set[str]:
     open_ = [discreet.read, discreet.mine, discreet.release, discreet.count, discreet.rank, discreet.simulate]
-    more = [
+    functions = [
         discreet.rules,
         discreet.release_relations,
         discreet.release_by,
@@ -117,33 +117,35 @@ def parameters() -> set[str]:
         discreet.Patterns.rules,
         discreet.Patterns.where,
     ]
-    return {name for one in (*open_, *more) for name in inspect.signature(one).parameters}
+    return {name for function in (*open_, *functions) for name in inspect.signature(function).parameters}
 
 
 def options() -> set[str]:
     from discreet.cli import app
 
     def inside(command) -> set[str]:
-        found = {option for one in command.params for option in one.opts}
-        return found.union(*map(inside, getattr(command, "commands", {}).values()))
+        option_names = {option for parameter in command.params for option in parameter.opts}
+        return option_names.union(*map(inside, getattr(command, "commands", {}).values()))
 
     return inside(typer.main.get_command(app))
 
 
 def test_the_table_of_options_holds_what_there_is():
-    typed = options()
+    option_names = options()
     assert OPTIONS.keys() <= parameters()
-    assert set(OPTIONS.values()) <= typed
+    assert set(OPTIONS.values()) <= option_names
     # Whatever is both a parameter and an option of the same name is in the table.
-    both = {name for name in parameters() if "--" + name.replace("_", "-") in typed}
+    both_languages = {name for name in parameters() if "--" + name.replace("_", "-") in option_names}
     # A name of a ledger is one of many names, the scores of `rank` are a file's, and the question of `release_by` is
     # all that `release` takes, while that of `study add-up` is a file.
-    assert both - {"name", "question", "scores"} <= OPTIONS.keys(), "name these in errors.py, so that messages can"
+    assert both_languages - {"name", "question", "scores"} <= OPTIONS.keys(), (
+        "name these in errors.py, so that messages can"
+    )
 
 
 @cache
 def calls() -> list[tuple[str, ast.Call]]:
-    found = []
+    message_calls = []
     modules = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("*.py"))}
     modules |= {f"lab/{path.relative_to(LAB)}": path for path in sorted(LAB.rglob("*.py"))}
     for name, path in modules.items():
@@ -154,10 +156,10 @@ def calls() -> list[tuple[str, ast.Call]]:
                 continue
             if isinstance(node.func, ast.Attribute) and ast.unparse(node.func).endswith("Error.format"):
                 node.func = ast.Name("build_message")
-                found.append((f"{name}:{node.lineno}", node))
+                message_calls.append((f"{name}:{node.lineno}", node))
             elif isinstance(node.func, ast.Name) and node.func.id in ours:
-                found.append((f"{name}:{node.lineno}", node))
-    return found
+                message_calls.append((f"{name}:{node.lineno}", node))
+    return message_calls
 
 
 class Anything(str):
@@ -166,28 +168,28 @@ class Anything(str):
 
 
 def test_every_message_has_its_fields():
-    seen = 0
-    for where, call in calls():
+    message_count = 0
+    for place, call in calls():
         if call.func.id != "build_message":
             continue
-        seen += 1
-        assert isinstance(call.args[0], ast.Constant), f"{where}: a template is a literal text with fields"
+        message_count += 1
+        assert isinstance(call.args[0], ast.Constant), f"{place}: a template is a literal text with fields"
         values = {keyword.arg for keyword in call.keywords}
-        assert not values & OPTIONS.keys(), f"{where}: a value is named like an option"
+        assert not values & OPTIONS.keys(), f"{place}: a value is named like an option"
         fields = {field for _, field, _, _ in Formatter().parse(call.args[0].value) if field is not None}
         names = {field.partition("=")[0] for field in fields}
-        given = {field.partition("=")[2] for field in fields} & values
-        assert names <= values | OPTIONS.keys(), f"{where}: {names - values - OPTIONS.keys()} is nothing"
-        assert values <= names | given, f"{where}: {values - names - given} is not told"
+        default_names = {field.partition("=")[2] for field in fields} & values
+        assert names <= values | OPTIONS.keys(), f"{place}: {names - values - OPTIONS.keys()} is nothing"
+        assert values <= names | default_names, f"{place}: {values - names - default_names} is not told"
         build_message(call.args[0].value, **dict.fromkeys(values, Anything()))
-    assert seen > 100
+    assert message_count > 100
 
 
 def test_no_literal_message_has_fields():
-    for where, call in calls():
+    for place, call in calls():
         if call.func.id.endswith("Error") and call.args and isinstance(call.args[0], ast.Constant):
             text = call.args[0].value
-            assert not re.search(r"\{\w+[=}]", text), f"{where}: {text!r} has fields: write {call.func.id}.format()"
+            assert not re.search(r"\{\w+[=}]", text), f"{place}: {text!r} has fields: write {call.func.id}.format()"
 
 
 def plain(node: ast.AST) -> str:
@@ -200,23 +202,23 @@ def plain(node: ast.AST) -> str:
 
 
 def test_no_plain_message_names_an_option_of_python():
-    every, long = "|".join(OPTIONS), "|".join(name for name in OPTIONS if "_" in name)
-    option = re.compile(rf"\b(?:{long})\b|(?<![-\w])(?:{every})=")
+    every, long_names = "|".join(OPTIONS), "|".join(name for name in OPTIONS if "_" in name)
+    option = re.compile(rf"\b(?:{long_names})\b|(?<![-\w])(?:{every})=")
     opening = re.compile(rf"^(?:{every}) (?:is|are|must|has)\b")
-    for where, call in calls():
-        if call.func.id.endswith("Error") and call.args and not where.startswith(("lab/", "kernels/")):
+    for place, call in calls():
+        if call.func.id.endswith("Error") and call.args and not place.startswith(("lab/", "kernels/")):
             text = plain(call.args[0])
             # Oracles and protocols speak of their settings, which are typed otherwise.
-            found = option.search(text) or (None if where.startswith("local/") else opening.search(text))
-            assert not found, (
-                f"{where}: write {found[0]!r} as a field of build_message(), so that the command line can type it"
+            match = option.search(text) or (None if place.startswith("local/") else opening.search(text))
+            assert not match, (
+                f"{place}: write {match[0]!r} as a field of build_message(), so that the command line can type it"
             )
 
 
 def run(*words: str, cwd: Path) -> str:
-    done = running.run(*words, cwd=cwd)
-    assert done.returncode == 1
-    return done.stderr
+    completed = running.run(*words, cwd=cwd)
+    assert completed.returncode == 1
+    return completed.stderr
 
 
 def test_hostile_names_in_both_languages(tmp_path):
@@ -225,13 +227,13 @@ def test_hostile_names_in_both_languages(tmp_path):
         discreet.mine("top=5.csv", top=3)
     odd = tmp_path / "min_count=3.dat"
     odd.write_text("3 4\n5 epsilon\n")
-    told_ = "line 2: an item is not a whole number, and the first line with items has only numbers; "
+    message_start = "line 2: an item is not a whole number, and the first line with items has only numbers; "
     assert run("mine", odd.name, "--top", "3", cwd=tmp_path) == (
-        f"discreet: min_count=3.dat, {told_}--labels names reads items as names.\n"
+        f"discreet: min_count=3.dat, {message_start}--labels names reads items as names.\n"
     )
     with pytest.raises(InputError) as caught:
         discreet.read(odd)
-    assert str(caught.value) == f'{odd}, {told_}labels="names" reads items as names.'
+    assert str(caught.value) == f'{odd}, {message_start}labels="names" reads items as names.'
     (tmp_path / "b.dat").write_text("top= milk\nlabels tea\n")
     assert run("mine", "b.dat", "--top", "3", "--contains", "epsilon is", cwd=tmp_path).startswith(
         "discreet: 'epsilon is' is not an item of this data"

@@ -37,8 +37,8 @@ class TestMake:
     def test_every_target_is_there_and_is_told(self):
         for target in targets():
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
-        told = set(re.findall(r"make ([\w-]+)", "".join(re.findall(r"@echo .*", MAKEFILE))))
-        assert targets() - {"help", "install", "clean", "evidence"} <= told
+        documented_targets = set(re.findall(r"make ([\w-]+)", "".join(re.findall(r"@echo .*", MAKEFILE))))
+        assert targets() - {"help", "install", "clean", "evidence"} <= documented_targets
 
     def test_the_quick_tests_are_there(self):
         lines = (ROOT / "tests" / "quick.txt").read_text().splitlines()
@@ -70,21 +70,26 @@ class TestMatrix:
         assert PROJECT["requires-python"] == f">={matrix.PYTHONS[0]}"
 
     def test_every_range_has_a_lower_end(self):
-        for one in matrix.requirements():
-            (pin,) = Requirement(matrix.lowest(one)).specifier
-            assert pin.version in Requirement(one).specifier, one
-            assert "[" not in matrix.lowest(one), "pip refuses a constraint with extras"
-        assert {"numpy", "pandas", "pytest", "sphinx"} <= {Requirement(one).name for one in matrix.requirements()}
+        for requirement in matrix.requirements():
+            (pin,) = Requirement(matrix.lowest(requirement)).specifier
+            assert pin.version in Requirement(requirement).specifier, requirement
+            assert "[" not in matrix.lowest(requirement), "pip refuses a constraint with extras"
+        assert {"numpy", "pandas", "pytest", "sphinx"} <= {
+            Requirement(requirement).name for requirement in matrix.requirements()
+        }
 
     def test_tries_what_users_install_and_quick_tests_leave_out(self):
         quick = (ROOT / "tests" / "quick.txt").read_text().splitlines()
-        assert all((ROOT / one).exists() and one not in quick for one in matrix.EXTRAS)
-        rooms = {one.split("/")[1] for one in matrix.EXTRAS}
+        assert all((ROOT / path).exists() and path not in quick for path in matrix.EXTRAS)
+        rooms = {path.split("/")[1] for path in matrix.EXTRAS}
         assert {"baskets", "collector", "spark"} <= rooms
 
     def test_lower_ends_of_what_tests_need_fit_together(self):
         """schemathesis 4.0 asks for hypothesis 6.108, and psycopg 3.2 has no binary of that name."""
-        ends = {Requirement(one).name: matrix.lowest(one).partition("==")[2] for one in matrix.requirements()}
+        ends = {
+            Requirement(requirement).name: matrix.lowest(requirement).partition("==")[2]
+            for requirement in matrix.requirements()
+        }
         assert (ends["hypothesis"], ends["psycopg"]) == ("6.108", "3.2.1")
 
     def test_the_lowest_versions_read_a_table_and_know_all_commands(self):
@@ -93,23 +98,23 @@ class TestMatrix:
         assert {"tests/baskets/test_read.py", "tests/test_compatibility.py"} <= set(quick)
 
     def test_finds_this_python_and_no_other_by_its_name(self, monkeypatch, tmp_path):
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        (tmp_path / f"python{here}").symlink_to(sys.executable)
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        (tmp_path / f"python{version}").symlink_to(sys.executable)
         (tmp_path / "python3.99").symlink_to(sys.executable)
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-        assert matrix.interpreter(here) == f"python{here}"
+        assert matrix.interpreter(version) == f"python{version}"
         assert matrix.interpreter("3.99") is None
 
     def test_skips_what_is_not_here_unless_asked_for_it(self, monkeypatch, capsys):
         monkeypatch.setattr(matrix, "interpreter", lambda version: None)
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_error:
             matrix.main([])
-        assert not left.value.code
+        assert not exit_error.value.code
         assert "3.14: not on this machine, so skipped" in capsys.readouterr().out
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_error:
             matrix.main(["3.14"])
-        assert left.value.code
+        assert exit_error.value.code
         with pytest.raises(SystemExit, match=r"2\.7 is no Python of the matrix"):
             matrix.main(["2.7"])
 
@@ -119,10 +124,10 @@ class TestIndexPage:
 
     def test_names_authors_and_has_no_link_that_leads_nowhere(self):
         pytest.importorskip("hatchling")
-        told = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "hatchling", "metadata"], cwd=ROOT, capture_output=True, text=True, check=True
         )
-        metadata = json.loads(told.stdout)
+        metadata = json.loads(completed.stdout)
         citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
         assert metadata["authors"] == [{"name": author["name"]} for author in citation["authors"]]
         text = metadata["readme"]["text"]
@@ -134,13 +139,13 @@ class TestIndexPage:
         place = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
         build = importlib.util.module_from_spec(place)
         place.loader.exec_module(build)
-        rest = "[that](https://x.example/c) and [below](#below)"
-        readme = f"![A picture](docs/a.svg) of [this](docs/b.md#here), {rest}"
+        link_text = "[that](https://x.example/c) and [below](#below)"
+        readme = f"![A picture](docs/a.svg) of [this](docs/b.md#here), {link_text}"
         assert build.shown(readme, "https://forge.example/o/d") == (
             "![A picture](https://forge.example/o/d/raw/main/docs/a.svg) of "
-            f"[this](https://forge.example/o/d/blob/main/docs/b.md#here), {rest}"
+            f"[this](https://forge.example/o/d/blob/main/docs/b.md#here), {link_text}"
         )
-        assert build.shown(readme, "") == f" of this, {rest}"
+        assert build.shown(readme, "") == f" of this, {link_text}"
         assert set(build.addresses("https://forge.example/o/d")) == {"Source", "Documentation", "Changes", "Issues"}
         assert build.addresses("") == {}
 
@@ -150,11 +155,13 @@ LIST = "# Changes\n\n## Unreleased\n\n### Added\n\n- One.\n\n### Privacy\n\n- Tw
 
 class TestNews:
     def test_fragments_are_well_formed(self):
-        assert [fault for name, text in news.found(news.FRAGMENTS).items() for fault in news.faults(name, text)] == []
+        assert [
+            fault for name, text in news.read_fragments(news.FRAGMENTS).items() for fault in news.faults(name, text)
+        ] == []
 
     def test_the_list_is_one_that_fragments_fit_into(self):
         text = news.LIST.read_text()
-        assert news.together(text, {}) == text
+        assert news.merge_fragments(text, {}) == text
 
     @pytest.mark.parametrize(
         ("name", "text"),
@@ -172,31 +179,31 @@ class TestNews:
         assert len(news.faults(name, text)) == 1
 
     def test_they_come_last_in_their_section(self):
-        told = news.together(LIST, {"a.added.md": "Three,\nin two lines.\n", "b.fixed.md": "Four.\n"})
-        assert told == LIST.replace("- One.\n", "- One.\n- Three, in two lines.\n\n### Fixed\n\n- Four.\n")
+        merged_list = news.merge_fragments(LIST, {"a.added.md": "Three,\nin two lines.\n", "b.fixed.md": "Four.\n"})
+        assert merged_list == LIST.replace("- One.\n", "- One.\n- Three, in two lines.\n\n### Fixed\n\n- Four.\n")
 
     def test_a_version_takes_them_all(self):
-        told = news.together(LIST, {}, "0.2.0 (2026-02-02)")
-        assert told == LIST.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 (2026-02-02)\n")
+        merged_list = news.merge_fragments(LIST, {}, "0.2.0 (2026-02-02)")
+        assert merged_list == LIST.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 (2026-02-02)\n")
         with pytest.raises(SystemExit, match="Nothing has changed"):
-            news.together(told, {}, "0.3.0 (2026-03-03)")
+            news.merge_fragments(merged_list, {}, "0.3.0 (2026-03-03)")
 
 
 class TestShipping:
     def test_knows_the_version_and_the_files(self):
-        assert shipping.said() == discreet.__version__
+        assert shipping.read_version() == discreet.__version__
         assert "discreet/py.typed" in shipping.source()
         assert any(name.endswith(".md") for name in shipping.source())
 
     def test_a_wheel_has_the_package_and_nothing_else(self):
         page = "discreet/collector/static/take-part.js"
-        wanted = {"discreet/__init__.py", "discreet/py.typed", "discreet/curator/one.md", page}
+        expected_files = {"discreet/__init__.py", "discreet/py.typed", "discreet/curator/one.md", page}
         licence = "discreet-1.dist-info/licenses/LICENSE"
-        assert shipping.wheel_faults({*wanted, licence}, wanted) == []
-        assert shipping.wheel_faults({*wanted, licence, "tests/test_one.py"}, wanted) == [
+        assert shipping.wheel_faults({*expected_files, licence}, expected_files) == []
+        assert shipping.wheel_faults({*expected_files, licence, "tests/test_one.py"}, expected_files) == [
             "The wheel has tests/test_one.py, which is not of the package."
         ]
-        assert shipping.wheel_faults({"discreet/__init__.py", licence}, wanted) == [
+        assert shipping.wheel_faults({"discreet/__init__.py", licence}, expected_files) == [
             f"The wheel lacks {page}.",
             "The wheel lacks discreet/curator/one.md.",
             "The wheel lacks discreet/py.typed.",
@@ -204,30 +211,32 @@ class TestShipping:
             "The wheel has no proof pages: without them no mechanism is run.",
             "The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients.",
         ]
-        assert shipping.wheel_faults(wanted, wanted) == ["The wheel has no licence."]
+        assert shipping.wheel_faults(expected_files, expected_files) == ["The wheel has no licence."]
 
     def test_a_wheel_has_nothing_of_the_lab(self):
         files = {"discreet/lab/papers/paper_000.py", "discreet_lab/papers/paper_000.py"}
-        told = "The wheel has the lab: experiments of papers are the package discreet-lab."
+        fault = "The wheel has the lab: experiments of papers are the package discreet-lab."
         for file in files:
-            assert told in shipping.wheel_faults({file}, {file})
-        assert told not in shipping.wheel_faults(files, files, "discreet_lab")
+            assert fault in shipping.wheel_faults({file}, {file})
+        assert fault not in shipping.wheel_faults(files, files, "discreet_lab")
         assert not any("discreet/lab/" in name for name in shipping.source())
 
     def test_the_lab_is_of_the_same_version_and_under_the_same_licence(self):
         lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())["project"]
-        assert shipping.said(shipping.LAB / "__init__.py") == discreet.__version__
+        assert shipping.read_version(shipping.LAB / "__init__.py") == discreet.__version__
         assert lab["dependencies"][0] == f"discreet=={discreet.__version__}"
-        ours = {Requirement(one).name for one in PROJECT["dependencies"]}
-        assert {Requirement(one).name for one in lab["dependencies"][1:]} <= ours, "discreet has the ranges"
+        ours = {Requirement(dependency).name for dependency in PROJECT["dependencies"]}
+        assert {Requirement(dependency).name for dependency in lab["dependencies"][1:]} <= ours, (
+            "discreet has the ranges"
+        )
         assert (ROOT / "lab" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
         assert (lab["license"], lab["requires-python"]) == (PROJECT["license"], PROJECT["requires-python"])
         assert dict.fromkeys(lab["entry-points"]["discreet.commands"], lab["name"]) == SEPARATE
 
     def test_an_sdist_has_nothing_of_this_machine(self):
-        told = shipping.sdist_faults({"src/discreet/a.py", "docs/_build/html/index.html"}, {"discreet/a.py"})
-        assert "The sdist lacks SECURITY.md." in told
-        assert told[-1] == "The sdist has docs/_build/html/index.html, which was made on this machine."
+        faults = shipping.sdist_faults({"src/discreet/a.py", "docs/_build/html/index.html"}, {"discreet/a.py"})
+        assert "The sdist lacks SECURITY.md." in faults
+        assert faults[-1] == "The sdist has docs/_build/html/index.html, which was made on this machine."
 
     def test_the_sdist_has_all_that_a_wheel_is_made_of(self, tmp_path):
         """Two seconds: an sdist is built. A readme that metadata make anew is not put into it by itself."""

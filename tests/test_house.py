@@ -35,8 +35,8 @@ def rooms() -> dict[str, set[str]]:
     table: dict[str, set[str]] = {"__main__": {"cli"}}
     text = (ROOT / "CONTRIBUTING.md").read_text().partition("| `lab/` |")[0]
     for row in re.findall(r"^\| (?:base: )?(`.+`) \| .+ \| (.+) \|$", text, re.MULTILINE):
-        used = set(re.findall(r"`(\w+)`", row[1])) | set(BASE if "base" in row[1] else ())
-        table |= dict.fromkeys(re.findall(r"`(\w+)/?`", row[0]), used)
+        used_rooms = set(re.findall(r"`(\w+)`", row[1])) | set(BASE if "base" in row[1] else ())
+        table |= dict.fromkeys(re.findall(r"`(\w+)/?`", row[0]), used_rooms)
     return table
 
 
@@ -46,30 +46,30 @@ ROOMS = rooms()
 def imported(path: Path) -> set[str]:
     """Return the rooms a module of ours imports from."""
     inside = path.relative_to(SOURCE).with_suffix("").parts
-    found = set()
+    modules = set()
     for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             base = list(inside[: len(inside) - node.level]) if node.level else []
-            whole = base + (node.module or "").split(".")
+            parts = base + (node.module or "").split(".")
             if node.level:
-                found |= {whole[0]} if whole[0] else {alias.name for alias in node.names}
-            elif whole[0] == "discreet":
-                found.add(whole[1] if len(whole) > 1 else "")
+                modules |= {parts[0]} if parts[0] else {alias.name for alias in node.names}
+            elif parts[0] == "discreet":
+                modules.add(parts[1] if len(parts) > 1 else "")
         elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("discreet.")}
-    return found & set(ROOMS)
+            modules |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("discreet.")}
+    return modules & set(ROOMS)
 
 
 def test_a_room_uses_what_its_row_names():
-    used: dict[str, set[str]] = {}
+    used_rooms: dict[str, set[str]] = {}
     for path in (*SOURCE.rglob("*.py"), SOURCE / "plugins.pyi"):
         room = path.relative_to(SOURCE).with_suffix("").parts[0]
         if room != "__init__":  # the front door names every room
             assert room in ROOMS, f"{room} is not a room of the house: add it to the table of CONTRIBUTING.md"
             assert imported(path) - {room} <= ROOMS[room] | {"faces"}, path
-            used[room] = used.get(room, set()) | (imported(path) - {room})
-    for room, others in used.items():
-        assert ROOMS[room] - {room, *BASE} <= others, f"the table names more than {room} uses"
+            used_rooms[room] = used_rooms.get(room, set()) | (imported(path) - {room})
+    for room, rooms_used in used_rooms.items():
+        assert ROOMS[room] - {room, *BASE} <= rooms_used, f"the table names more than {room} uses"
 
 
 def test_rooms_stand_in_order():
@@ -86,13 +86,13 @@ def test_kernels_know_nothing_else():
 
 def imported_modules(path: Path) -> set[str]:
     """Return the first part of every module that is imported from outside the package, and `.` for one of ours."""
-    found = set()
+    modules = set()
     for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
-            found.add("." * node.level or (node.module or "").partition(".")[0])
+            modules.add("." * node.level or (node.module or "").partition(".")[0])
         elif isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-    return found
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
+    return modules
 
 
 def test_nothing_of_the_package_knows_the_lab():
@@ -119,14 +119,18 @@ def resolve_import(path: Path, node: ast.ImportFrom) -> tuple[str, ...]:
 
 def imports_past_faces(path: Path) -> list[str]:
     """Return the private modules of other rooms that a file imports."""
-    here = path.relative_to(SOURCE).parts[:-1] if SOURCE in path.parents else None
+    own_room = path.relative_to(SOURCE).parts[:-1] if SOURCE in path.parents else None
     past = []
     for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             home = resolve_import(path, node)
             modules = [home] if SOURCE.joinpath(*home).is_file() or not SOURCE.joinpath(*home).is_dir() else []
             modules += [(*home, alias.name) for alias in node.names if alias.name.startswith("_") and home]
-            past += [".".join(one) for one in modules if one[-1:] and one[-1].startswith("_") and one[:-1] != here]
+            past += [
+                ".".join(module)
+                for module in modules
+                if module[-1:] and module[-1].startswith("_") and module[:-1] != own_room
+            ]
     return past
 
 
@@ -141,8 +145,8 @@ def test_tests_say_why_they_enter_another_room_by_its_modules():
     """The tests of a room may import its modules. Other tests have a comment that begins with `internals:`."""
     for path in (ROOT / "tests").rglob("*.py"):
         room = path.relative_to(ROOT / "tests").parts[0]
-        others = [one for one in imports_past_faces(path) if one.split(".")[0] != room]
-        assert not others or "# internals: " in path.read_text(), f"{path} imports {others}"
+        foreign_modules = [module for module in imports_past_faces(path) if module.split(".")[0] != room]
+        assert not foreign_modules or "# internals: " in path.read_text(), f"{path} imports {foreign_modules}"
 
 
 def stubs() -> dict[str, Path]:
@@ -165,20 +169,20 @@ def test_every_name_of_a_face_is_there_and_used(room):
 @cache
 def used_names() -> dict[tuple[str, ...], set[str]]:
     """Return the names of each room that files outside the room import."""
-    used: dict[tuple[str, ...], set[str]] = {}
+    uses: dict[tuple[str, ...], set[str]] = {}
     folders = (SOURCE, LAB, ROOT / "benchmarks", ROOT / "docs", ROOT / "tests")
     for path in (path for folder in folders for end in ("py", "pyi") for path in folder.rglob(f"*.{end}")):
         for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom):
-                used.setdefault(resolve_import(path, node), set()).update(alias.name for alias in node.names)
+                uses.setdefault(resolve_import(path, node), set()).update(alias.name for alias in node.names)
     documented = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     imported_names = re.findall(r"from discreet\.([a-z_.]+) import (\w+(?:, \w+)*)", documented)
     for room, names in imported_names + re.findall(r"discreet\.([a-z_.]+)\.(\w+)", documented):
-        used.setdefault(tuple(room.split(".")), set()).update(names.split(", "))
+        uses.setdefault(tuple(room.split(".")), set()).update(names.split(", "))
     # `results` stands below `report` and looks its functions up by their names.
-    drawn = "".join(path.read_text() for path in (SOURCE / "results").glob("*.py"))
-    used[("report",)] |= set(re.findall(r'(?:draw_with\(|PAGE: ClassVar\[str\] = )"(\w+)"', drawn))
-    return used
+    sources = "".join(path.read_text() for path in (SOURCE / "results").glob("*.py"))
+    uses[("report",)] |= set(re.findall(r'(?:draw_with\(|PAGE: ClassVar\[str\] = )"(\w+)"', sources))
+    return uses
 
 
 def test_a_device_needs_the_standard_library_alone():
@@ -190,8 +194,8 @@ def test_a_device_needs_the_standard_library_alone():
 def test_what_the_registry_scans_has_a_page_for_every_file(folder):
     from discreet import registry
 
-    listed = {*registry.mechanisms().values(), *registry.oracles().values(), *registry.protocols().values()}
-    homes = {one.kind.__module__ for one in listed}
+    entries = {*registry.mechanisms().values(), *registry.oracles().values(), *registry.protocols().values()}
+    homes = {entry.kind.__module__ for entry in entries}
     for path in (SOURCE / folder).glob("*.py"):
         if path.stem != "__init__":
             assert f"discreet.{folder.replace('/', '.')}.{path.stem}" in homes, f"{path} lists nothing: it is a step"
@@ -226,17 +230,17 @@ def test_queries_are_defined_where_their_sensitivity_is_read():
 def test_the_checker_can_see(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
     (tmp_path / "baskets").mkdir()
-    bad = tmp_path / "baskets" / "bad.py"
-    bad.write_text("def late():\n    from ..cli import main\n    import discreet.local.study._simulate\n")
-    assert imported(bad) == {"cli", "local"}
+    faulty_module = tmp_path / "baskets" / "bad.py"
+    faulty_module.write_text("def late():\n    from ..cli import main\n    import discreet.local.study._simulate\n")
+    assert imported(faulty_module) == {"cli", "local"}
 
 
 def loaded_by(code: str) -> set[str]:
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\nprint('\\n'.join(sys.modules))"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return {name.partition(".")[0] for name in told.stdout.split()}
+    return {name.partition(".")[0] for name in completed.stdout.split()}
 
 
 def test_importing_loads_nothing_heavy():

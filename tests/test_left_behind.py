@@ -43,39 +43,41 @@ def left_behind(folder: Path, people: int, *command: str, **environment: str) ->
         place.mkdir(parents=True)
     (places["work"] / "data.dat").write_text("1 2 3 4\n" * people)
     (places["work"] / "items.txt").write_text("1\n2\n3\n4\n5\n")
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
-    done = subprocess.run(
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
+    completed = subprocess.run(
         [sys.executable, "-c", COMMAND, *command],
         cwd=places["work"],
-        env={**kept, "HOME": str(places["home"]), "TMPDIR": str(places["tmp"]), **environment},
+        env={**inherited, "HOME": str(places["home"]), "TMPDIR": str(places["tmp"]), **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    found = {}
+    assert completed.returncode == 0, completed.stderr
+    contents = {}
     for path in sorted((folder / f"{people}").rglob("*")):
         if path.name not in ("data.dat",) and "result" not in path.name:
             text = path.read_bytes().replace(f"/{people}/".encode(), b"/") if path.is_file() else b""
             name = str(path.relative_to(folder / f"{people}"))
-            found[name] = path.stat().st_mode, hashlib.sha256(text).hexdigest()
-    return found
+            contents[name] = path.stat().st_mode, hashlib.sha256(text).hexdigest()
+    return contents
 
 
 @pytest.mark.parametrize("people", EDGES)
 def test_a_release_leaves_the_same_behind(tmp_path, people):
     # About six seconds each, as both are processes: the largest compile in memory.
-    one, other = (left_behind(tmp_path, many, *RELEASE) for many in (people - 1, people))
-    assert one == other
-    assert "work/started.txt" in one
-    assert sorted(name for name in one if name.startswith("home")) == [
+    first_files, second_files = (left_behind(tmp_path, person_count, *RELEASE) for person_count in (people - 1, people))
+    assert first_files == second_files
+    assert "work/started.txt" in first_files
+    assert sorted(name for name in first_files if name.startswith("home")) == [
         "home", "home/.cache", "home/.cache/discreet", "home/.cache/discreet/kernels",
     ]  # fmt: skip
-    assert [name for name in one if name.startswith("tmp")] == ["tmp"]
+    assert [name for name in first_files if name.startswith("tmp")] == ["tmp"]
 
 
 @pytest.mark.parametrize("people", [12_501, 1 << 18])
 def test_a_program_leaves_nothing_behind(tmp_path, people):
-    one, other = (left_behind(tmp_path, many, *RELEASE, DISCREET_PREPARE="0") for many in (people - 1, people))
-    assert one == other
-    assert sorted(one) == ["home", "tmp", "work", "work/items.txt"]
+    first_files, second_files = (
+        left_behind(tmp_path, person_count, *RELEASE, DISCREET_PREPARE="0") for person_count in (people - 1, people)
+    )
+    assert first_files == second_files
+    assert sorted(first_files) == ["home", "tmp", "work", "work/items.txt"]

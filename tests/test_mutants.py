@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[1]
 
 def test_there_are_enough_of_them_in_every_room():
     assert len(MUTANTS) >= 60
-    assert len({(one.file, one.right, one.wrong) for one in MUTANTS}) == len(MUTANTS)
+    assert len({(mutant.file, mutant.right, mutant.wrong) for mutant in MUTANTS}) == len(MUTANTS)
     rooms = "auditing baskets cli collector curator exact kernels local planning privacy publish results"
-    assert {one.file.partition("/")[0] for one in MUTANTS} >= set(rooms.split())
+    assert {mutant.file.partition("/")[0] for mutant in MUTANTS} >= set(rooms.split())
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: f"{one.file}: {one.wrong.strip()}")
@@ -41,8 +41,8 @@ def test_it_is_caught(place: int, tmp_path: Path):
         plain = MUTANTS[place].path.name.startswith("plain_")
         environment |= {"DISCREET_JIT": "0"} if plain else {"DISCREET_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "pytest", "-p", "mutants", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, *shlex.split(MUTANTS[place].tests)], cwd=ROOT, env=environment, capture_output=True, text=True
     )
     # A kernel with a bug may write where it should not, and end the whole process: that is seen as well.
-    assert done.returncode == 1 or done.returncode < 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert completed.returncode == 1 or completed.returncode < 0, completed.stdout[-2000:] + completed.stderr[-2000:]

@@ -57,9 +57,9 @@ def test_the_page_has_every_name():
 def test_the_tutorials_import_nothing_private(name):
     """`unsealed` is what a careless mechanism breaks the seal with: no author is to find it in the public module."""
     text = (TUTORIALS / f"{name}.md").read_text()
-    used = set(re.findall(r"^(?:>>> )?(?:from|import) (discreet[\w.]*)", text, re.MULTILINE))
+    modules = set(re.findall(r"^(?:>>> )?(?:from|import) (discreet[\w.]*)", text, re.MULTILINE))
     careless = {"discreet.privacy", "discreet.baskets"} if name == "mechanism" else set()
-    assert used - careless <= {"discreet", "discreet.plugins"}
+    assert modules - careless <= {"discreet", "discreet.plugins"}
 
 
 def test_the_documents_are_there():
@@ -74,13 +74,13 @@ def test_a_wheel_brings_the_documents_along(tmp_path):
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        assert shipping.documents() <= set(packed.namelist())
-        packed.extractall(tmp_path / "site")
+    with zipfile.ZipFile(wheel) as archive:
+        assert shipping.documents() <= set(archive.namelist())
+        archive.extractall(tmp_path / "site")
     code = "from discreet.plugins import documents; print(documents() / 'tutorials' / 'oracle.md')"
     site = tmp_path / "site"
-    done = subprocess.run([sys.executable, "-c", code], cwd=site, capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()) == site / "discreet" / "documents" / "tutorials" / "oracle.md"
+    completed = subprocess.run([sys.executable, "-c", code], cwd=site, capture_output=True, text=True, check=True)
+    assert Path(completed.stdout.strip()) == site / "discreet" / "documents" / "tutorials" / "oracle.md"
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def forgotten():
         yield
 
 
-@pytest.mark.parametrize("name", [name for name, one in oracles().items() if "mean" not in one.answers])
+@pytest.mark.parametrize("name", [name for name, oracle in oracles().items() if "mean" not in oracle.answers])
 def test_ours_stand_the_check(name):
     """By chance one of an oracle's eight estimates is off by six deviations about once in 60 million."""
     check_oracle(oracles()[name].kind)
@@ -122,7 +122,7 @@ def test_an_oracle_that_does_not_what_it_has_to_is_found(forgotten, message):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Once(Protocol):
+class OneQuestionProtocol(Protocol):
     """Asks everybody once."""
 
     wrong: str = "nothing"
@@ -130,25 +130,25 @@ class Once(Protocol):
     name = "once"
     summary = citation = "none"
 
-    def check(self, wanted):
+    def check(self, parameters):
         pass
 
-    def talk(self, wanted):
-        line, which = Partition(), Which(CandidateList(items=wanted.items))
+    def talk(self, parameters):
+        line, question_form = Partition(), Which(CandidateList(items=parameters.items))
         share = Fraction(1, 2)
-        epsilon = wanted.epsilon * (2 if self.wrong == "epsilon" else 1)
-        first = yield Ask.of("all", line.next(share), which, "grr", epsilon)
+        epsilon = parameters.epsilon * (2 if self.wrong == "epsilon" else 1)
+        estimate = yield Ask.of("all", line.next(share), question_form, "grr", epsilon)
         if self.wrong == "twice":
-            yield Ask.of("again", first.ask.who, which, "grr", wanted.epsilon)
-        few = slice(0, 2 if self.wrong == "lengths" else None)
-        itemsets = tuple((item,) for item in range(wanted.items))
-        return Learnt(itemsets=itemsets, values=first.values[few], variance=first.variance)
+            yield Ask.of("again", estimate.ask.who, question_form, "grr", parameters.epsilon)
+        value_slice = slice(0, 2 if self.wrong == "lengths" else None)
+        itemsets = tuple((item,) for item in range(parameters.items))
+        return Learnt(itemsets=itemsets, values=estimate.values[value_slice], variance=estimate.variance)
 
 
 class TestProtocols:
     def test_one_that_is_right_learns_the_truth(self):
-        learnt = check_protocol(Once(), items=4, supports=[0.5, 0.25, 0.125, 0])
-        assert learnt.values == pytest.approx([0.5, 0.25, 0.125, 0], abs=1e-5)
+        outcome = check_protocol(OneQuestionProtocol(), items=4, supports=[0.5, 0.25, 0.125, 0])
+        assert outcome.values == pytest.approx([0.5, 0.25, 0.125, 0], abs=1e-5)
         assert check_protocol(SVIM(), items=30).itemsets[:3] == ((0,), (1,), (2,))
 
     @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ class TestProtocols:
     )
     def test_one_that_is_wrong_is_found(self, wrong, error, message):
         with pytest.raises(error, match=message):
-            check_protocol(Once(wrong=wrong))
+            check_protocol(OneQuestionProtocol(wrong=wrong))

@@ -12,11 +12,11 @@ from discreet.curator import mechanisms as ours
 from discreet.local import protocols as protocol_room
 from discreet.local.device import ANSWERS, LOSSES
 from discreet.registry import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
-from strangers import ASKING, STRANGER
+from strangers import ASKING_CODE, STRANGER
 
 
 def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
-    (tmp_path / "plain_one.py").write_text(ASKING)
+    (tmp_path / "plain_one.py").write_text(ASKING_CODE)
     monkeypatch.setattr(protocol_room, "__path__", [*protocol_room.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "discreet.local.protocols.plain_one", raising=False)
     with pytest.raises(MisuseError) as caught:
@@ -38,12 +38,12 @@ def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
 def test_everything_has_one_name():
     assert set(everything()) == {*mechanisms(), *protocols(), *oracles()}
     assert {entry(name).what for name in ("auto", "svsm", "olh")} == {"mechanism", "protocol", "oracle"}
-    for one in [*protocols().values(), *oracles().values()]:
-        assert one.model == "local"
-        assert one.guarantee == ("epsilon" if one.kind.live else "epsilon, simulated only")
-        assert one.summary
-        assert one.citation
-        assert one.proof.is_file()
+    for named_entry in [*protocols().values(), *oracles().values()]:
+        assert named_entry.model == "local"
+        assert named_entry.guarantee == ("epsilon" if named_entry.kind.live else "epsilon, simulated only")
+        assert named_entry.summary
+        assert named_entry.citation
+        assert named_entry.proof.is_file()
     assert entry("svsm").settings["shares"] == ("0.5", "0.1", "0.4")
     assert entry("olh").settings == {}
     assert [entry(name).answers for name in ("svsm", "olh", "pm")] == [("top",), ("frequencies",), ("mean",)]
@@ -80,16 +80,16 @@ def test_one_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
 
 def test_every_entry_says_what_it_is():
     assert list(mechanisms()) == sorted(mechanisms())
-    for name, one in mechanisms().items():
-        assert one.name == name == one.make().name
-        assert one.proof.name == f"{name}.md"
-        assert not one.unproven
-        assert one.model == "central"
-        assert one.package == "discreet"
-        assert set(one.answers) <= {"top", "threshold", "itemsets"}
-        assert one.guarantee in ("epsilon", "(epsilon, delta)", "epsilon, delta optional")
-        assert one.summary.endswith(".")
-        assert one.citation.endswith(".")
+    for name, registered in mechanisms().items():
+        assert registered.name == name == registered.make().name
+        assert registered.proof.name == f"{name}.md"
+        assert not registered.unproven
+        assert registered.model == "central"
+        assert registered.package == "discreet"
+        assert set(registered.answers) <= {"top", "threshold", "itemsets"}
+        assert registered.guarantee in ("epsilon", "(epsilon, delta)", "epsilon, delta optional")
+        assert registered.summary.endswith(".")
+        assert registered.citation.endswith(".")
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
@@ -101,7 +101,7 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 
 
 @pytest.mark.parametrize(
-    ("name", "typed", "value"),
+    ("name", "text", "value"),
     [
         ("exponential", {"floor": "0.25"}, Fraction(1, 4)),
         ("exponential", {"way": "gumbel"}, "gumbel"),
@@ -111,13 +111,13 @@ def test_an_unknown_name_is_answered_with_those_there_are():
         ("threshold", {"kept": 7}, 7),
     ],
 )
-def test_settings_may_be_typed(name, typed, value):
-    (setting,) = typed
-    assert getattr(mechanism(name, typed), setting) == value
+def test_settings_may_be_typed(name, text, value):
+    (setting,) = text
+    assert getattr(mechanism(name, text), setting) == value
 
 
 @pytest.mark.parametrize(
-    ("name", "typed", "message"),
+    ("name", "text", "message"),
     [
         ("count", {"kept": 1}, "count has no setting 'kept': it has none."),
         ("threshold", {"kept": "many"}, "the setting kept of threshold is a whole number; 'many' was given."),
@@ -125,7 +125,7 @@ def test_settings_may_be_typed(name, typed, value):
         ("truncated", {"smart": 2}, "the setting smart of truncated is on or off; 2 was given."),
     ],
 )
-def test_settings_that_cannot_be(name, typed, message):
+def test_settings_that_cannot_be(name, text, message):
     with pytest.raises(MisuseError) as caught:
-        mechanism(name, typed)
+        mechanism(name, text)
     assert str(caught.value) == message

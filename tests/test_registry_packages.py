@@ -13,35 +13,35 @@ from discreet import MisuseError
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.planning import trial
 from discreet.registry import protocol
-from strangers import ASKING, HASTY, STRANGER, TWO, install, program, run
+from strangers import ASKING_CODE, HASTY, STRANGER, TWO_BITS_CODE, install, program, run
 
 
 class TestOtherPackages:
     def test_are_listed_and_used_like_ours(self, tmp_path):
         install(tmp_path)
-        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
-        (entry,) = (one for one in told if one["name"] == "plain")
+        document = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
+        (entry,) = (record for record in document if record["name"] == "plain")
         assert entry["package"] == "stranger-mechanisms"
         assert entry["answers"] == ["threshold"]
         assert entry["settings"] == {"shift": 0}
         (tmp_path / "b.dat").write_text("1 2\n1\n3\n" * 50)
-        done = run(
+        completed = run(
             tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
             "--items", "public",
             "--mechanism", "plain", "--set", "shift=5", "--format", "json",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert [(one["items"], one["count"]) for one in found["patterns"]] == [([1], 105)]
-        assert found["guarantee"]["epsilon"] == "1000"
+        assert completed.returncode == 0, completed.stderr
+        release = json.loads(completed.stdout)
+        assert [(record["items"], record["count"]) for record in release["patterns"]] == [([1], 105)]
+        assert release["guarantee"]["epsilon"] == "1000"
         code = (
             "import discreet; print(discreet.mechanisms()['plain'].proof.name, discreet.mechanisms()['auto'].package)"
         )
         assert program(tmp_path, code).stdout == "plain.md discreet\n"
 
     def test_stand_the_audit(self, tmp_path):
-        done = run(install(tmp_path), "audit", "plain", "--epsilon", 1, "--runs", 20)
-        assert done.returncode == 0, done.stderr
+        completed = run(install(tmp_path), "audit", "plain", "--epsilon", 1, "--runs", 20)
+        assert completed.returncode == 0, completed.stderr
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -57,7 +57,7 @@ class TestOtherPackages:
                 "attribute proof.",
             ),
             (
-                {"proof": False, "code": ASKING, "group": "discreet.protocols"},
+                {"proof": False, "code": ASKING_CODE, "group": "discreet.protocols"},
                 "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
                 "it.",
             ),
@@ -72,11 +72,11 @@ class TestOtherPackages:
     def test_one_without_its_page_stands_in_the_way_of_no_other(self, tmp_path, change, message):
         install(tmp_path, **change)
         for command in (["audit", "plain"], ["mechanisms", "plain"]):
-            done = run(tmp_path, *command)
-            assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
-        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
-        (listed,) = (one for one in told if one["name"] == "plain")
-        assert (listed["proof"], listed["summary"]) == (None, f"{message} It is not run.")
+            completed = run(tmp_path, *command)
+            assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
+        document = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
+        (plain_record,) = (record for record in document if record["name"] == "plain")
+        assert (plain_record["proof"], plain_record["summary"]) == (None, f"{message} It is not run.")
         assert run(tmp_path, "audit", "olh", "--runs", 5).returncode == 0
 
     @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ class TestOtherPackages:
                 "rename one, or uninstall its package.",
             ),
             (
-                {"code": ASKING.replace('"plain"\n', '"svsm"\n', 1), "group": "discreet.protocols"},
+                {"code": ASKING_CODE.replace('"plain"\n', '"svsm"\n', 1), "group": "discreet.protocols"},
                 "There are two protocols called svsm, one of the package discreet and one of stranger-mechanisms: "
                 "rename one, or uninstall its package.",
             ),
             (
                 {
-                    "code": TWO.replace('= "plain"', '= "adaptive"'),
+                    "code": TWO_BITS_CODE.replace('= "plain"', '= "adaptive"'),
                     "value": "stranger:Two",
                     "group": "discreet.oracles",
                 },
@@ -145,16 +145,19 @@ class TestOtherPackages:
         ],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
-        done = run(install(tmp_path, **change), "mechanisms")
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+        completed = run(install(tmp_path, **change), "mechanisms")
+        assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
 
     def test_one_that_exits_does_not_end_a_release_as_if_it_were_done(self, tmp_path):
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
         release = ("release", "b.dat", "--top", 1, "--epsilon", 1, "--items", "public", "-o", "r.json")
         install(tmp_path, "raise SystemExit(0)\n")
-        done = run(tmp_path, *release)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0)" in done.stderr
+        completed = run(tmp_path, *release)
+        assert (completed.returncode, completed.stdout) == (1, "")
+        assert (
+            "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0)"
+            in completed.stderr
+        )
         assert not (tmp_path / "r.json").exists()
 
     def test_one_that_exits_while_it_runs_does_not_hide_what_was_paid(self, tmp_path):
@@ -163,65 +166,65 @@ class TestOtherPackages:
             tmp_path, STRANGER.replace("def run(self, engine, problem, meter):", "def run(self, *_):\n        exit(0)")
         )
         assert run(tmp_path, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
-        done = run(
+        completed = run(
             tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1, "--items", "public",
             "--mechanism", "plain", "--ledger", "l.db", "-o", "r.json",
         )  # fmt: skip
-        assert done.returncode == 1
-        told = done.stderr.splitlines()[-1]
+        assert completed.returncode == 1
+        last_line = completed.stderr.splitlines()[-1]
         begins = "discreet: Code of another package exited with 0 in the middle of this command. There is no result. "
-        assert told.startswith(begins)
-        assert "l.db" in told.removeprefix(begins)  # the receipt
+        assert last_line.startswith(begins)
+        assert "l.db" in last_line.removeprefix(begins)  # the receipt
 
     def test_one_whose_registration_cannot_be_read_is_named(self, tmp_path):
         install(tmp_path, value="stranger:Plain\n=\nplain")
-        done = run(tmp_path, "mechanisms")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith(
+        completed = run(tmp_path, "mechanisms")
+        assert (completed.returncode, completed.stdout) == (1, "")
+        assert completed.stderr.startswith(
             "discreet: What the package stranger-mechanisms registers cannot be read (TypeError: "
         )
 
 
 class TestOtherPackagesOnTheLocalSide:
     def test_a_protocol_is_listed_and_used_like_ours(self, tmp_path):
-        install(tmp_path, ASKING, group="discreet.protocols")
-        told = json.loads(run(tmp_path, "mechanisms", "plain", "--format", "json").stdout)
-        assert [(one["kind"], one["model"], one["package"]) for one in told] == [
+        install(tmp_path, ASKING_CODE, group="discreet.protocols")
+        document = json.loads(run(tmp_path, "mechanisms", "plain", "--format", "json").stdout)
+        assert [(record["kind"], record["model"], record["package"]) for record in document] == [
             ("protocol", "local", "stranger-mechanisms")
         ]
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
-        done = run(
+        completed = run(
             tmp_path, "simulate", "b.dat", "--protocol", "plain", "--top", 1, "--epsilon", 8, "--seed", 1,
             "--format", "json", "--set", "candidates=3",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert (found["protocol"], found["patterns"][0]["items"]) == ("plain", [1])
-        assert found["settings"]["candidates"] == 3
+        assert completed.returncode == 0, completed.stderr
+        outcome = json.loads(completed.stdout)
+        assert (outcome["protocol"], outcome["patterns"][0]["items"]) == ("plain", [1])
+        assert outcome["settings"]["candidates"] == 3
         assert run(tmp_path, "audit", "plain", "--runs", 20).returncode == 0
 
     def test_an_oracle_is_listed_and_audited_like_ours(self, tmp_path):
-        install(tmp_path, ASKING, value="stranger:PlainOracle", group="discreet.oracles")
-        told = json.loads(run(tmp_path, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
-        assert "plain" in [one["name"] for one in told]
-        done = run(tmp_path, "audit", "plain", "--runs", 20)
-        assert done.returncode == 0, done.stderr
+        install(tmp_path, ASKING_CODE, value="stranger:PlainOracle", group="discreet.oracles")
+        document = json.loads(run(tmp_path, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
+        assert "plain" in [record["name"] for record in document]
+        completed = run(tmp_path, "audit", "plain", "--runs", 20)
+        assert completed.returncode == 0, completed.stderr
 
     def test_an_oracle_is_one_file_and_one_page(self, tmp_path):
-        install(tmp_path, TWO, value="stranger:Two", group="discreet.oracles")
-        done = run(tmp_path, "audit", "plain", "--runs", 200, "--format", "json")
-        assert done.returncode == 0, done.stderr
-        enumerated, _ = json.loads(done.stdout)["attempts"]
+        install(tmp_path, TWO_BITS_CODE, value="stranger:Two", group="discreet.oracles")
+        completed = run(tmp_path, "audit", "plain", "--runs", 200, "--format", "json")
+        assert completed.returncode == 0, completed.stderr
+        enumerated, _ = json.loads(completed.stdout)["attempts"]
         assert (enumerated["means"], enumerated["loss"]) == ("exact", pytest.approx(1))
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
-        done = run(
+        completed = run(
             tmp_path, "simulate", "b.dat", "--protocol", "svim", "--top", 1, "--epsilon", 8, "--seed", 1,
             "--format", "json", "--set", "oracle=plain", "--set", "candidates=2",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert "plain" in {one["oracle"] for one in found["rounds"]}
-        assert found["patterns"][0]["items"] == [1]
+        assert completed.returncode == 0, completed.stderr
+        document = json.loads(completed.stdout)
+        assert "plain" in {round_record["oracle"] for round_record in document["rounds"]}
+        assert document["patterns"][0]["items"] == [1]
         code = (
             "from fractions import Fraction; from discreet.local import client; "
             "from discreet.local.study._conversation import Ask, Who; "
@@ -229,9 +232,9 @@ class TestOtherPackagesOnTheLocalSide:
             "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
             "print(client(ask.form, [1], max_epsilon=1))"
         )
-        done = program(tmp_path, code)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith('b\'{"bits":[')
+        completed = program(tmp_path, code)
+        assert completed.returncode == 0, completed.stderr
+        assert completed.stdout.startswith('b\'{"bits":[')
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -247,7 +250,7 @@ class TestOtherPackagesOnTheLocalSide:
                 "module named 'nowhere'): mend or uninstall that package.",
             ),
             (
-                {"code": ASKING.replace('"plain"\n', '"count"\n', 1), "group": "discreet.protocols"},
+                {"code": ASKING_CODE.replace('"plain"\n', '"count"\n', 1), "group": "discreet.protocols"},
                 "There are a mechanism and a protocol called count, one of the package discreet and one of "
                 "stranger-mechanisms: rename one, or uninstall its package.",
             ),
@@ -255,8 +258,8 @@ class TestOtherPackagesOnTheLocalSide:
         ids=["no oracle", "broken", "duplicate"],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
-        done = run(install(tmp_path, **{"code": ASKING, **change}), "mechanisms")
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+        completed = run(install(tmp_path, **{"code": ASKING_CODE, **change}), "mechanisms")
+        assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
 
 
 class TestNothingUnprovenIsRun:
@@ -264,8 +267,8 @@ class TestNothingUnprovenIsRun:
 
     def test_a_protocol_or_its_oracle_by_name(self, tmp_path):
         # Each of these ran what the list of mechanisms says is not run.
-        oracle = TWO.replace('= "plain"', '= "bare"').replace("class Two", "class Bare")
-        install(tmp_path, ASKING + oracle, group="discreet.protocols", proof=False)
+        oracle = TWO_BITS_CODE.replace('= "plain"', '= "bare"').replace("class Two", "class Bare")
+        install(tmp_path, ASKING_CODE + oracle, group="discreet.protocols", proof=False)
         with (tmp_path / "stranger_mechanisms-1.0.dist-info" / "entry_points.txt").open("a") as points:
             points.write("[discreet.oracles]\nbare = stranger:Bare\n")
         code = """
@@ -287,13 +290,14 @@ for route in (
     except discreet.MisuseError as refused:
         print(str(refused).split(":")[0])
 """
-        done = program(tmp_path, code)
-        assert done.returncode == 0, done.stderr
+        completed = program(tmp_path, code)
+        assert completed.returncode == 0, completed.stderr
         plain, bare = (
-            f"The {what} of the package {{}} has no proof page" for what in ("protocol plain", "oracle bare")
+            f"The {entry_kind} of the package {{}} has no proof page"
+            for entry_kind in ("protocol plain", "oracle bare")
         )
         theirs, its_module = "stranger-mechanisms", "stranger"
-        assert done.stdout.splitlines() == [
+        assert completed.stdout.splitlines() == [
             plain.format(theirs),
             bare.format(theirs),
             plain.format(theirs),
@@ -308,17 +312,17 @@ for route in (
         class Hasty(Exponential):
             name: ClassVar[str] = "hasty"
 
-        shop, asked = [{"tea"}] * 50, {"top": 1, "epsilon": 1, "items": ["tea"]}
+        shop, question = [{"tea"}] * 50, {"top": 1, "epsilon": 1, "items": ["tea"]}
         message = (
             f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
             "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
             "discreet.planning._trial.trial."
         )
-        for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
+        for route in (lambda: discreet.release(shop, mechanism=Hasty(), **question), lambda: discreet.audit(Hasty())):
             with pytest.raises(MisuseError) as caught:
                 route()
             assert str(caught.value) == message
-        assert trial(shop, seed=1, mechanism=Hasty(), **asked).simulated
+        assert trial(shop, seed=1, mechanism=Hasty(), **question).simulated
 
     def test_a_page_of_the_parent_says_nothing(self):
         @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def holding(folder: Path) -> tuple[subprocess.Popen[str], Path]:
+def start_holder(folder: Path) -> tuple[subprocess.Popen[str], Path]:
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(folder)}
     )
@@ -56,11 +56,11 @@ def test_it_is_the_owners_and_gone_afterwards(folder):
 
 
 def test_what_a_killed_process_left_is_swept_and_what_a_live_one_has_is_not(folder):
-    (alive, kept), (dead, left) = holding(folder), holding(folder)
+    (alive, live_file), (dead, dead_file) = start_holder(folder), start_holder(folder)
     try:
         dead.kill()
         dead.wait()
-        assert (left / "private").exists()
+        assert (dead_file / "private").exists()
         strange = folder / "discreet-of-somebody"  # without our lock: who knows
         strange.mkdir()
         elsewhere = folder / "elsewhere"
@@ -68,15 +68,15 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_has_is_not(fold
         (elsewhere / ".lock").write_text("")
         (folder / "discreet-link").symlink_to(elsewhere)
         sweep_folders()
-        assert sorted(folder.iterdir()) == sorted([kept, strange, elsewhere, folder / "discreet-link"])
-        assert (kept / "private").exists()
+        assert sorted(folder.iterdir()) == sorted([live_file, strange, elsewhere, folder / "discreet-link"])
+        assert (live_file / "private").exists()
         assert (elsewhere / ".lock").exists()
     finally:
         for process in (alive, dead):
             process.kill()
             process.communicate()
     with make_temporary_directory():
-        assert not kept.exists()
+        assert not live_file.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -92,10 +92,10 @@ def test_what_is_anothers_stays(folder):
 def test_a_folder_that_cannot_be_locked_is_not_left(folder, monkeypatch):
     opening = os.open
 
-    def failing(path, *more, **others):
+    def failing(path, *positional, **options):
         if str(path).endswith(".lock"):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-        return opening(path, *more, **others)
+        return opening(path, *positional, **options)
 
     monkeypatch.setattr(os, "open", failing)
     with pytest.raises(OSError, match="Input/output error"), make_temporary_directory():
@@ -106,12 +106,12 @@ def test_a_folder_that_cannot_be_locked_is_not_left(folder, monkeypatch):
 def test_an_error_that_passes_leaves_nothing_private(folder, monkeypatch):
     removing, tries = shutil.rmtree, []
 
-    def once(path, **more):
+    def fail_once(path, **options):
         tries.append(path)
         if len(tries) > 1:
-            removing(path, **more)
+            removing(path, **options)
 
-    monkeypatch.setattr(shutil, "rmtree", once)
+    monkeypatch.setattr(shutil, "rmtree", fail_once)
     with make_temporary_directory() as inside:
         (inside / "copy").write_text("tea")
     assert list(folder.iterdir()) == []
@@ -123,9 +123,9 @@ def test_a_database_that_cannot_be_made_is_told(folder, monkeypatch):
 
     monkeypatch.setattr(duckdb, "connect", failing)
     (folder / "a.csv").write_text("who,what\n1,tea\n")
-    with pytest.raises(LimitError) as told:
+    with pytest.raises(LimitError) as error:
         discreet.read(folder / "a.csv", person="who", item="what")
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"No temporary database can be made in {folder}: the disk may be full or failing; set TMPDIR to another folder."
     )
-    assert [one.name for one in folder.iterdir()] == ["a.csv"]
+    assert [path.name for path in folder.iterdir()] == ["a.csv"]

@@ -41,18 +41,18 @@ def test_the_command_line_speaks_through_one_place():
 
 
 def test_no_file_name_reaches_the_terminal_as_it_is(tmp_path):
-    done = run("mine", f"{RED}.dat", "--top", "3", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "discreet: There is no file \\x1b[31mred\\x1b]0;owned\\x07.dat.\n"
+    completed = run("mine", f"{RED}.dat", "--top", "3", cwd=tmp_path)
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert completed.stderr == "discreet: There is no file \\x1b[31mred\\x1b]0;owned\\x07.dat.\n"
     (tmp_path / "b.csv").write_text(f"who,what,{RED}\n" + "".join(f"{n},tea,{RED}\n" for n in range(9)))
-    done = run("mine", "b.csv", "--person", "nobody", "--item", "what", "--top", "3", cwd=tmp_path)
-    assert "\x1b" not in done.stderr
-    assert "\\x1b[31mred" in done.stderr
+    completed = run("mine", "b.csv", "--person", "nobody", "--item", "what", "--top", "3", cwd=tmp_path)
+    assert "\x1b" not in completed.stderr
+    assert "\\x1b[31mred" in completed.stderr
     (tmp_path / f"{RED}.csv").write_text("who,what\n1,tea\n2,tea\n")
-    asked = ["--person", "who", "--item", "what", "--top", "1", "-o", f"{RED}.json"]
-    done = run("mine", f"{RED}.csv", *asked, cwd=tmp_path)
-    assert done.returncode == 0
-    assert "\x1b" not in done.stderr + done.stdout
+    command = ["--person", "who", "--item", "what", "--top", "1", "-o", f"{RED}.json"]
+    completed = run("mine", f"{RED}.csv", *command, cwd=tmp_path)
+    assert completed.returncode == 0
+    assert "\x1b" not in completed.stderr + completed.stdout
 
 
 def test_notebooks_show_what_a_terminal_shows_and_escape_it():
@@ -113,7 +113,7 @@ def test_a_release_shows_rows_and_a_picture():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (
             lambda: discreet.mine(BASKETS, min_support=0.1, max_len=3),
@@ -138,10 +138,10 @@ def test_a_release_shows_rows_and_a_picture():
         ),
     ],
 )
-def test_words_of_other_libraries_are_answered_with_ours(call, told):
+def test_words_of_other_libraries_are_answered_with_ours(call, message):
     with pytest.raises(discreet.MisuseError) as caught:
         call()
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_other_unknown_keywords_are_refused_by_python():
@@ -159,10 +159,10 @@ def test_nobody_is_told_to_write_what_there_is_not():
     with pytest.raises(discreet.MisuseError) as caught:
         discreet.plan(items=9, epsilon=1, top=3, minsup=3)
     assert "min_count" not in str(caught.value)
-    for one in (discreet.mine, discreet.rules, discreet.release, discreet.rank, discreet.audit, discreet.plan):
-        known = inspect.signature(one).parameters.keys()
-        answers = {word: find_hint(word, known) for word in _HINTS}
-        assert all(answer is None or answer.options <= known for answer in answers.values())
+    for function in (discreet.mine, discreet.rules, discreet.release, discreet.rank, discreet.audit, discreet.plan):
+        names = inspect.signature(function).parameters.keys()
+        answers = {word: find_hint(word, names) for word in _HINTS}
+        assert all(answer is None or answer.options <= names for answer in answers.values())
         assert answers["verbose"] is not None
 
 
@@ -191,15 +191,15 @@ def test_the_check_of_messages_sees_an_option_that_is_not_there():
 
 
 def test_signatures_are_not_hidden():
-    for one in (discreet.mine, discreet.rules, discreet.read, discreet.release, discreet.count, discreet.rank):
-        parameters = inspect.signature(one).parameters
-        assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()), one
+    for function in (discreet.mine, discreet.rules, discreet.read, discreet.release, discreet.count, discreet.rank):
+        parameters = inspect.signature(function).parameters
+        assert not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()), function
         assert not _HINTS.keys() & parameters.keys(), "a hint for a word that we have"
-        assert one.__doc__
+        assert function.__doc__
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [
         ("--max-len", "--lengths 1-3"),
         ("--supp", "--min-support 0.01"),
@@ -207,14 +207,14 @@ def test_signatures_are_not_hidden():
         ("--conf", "--min-confidence 0.5"),
     ],
 )
-def test_options_of_other_libraries_are_answered_with_ours(option, told, tmp_path):
-    done = run("rules", "x.dat", option, "3", cwd=tmp_path)
-    assert done.returncode == 2
-    assert told in re.sub(r"[\s│]+", " ", done.stderr)
+def test_options_of_other_libraries_are_answered_with_ours(option, message, tmp_path):
+    completed = run("rules", "x.dat", option, "3", cwd=tmp_path)
+    assert completed.returncode == 2
+    assert message in re.sub(r"[\s│]+", " ", completed.stderr)
 
 
 def test_the_module_is_the_command_line(tmp_path):
     command = [sys.executable, "-m", "discreet", "mine", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0
-    assert "Usage: python -m discreet mine" in done.stdout
+    completed = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert completed.returncode == 0
+    assert "Usage: python -m discreet mine" in completed.stdout

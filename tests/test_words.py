@@ -12,11 +12,11 @@ SLACK = 0.3
 
 @pytest.mark.parametrize("room", sorted(rooms()))
 def test_a_room_speaks_as_plainly_as_before(room):
-    now, limit = measure_rooms()[room], read_limits().get(room, Figures(words=5, names=2, comments=5))
+    figures, limit = measure_rooms()[room], read_limits().get(room, Figures(words=5, names=2, comments=5))
     message = f"{room} has {{}} {{}}, and {{}} were allowed: see Words in CONTRIBUTING.md."
-    assert now.words <= limit.words + SLACK, message.format(now.words, "vague words in 1,000", limit.words)
-    assert now.names <= limit.names + SLACK, message.format(now.names, "vague names in 100", limit.names)
-    assert now.comments >= limit.comments - SLACK, f"{room} has fewer comments than {limit.comments} in 100 lines."
+    assert figures.words <= limit.words + SLACK, message.format(figures.words, "vague words in 1,000", limit.words)
+    assert figures.names <= limit.names + SLACK, message.format(figures.names, "vague names in 100", limit.names)
+    assert figures.comments >= limit.comments - SLACK, f"{room} has fewer comments than {limit.comments} in 100 lines."
 
 
 def test_vague_words_and_names_are_counted():

@@ -21,10 +21,10 @@ def fractions_of(baskets: list[set[int]]) -> Callable[[Ask], Estimate]:
         shares = np.zeros(ask.question.values)
         for basket in baskets:
             values = find_values(ask.form, basket)
-            kept = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
-            shares[values] += kept / len(baskets)
-        wanted = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
-        return Estimate(ask, people, np.rint(wanted).astype(np.int64))
+            kept_share = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
+            shares[values] += kept_share / len(baskets)
+        expected_supports = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
+        return Estimate(ask, people, np.rint(expected_supports).astype(np.int64))
 
     return hear
 
@@ -33,10 +33,10 @@ def fractions_of(baskets: list[set[int]]) -> Callable[[Ask], Estimate]:
 TABLE_1 = [{0, 2, 4}, {1, 3, 4}, {0, 1, 4}, {0, 3, 4}, {0, 5}]
 
 
-def led(name: str | Protocol, baskets: list[set[int]], **wanted: object) -> tuple[Learnt, list[Ask]]:
+def led(name: str | Protocol, baskets: list[set[int]], **fields: object) -> tuple[Learnt, list[Ask]]:
     """Return what a protocol learns from these people, and what it asks them."""
-    asked = Wanted(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | wanted)
+    parameters = Wanted(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | fields)
     plan = protocol(name)
-    plan.check(asked)
-    learnt, heard = converse(plan.talk(asked), fractions_of(baskets), reports=plan.reports)
-    return learnt, [one.ask for one in heard]
+    plan.check(parameters)
+    outcome, estimates = converse(plan.talk(parameters), fractions_of(baskets), reports=plan.reports)
+    return outcome, [estimate.ask for estimate in estimates]

@@ -222,7 +222,7 @@ class TestGeneralised:
         assert [set(basket) for basket in found] == expected
         assert found.lineage is None
 
-    @given(forests(7, least=1), some_baskets(7, most=6))
+    @given(forests(7, min_count=1), some_baskets(7, max_count=6))
     def test_against_walking_up(self, parents, people):
         people = [frozenset(item % len(parents) for item in basket) for basket in people]
         above = {item: one for item, one in enumerate(parents) if one >= 0}

@@ -11,35 +11,37 @@ from auditing import planted
 from discreet import auditing
 
 
-def run(*arguments: object) -> running.Done:
+def run(*arguments: object) -> running.CompletedRun:
     return running.run("audit", *arguments)
 
 
-@pytest.mark.parametrize(("name", "what"), [("svim", "protocol"), ("olh", "oracle")])
-def test_a_claim_that_stands(name, what):
-    done = run(name, "--epsilon", "1", "--runs", 50)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"{name} claims epsilon = 1, replace one person.\n")
-    assert "The claim stands: nothing that was tried broke it." in done.stdout
-    told = json.loads(run(name, "--runs", 50, "--format", "json").stdout)
-    assert (told[what], told["stands"]) == (name, True)
+@pytest.mark.parametrize(("name", "name_key"), [("svim", "protocol"), ("olh", "oracle")])
+def test_a_claim_that_stands(name, name_key):
+    completed = run(name, "--epsilon", "1", "--runs", 50)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.startswith(f"{name} claims epsilon = 1, replace one person.\n")
+    assert "The claim stands: nothing that was tried broke it." in completed.stdout
+    document = json.loads(run(name, "--runs", 50, "--format", "json").stdout)
+    assert (document[name_key], document["stands"]) == (name, True)
 
 
 def test_json():
-    done = run("count", "--neighbours", "replace", "--delta", "1e-3", "--runs", 50, "--format", "json", "--seed", 3)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["claim"] == {"epsilon": "1", "delta": "1/1000", "neighbours": "replace"}
-    assert (told["mechanism"], told["stands"], told["seed"]) == ("count", True, 3)
+    completed = run(
+        "count", "--neighbours", "replace", "--delta", "1e-3", "--runs", 50, "--format", "json", "--seed", 3
+    )
+    assert completed.returncode == 0, completed.stderr
+    document = json.loads(completed.stdout)
+    assert document["claim"] == {"epsilon": "1", "delta": "1/1000", "neighbours": "replace"}
+    assert (document["mechanism"], document["stands"], document["seed"]) == ("count", True, 3)
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
     right = auditing.audit
     monkeypatch.setattr(auditing, "audit", lambda name, **given: right(planted.TooLittleSensitivity(), runs=20))
-    done = run("count", "--format", form)
-    assert done.returncode == 1
-    assert "one person moves the answer by a sum of 2" in done.stdout
+    completed = run("count", "--format", form)
+    assert completed.returncode == 1
+    assert "one person moves the answer by a sum of 2" in completed.stdout
 
 
 @pytest.mark.parametrize(
@@ -51,15 +53,15 @@ def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
     ],
 )
 def test_what_is_refused(arguments, message):
-    done = run(*arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+    completed = run(*arguments)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
 
 
 def test_an_unknown_name():
-    done = run("cuont")
-    assert done.returncode == 1
-    assert done.stderr.startswith("discreet: There is no mechanism, protocol or oracle 'cuont'; there are ")
-    assert done.stderr.endswith("Did you mean 'count'?\n")
+    completed = run("cuont")
+    assert completed.returncode == 1
+    assert completed.stderr.startswith("discreet: There is no mechanism, protocol or oracle 'cuont'; there are ")
+    assert completed.stderr.endswith("Did you mean 'count'?\n")
 
 
 def test_what_cannot_be_parsed():

@@ -11,7 +11,7 @@ import discreet
 import running
 from discreet import Ledger, MisuseError
 
-MISSED = (
+NOTHING_HELD_MESSAGE = (
     "discreet: Nobody holds any item on the list: a release would spend the budget on noise. Nothing was spent. If it "
     "is really meant, say so with --really.\n"
 )
@@ -28,22 +28,22 @@ def shop(tmp_path):
     return tmp_path
 
 
-def asked(*rest, swapped=False):
+def release_command(*options, swapped=False):
     person, item = ("product", "customer") if swapped else ("customer", "product")
     return ["release", "sales.csv", "--person", person, "--item", item, "--top", "2", "--epsilon", "1",
-            "--ledger", "budget.db", *rest]  # fmt: skip
+            "--ledger", "budget.db", *options]  # fmt: skip
 
 
 def run(folder, *arguments):
-    done = running.run(*arguments, cwd=folder)
-    return done.returncode, done.stdout, done.stderr
+    completed = running.run(*arguments, cwd=folder)
+    return completed.returncode, completed.stdout, completed.stderr
 
 
 def at_terminal(folder, *arguments, **environment):
     """Run with standard error on a terminal: exit status, standard output, and what the terminal showed."""
     env = {name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "dumb", "COLUMNS": "200"}
-    done = running.run(*arguments, cwd=folder, env=env | environment, terminal=True)
-    return done.returncode, done.stdout, done.stderr
+    completed = running.run(*arguments, cwd=folder, env=env | environment, terminal=True)
+    return completed.returncode, completed.stdout, completed.stderr
 
 
 def spends(folder):
@@ -51,55 +51,57 @@ def spends(folder):
 
 
 @pytest.mark.parametrize(
-    ("listed", "hint"),
+    ("item_list", "hint"),
     [
         ("upper.txt", "The case of letters differs: without that, some would match."),
         ("columns.txt", "Its lines have several columns: give a list with one item per line."),
     ],
 )
-def test_a_list_that_meets_nothing_burns_no_budget(shop, listed, hint):
-    assert run(shop, *asked("--items", listed)) == (1, "", MISSED)
-    status, out, shown = at_terminal(shop, *asked("--items", listed))
-    assert (status, out, spends(shop)) == (1, "", 0)
-    assert "Read 300 people and 4 items.\n" in shown
-    assert f"a release would spend the budget on noise. {hint}\n" in shown
+def test_a_list_that_meets_nothing_burns_no_budget(shop, item_list, hint):
+    assert run(shop, *release_command("--items", item_list)) == (1, "", NOTHING_HELD_MESSAGE)
+    status, output, terminal_text = at_terminal(shop, *release_command("--items", item_list))
+    assert (status, output, spends(shop)) == (1, "", 0)
+    assert "Read 300 people and 4 items.\n" in terminal_text
+    assert f"a release would spend the budget on noise. {hint}\n" in terminal_text
     quiet = {"CI": "true", "JPY_PARENT_PID": "7"}
     for name, value in quiet.items():
-        assert "Read 300" not in at_terminal(shop, *asked("--items", listed), **{name: value})[2]
-    status, out, err = run(shop, *asked("--items", listed, "--really"))
+        assert "Read 300" not in at_terminal(shop, *release_command("--items", item_list), **{name: value})[2]
+    status, output, err = run(shop, *release_command("--items", item_list, "--really"))
     assert (status, spends(shop)) == (0, 1)
-    assert "Nobody holds" not in out + err
+    assert "Nobody holds" not in output + err
 
 
 def test_swapped_columns_are_seen_before_paying(shop):
-    status, _, shown = at_terminal(shop, *asked("--items", "products.txt", swapped=True))
+    status, _, terminal_text = at_terminal(shop, *release_command("--items", "products.txt", swapped=True))
     assert (status, spends(shop)) == (1, 0)
-    assert "Read 4 people and 300 items.\nOf 4 items on the list, 0 occur.\n" in shown
-    assert "were the columns of person and item not taken for one another?" in shown
+    assert "Read 4 people and 300 items.\nOf 4 items on the list, 0 occur.\n" in terminal_text
+    assert "were the columns of person and item not taken for one another?" in terminal_text
 
 
 def test_a_release_tells_the_terminal_alone(shop):
-    status, out, shown = at_terminal(shop, *asked("--items", "products.txt"))
+    status, output, terminal_text = at_terminal(shop, *release_command("--items", "products.txt"))
     assert status == 0
     # A slow machine shows a bar before it, which leaves an empty line behind.
-    first, second, third = [line for line in shown.splitlines() if line.startswith(("Read", "Of", "Expect"))][:3]
-    assert (first, second) == ("Read 300 people and 4 items.", "Of 4 items on the list, 3 occur.")
+    first_line, second, third = [
+        line for line in terminal_text.splitlines() if line.startswith(("Read", "Of", "Expect"))
+    ][:3]
+    assert (first_line, second) == ("Read 300 people and 4 items.", "Of 4 items on the list, 3 occur.")
     assert third.startswith("Expect about 2 patterns, with counts off by ± ")
     assert third.endswith(" people or less for half of them.")
-    assert "300 people" not in out
-    quiet = run(shop, *asked("--items", "products.txt", "--format", "json"))
+    assert "Read" not in output  # an estimate may well be "about 300 people"
+    quiet = run(shop, *release_command("--items", "products.txt", "--format", "json"))
     assert quiet[0] == 0
     assert "Read" not in quiet[1] + quiet[2]
-    assert "secret" not in out + quiet[1] + quiet[2]
+    assert "secret" not in output + quiet[1] + quiet[2]
 
 
 def test_a_dry_run_shows_the_same_and_spends_nothing(shop):
-    status, out, shown = at_terminal(shop, *asked("--items", "upper.txt", "--dry-run"))
+    status, output, terminal_text = at_terminal(shop, *release_command("--items", "upper.txt", "--dry-run"))
     assert (status, spends(shop)) == (0, 0)
-    assert "Of 4 items on the list, 0 occur." in shown
-    assert "counting the people" in out
-    assert "occur" not in out
-    assert "occur" not in "".join(map(str, run(shop, *asked("--items", "upper.txt", "--dry-run"))))
+    assert "Of 4 items on the list, 0 occur." in terminal_text
+    assert "counting the people" in output
+    assert "occur" not in output
+    assert "occur" not in "".join(map(str, run(shop, *release_command("--items", "upper.txt", "--dry-run"))))
 
 
 def test_python_looks_when_it_is_asked_to_and_never_refuses_by_what_people_hold():
@@ -111,10 +113,10 @@ def test_python_looks_when_it_is_asked_to_and_never_refuses_by_what_people_hold(
     assert len(discreet.release([], top=2, epsilon=1, items=["TEA", "JAM"])) == 2
     public = discreet.preview(baskets, top=2, epsilon=1, items="public")
     assert (public.listed, public.met, public.hint) == (None, None, "")
-    found = discreet.preview(baskets, top=2, epsilon=1, delta="1e-6")
-    assert (found.listed, found.met) == (None, None)
-    named = discreet.preview(baskets, [{"tea"}, {"jam"}], epsilon=1)
-    assert (named.listed, named.met, named.mechanism) == (2, 1, "count")
+    preview_text = discreet.preview(baskets, top=2, epsilon=1, delta="1e-6")
+    assert (preview_text.listed, preview_text.met) == (None, None)
+    list_preview_text = discreet.preview(baskets, [{"tea"}, {"jam"}], epsilon=1)
+    assert (list_preview_text.listed, list_preview_text.met, list_preview_text.mechanism) == (2, 1, "count")
     bare = discreet.preview(baskets, top=1, epsilon=1, items="public", counts=False)
     assert bare.margin is None
 
@@ -122,14 +124,14 @@ def test_python_looks_when_it_is_asked_to_and_never_refuses_by_what_people_hold(
 def test_what_to_expect_is_about_what_comes():
     baskets = [{"tea", "milk"}] * 900 + [{"tea"}] * 300
     look = discreet.preview(baskets, top=3, epsilon=1, items="public", mechanism="exponential")
-    made = discreet.release(baskets, top=3, epsilon=1, items="public", mechanism="exponential").patterns
-    assert look.found == len(made) == 3
+    patterns = discreet.release(baskets, top=3, epsilon=1, items="public", mechanism="exponential").patterns
+    assert look.found == len(patterns) == 3
     # The count of tea may be reconciled with the number of people; 900 of 1,200 are 18 margins below it.
-    assert look.margin == pytest.approx(float((made.high - made.counts)[-1]), abs=1)
+    assert look.margin == pytest.approx(float((patterns.high - patterns.counts)[-1]), abs=1)
 
 
 @pytest.mark.parametrize(
-    ("typed", "message"),
+    ("arguments", "message"),
     [
         (["--epsilon", "21"], "epsilon is at most 20: an epsilon of 21 lets"),
         (["--epsilon", "1", "--delta", "0.01"], "delta is at most 0.001: with a delta of 0.01"),
@@ -138,7 +140,7 @@ def test_what_to_expect_is_about_what_comes():
         (["--epsilon", "1_0"], "epsilon is a number such as 1, 0.5 or 1/3; 1_0 was given."),
     ],
 )
-def test_absurd_promises_on_the_command_line(shop, typed, message):
+def test_absurd_promises_on_the_command_line(shop, arguments, message):
     words = [
         "release",
         "sales.csv",
@@ -151,11 +153,11 @@ def test_absurd_promises_on_the_command_line(shop, typed, message):
         "--items",
         "products.txt",
     ]
-    status, _, err = run(shop, *words, *typed)
+    status, _, err = run(shop, *words, *arguments)
     assert (status, message is None or message in err) == (0 if message is None else 1, True), err
     if message is not None and "1_0" not in message:
         assert "say so with --really" in err
-        assert run(shop, *words, *typed, "--really")[0] == 0
+        assert run(shop, *words, *arguments, "--really")[0] == 0
 
 
 def test_segments_are_public_by_declaration_alone(shop):
@@ -164,15 +166,15 @@ def test_segments_are_public_by_declaration_alone(shop):
     (shop / "where.txt").write_text("north\nsouth\n")
     words = ["release", "by.csv", "--person", "customer", "--item", "product", "--by", "where", "--top", "1",
              "--epsilon", "1", "--items", "products.txt", "--ledger", "budget.db", "-o", "out.json"]  # fmt: skip
-    status, out, err = run(shop, *words)
-    assert (status, out, spends(shop)) == (1, "", 0)
+    status, output, err = run(shop, *words)
+    assert (status, output, spends(shop)) == (1, "", 0)
     assert "Segments that few people are in would give them away by their names." in err
     assert "hiv-clinic" not in err
-    for typed in (["--segment", "north", "--segment", "south"], ["--segments", "where.txt"]):
-        assert run(shop, *words, *typed)[0] == 0
+    for options in (["--segment", "north", "--segment", "south"], ["--segments", "where.txt"]):
+        assert run(shop, *words, *options)[0] == 0
         assert sorted(path.name for path in shop.glob("out-*")) == ["out-north.json", "out-south.json"]
-    told = json.dumps([spend.to_dict() for spend in Ledger.open(shop / "budget.db").spends()])
-    assert "hiv-clinic" not in told
+    ledger_text = json.dumps([spend.to_dict() for spend in Ledger.open(shop / "budget.db").spends()])
+    assert "hiv-clinic" not in ledger_text
     assert run(shop, *words, "--segments", "public")[0] == 1  # the budget is spent
     assert run(shop, *words[:-4], "--segments", "public", "--format", "json")[0] == 0
     assert "not by both" in run(shop, *words, "--segments", "public", "--segment", "north")[2]
@@ -184,12 +186,12 @@ def test_labels_of_a_ranking_are_public_by_declaration_alone():
         discreet.rank(scores, top=1, epsilon=1, labels="public")
     with pytest.raises(MisuseError, match="A label that few people have to do with would give them away"):
         discreet.rank(scores, top=1, epsilon=1, sensitivity=1)
-    made = discreet.rank(scores, top=2, epsilon=1, sensitivity=3, monotone=True, labels=["north", "south"])
-    assert set(made.labels) == {"north", "south"}
-    assert made.guarantee.assumed == (
+    ranking = discreet.rank(scores, top=2, epsilon=1, sensitivity=3, monotone=True, labels=["north", "south"])
+    assert set(ranking.labels) == {"north", "south"}
+    assert ranking.guarantee.assumed == (
         "one person changes no score by more than 3, and one person more never lowers a score, or never raises one",
     )
-    assert "It rests on what was declared: one person changes no score by more than 3" in made.guarantee.in_words()
+    assert "It rests on what was declared: one person changes no score by more than 3" in ranking.guarantee.in_words()
 
 
 def test_a_reworded_text_leaks_no_item(monkeypatch):
@@ -199,12 +201,12 @@ def test_a_reworded_text_leaks_no_item(monkeypatch):
     monkeypatch.setattr(Question, "record", {"items": "otherwise"})
     baskets = [{"tea", "milk"}] * 500 + [{"secret"}]
     for mechanism in ("auto", "threshold"):
-        made = discreet.release(baskets, top=3, epsilon=1, delta="1e-6", mechanism=mechanism)
-        assert "secret" not in made.patterns.vocabulary
+        release = discreet.release(baskets, top=3, epsilon=1, delta="1e-6", mechanism=mechanism)
+        assert "secret" not in release.patterns.vocabulary
 
 
 @pytest.mark.parametrize(
-    ("typed", "message"),
+    ("arguments", "message"),
     [
         (["mine", "sales.csv", "--top", "1_0"], "'1_0' is not a whole number."),
         (["mine", "sales.csv", "--top", "٣"], "'٣' is not a whole number."),
@@ -212,8 +214,8 @@ def test_a_reworded_text_leaks_no_item(monkeypatch):
         (["ledger", "create", "b.db", "--epsilon", "50"], "epsilon is at most 20"),
     ],
 )
-def test_numbers_are_digits_and_ledgers_are_serious(shop, typed, message):
-    status, _, err = run(shop, *typed)
+def test_numbers_are_digits_and_ledgers_are_serious(shop, arguments, message):
+    status, _, err = run(shop, *arguments)
     assert status in (1, 2)
     assert message in " ".join(err.replace("│", " ").split())
 
@@ -230,8 +232,8 @@ def test_segments_that_meet_nobody_burn_no_budget(shop):
     status, _, err = run(shop, *words, "--segment", "North", "--segment", "South")
     assert (status, spends(shop)) == (1, 0)
     assert err.startswith("discreet: Nobody is in any segment on the list: a release would spend the budget on noise.")
-    _, _, shown = at_terminal(shop, *words, "--segment", "north", "--segment", "South", "--dry-run")
-    assert "45 of them are in none of the segments that are listed, and are left out." in shown
+    _, _, terminal_text = at_terminal(shop, *words, "--segment", "north", "--segment", "South", "--dry-run")
+    assert "45 of them are in none of the segments that are listed, and are left out." in terminal_text
 
 
 def test_labels_that_meet_nothing_burn_no_budget(shop):
@@ -246,22 +248,22 @@ def test_labels_that_meet_nothing_burn_no_budget(shop):
 
 
 def test_a_ranking_of_nothing_and_labels_as_numbers_or_text():
-    made = discreet.rank({}, top=1, epsilon=1, sensitivity=1, labels=["a", "b"])
-    assert set(made.labels) <= {"a", "b"}
-    likely = discreet.rank({1: 0, 2: 9000}, top=1, epsilon=1, sensitivity=1, labels=["1", "2"])
-    assert likely.labels == ("2",)  # wrong with a probability below e^-2000
+    ranking = discreet.rank({}, top=1, epsilon=1, sensitivity=1, labels=["a", "b"])
+    assert set(ranking.labels) <= {"a", "b"}
+    number_ranking = discreet.rank({1: 0, 2: 9000}, top=1, epsilon=1, sensitivity=1, labels=["1", "2"])
+    assert number_ranking.labels == ("2",)  # wrong with a probability below e^-2000
 
 
 @pytest.mark.parametrize(
-    ("listed", "hint"),
+    ("item_list", "hint"),
     [
         (["tea ", "milk "], "There are spaces around names: without them, some would match."),
         (["TEA"], "The case of letters differs: without that, some would match."),
         (["1;tea"], "Its lines have several columns: give a list with one item per line."),
     ],
 )
-def test_hints(listed, hint):
-    assert discreet.preview([{"tea", "milk"}] * 9, top=1, epsilon=1, items=listed).hint.endswith(hint)
+def test_hints(item_list, hint):
+    assert discreet.preview([{"tea", "milk"}] * 9, top=1, epsilon=1, items=item_list).hint.endswith(hint)
 
 
 def test_a_preview_takes_what_a_release_takes(shop):

@@ -12,7 +12,7 @@ from discreet.baskets import groceries_rows
 from discreet.results import Comparison
 
 QUICK = ["--top", "5", "--epsilon", "0.5,1", "--mechanism", "bases,truncated", "--runs", "2", "--seed", "7"]
-READ = ["sales.csv", "--person", "customer", "--item", "product"]
+DATA_ARGUMENTS = ["sales.csv", "--person", "customer", "--item", "product"]
 
 
 @pytest.fixture(scope="module")
@@ -22,55 +22,55 @@ def folder(tmp_path_factory):
     return place
 
 
-def run(folder, *arguments: object, **more: object) -> running.Done:
-    return running.run("compare", *arguments, cwd=folder, **more)
+def run(folder, *arguments: object, **options: object) -> running.CompletedRun:
+    return running.run("compare", *arguments, cwd=folder, **options)
 
 
 def test_a_table(folder):
-    done = run(folder, *READ, *QUICK)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("NOT PRIVATE: for the curator's eyes.")
-    assert "2 mechanisms tried for the top 5 of" in done.stdout
-    assert "At epsilon 0.5 take auto:" in done.stdout
+    completed = run(folder, *DATA_ARGUMENTS, *QUICK)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.startswith("NOT PRIVATE: for the curator's eyes.")
+    assert "2 mechanisms tried for the top 5 of" in completed.stdout
+    assert "At epsilon 0.5 take auto:" in completed.stdout
     # In the words of the command line.
-    assert "--min-support or --min-count, not --top." in " ".join(done.stdout.split())
-    assert "the seed is 7. Nothing was spent." in " ".join(done.stdout.split())
+    assert "--min-support or --min-count, not --top." in " ".join(completed.stdout.split())
+    assert "the seed is 7. Nothing was spent." in " ".join(completed.stdout.split())
 
 
 def test_files_and_a_page(folder):
-    done = run(folder, *READ, *QUICK, "-o", "found.json", "--report", "page.html")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("comparison written to found.json: NOT PRIVATE: for the curator's eyes.")
-    assert done.stderr.endswith("report written to page.html\n")
+    completed = run(folder, *DATA_ARGUMENTS, *QUICK, "-o", "found.json", "--report", "page.html")
+    assert (completed.returncode, completed.stdout) == (0, "")
+    assert completed.stderr.startswith("comparison written to found.json: NOT PRIVATE: for the curator's eyes.")
+    assert completed.stderr.endswith("report written to page.html\n")
     assert Comparison.load(folder / "found.json").seed == 7
     assert "Which mechanism for sales.csv" in (folder / "page.html").read_text()
-    told = json.loads(run(folder, *READ, *QUICK, "--format", "json").stdout)
-    assert told["standing"] == "not private"
-    assert [one["epsilon"] for one in told["advice"]] == ["0.5", "1"]
-    assert run(folder, *READ, *QUICK, "--format", "csv").stdout.count("\n") == 5
-    assert run(folder, *READ, *QUICK, "-o", "found.parquet", "-q").stderr == ""
+    document = json.loads(run(folder, *DATA_ARGUMENTS, *QUICK, "--format", "json").stdout)
+    assert document["standing"] == "not private"
+    assert [advice["epsilon"] for advice in document["advice"]] == ["0.5", "1"]
+    assert run(folder, *DATA_ARGUMENTS, *QUICK, "--format", "csv").stdout.count("\n") == 5
+    assert run(folder, *DATA_ARGUMENTS, *QUICK, "-o", "found.parquet", "-q").stderr == ""
 
 
 def test_without_data(folder):
-    asked = ["--people", 50_000, "--items", 60, "--sizes", 3, "--exponent", "0.7"]
-    done = run(folder, *asked, *QUICK)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("SIMULATED: not a private release. No data were read")
+    data_arguments = ["--people", 50_000, "--items", 60, "--sizes", 3, "--exponent", "0.7"]
+    completed = run(folder, *data_arguments, *QUICK)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.startswith("SIMULATED: not a private release. No data were read")
 
 
 def test_a_terminal_is_told_what_it_takes(folder, monkeypatch):
     monkeypatch.delenv("CI", raising=False)  # whose log is no place for it, terminal or not
-    done = run(folder, *READ, *QUICK, terminal=True)
-    assert "The first of 2 rounds took" in done.stderr
+    completed = run(folder, *DATA_ARGUMENTS, *QUICK, terminal=True)
+    assert "The first of 2 rounds took" in completed.stderr
 
 
 def test_what_it_reads_is_as_for_a_release(folder):
     (folder / "items.txt").write_text("whole milk\nbananas\nsugar\n")
-    asked = ["--items", "items.txt", "--top", 2, "--contains", "sugar", "--mechanism", "bases", "--runs", 1]
-    done = run(folder, *READ, *asked, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["truth"]["items"], told["asked"]["contains"]) == (3, ["sugar"])
+    question = ["--items", "items.txt", "--top", 2, "--contains", "sugar", "--mechanism", "bases", "--runs", 1]
+    completed = run(folder, *DATA_ARGUMENTS, *question, "--format", "json")
+    assert completed.returncode == 0, completed.stderr
+    document = json.loads(completed.stdout)
+    assert (document["truth"]["items"], document["asked"]["contains"]) == (3, ["sugar"])
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_what_it_reads_is_as_for_a_release(folder):
     ids=["which", "sizes", "crowd", "page", "two", "epsilon"],
 )  # fmt: skip
 def test_mistakes(folder, arguments, message):
-    done = run(folder, *READ, *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+    completed = run(folder, *DATA_ARGUMENTS, *arguments)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_mistakes(folder, arguments, message):
     ids=["nothing", "reading", "crowd", "whose"],
 )  # fmt: skip
 def test_mistakes_about_data(folder, arguments, message):
-    done = run(folder, *arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert message in done.stderr
+    completed = run(folder, *arguments)
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert message in completed.stderr
 
 
 def test_results_are_no_data(folder):
-    run(folder, *READ, *QUICK, "-o", "found.json", "-q")
-    done = run(folder, "found.json", "--top", 3)
-    assert done.stderr == "discreet: found.json holds results already: give the data they came from.\n"
+    run(folder, *DATA_ARGUMENTS, *QUICK, "-o", "found.json", "-q")
+    completed = run(folder, "found.json", "--top", 3)
+    assert completed.stderr == "discreet: found.json holds results already: give the data they came from.\n"

@@ -29,32 +29,32 @@ def folder(tmp_path: Path) -> Path:
 
 def leaves(command: Any) -> list[Any]:
     inner = getattr(command, "commands", {})
-    return [leaf for one in inner.values() for leaf in leaves(one)] if inner else [command]
+    return [leaf for subcommand in inner.values() for leaf in leaves(subcommand)] if inner else [command]
 
 
 def test_every_command_has_them() -> None:
     commands = leaves(get_command(app))
     assert len(commands) > 20
     for command in commands:
-        options = {option for each in command.params for option in each.opts}
-        wanted = {"-v", "--verbose", "-q", "--quiet"} | ({"--timeout"} if command.name != "serve" else set())
-        assert wanted <= options, command.name
+        options = {option for parameter in command.params for option in parameter.opts}
+        expected_options = {"-v", "--verbose", "-q", "--quiet"} | ({"--timeout"} if command.name != "serve" else set())
+        assert expected_options <= options, command.name
         assert (command.name == "serve") == ("--timeout" not in options)
 
 
 @pytest.mark.parametrize("words", [["-v", "mine"], ["mine", "-v"], ["mine", "--verbose"], ["--verbose", "mine"]])
 def test_verbose_before_the_command_and_after_it(folder: Path, words: list[str]) -> None:
-    done = run(*words, "a.dat", "--top", "1", cwd=folder)
-    assert done.stderr == "discreet: a.dat: merged 50 repeats of an item in a basket.\n"
+    completed = run(*words, "a.dat", "--top", "1", cwd=folder)
+    assert completed.stderr == "discreet: a.dat: merged 50 repeats of an item in a basket.\n"
 
 
 def test_between_a_group_and_its_command(folder: Path) -> None:
     run("ledger", "create", "l.db", "--epsilon", "1", cwd=folder, check=True)
-    shown = run("ledger", "show", "l.db", cwd=folder, check=True).stdout
+    ledger_text = run("ledger", "show", "l.db", cwd=folder, check=True).stdout
     for words in (["ledger", "-q", "show", "l.db"], ["ledger", "--timeout", "60", "show", "l.db"]):
-        assert run(*words, cwd=folder, check=True).stdout == shown
-    done = run("ledger", "-q", "show", "l.db", "-v", cwd=folder)
-    assert done.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
+        assert run(*words, cwd=folder, check=True).stdout == ledger_text
+    completed = run("ledger", "-q", "show", "l.db", "-v", cwd=folder)
+    assert completed.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
 
 
 def test_relations_are_not_promised_an_order_by_p() -> None:
@@ -64,42 +64,42 @@ def test_relations_are_not_promised_an_order_by_p() -> None:
 
 @pytest.mark.parametrize("words", [["-q", "mine"], ["mine", "--quiet"]])
 def test_quiet_leaves_the_result_and_what_went_wrong(folder: Path, words: list[str]) -> None:
-    done = run(*words, "a.dat", "--top", "1", "-o", "b.csv", cwd=folder, terminal=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    completed = run(*words, "a.dat", "--top", "1", "-o", "b.csv", cwd=folder, terminal=True)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (0, "", "")
     assert (folder / "b.csv").exists()
     assert "written to" in run("mine", "a.dat", "--top", "1", "-o", "b.csv", cwd=folder).stderr
-    done = run(*words, "b.dat", "--top", "1", cwd=folder)
-    assert (done.returncode, done.stderr) == (1, "discreet: There is no file b.dat.\n")
-    done = run(*words, "a.dat", "--top", "1", "--format", "json", cwd=folder)
-    assert len(json.loads(done.stdout)["patterns"]) == 1
+    completed = run(*words, "b.dat", "--top", "1", cwd=folder)
+    assert (completed.returncode, completed.stderr) == (1, "discreet: There is no file b.dat.\n")
+    completed = run(*words, "a.dat", "--top", "1", "--format", "json", cwd=folder)
+    assert len(json.loads(completed.stdout)["patterns"]) == 1
 
 
 def test_quiet_and_verbose_contradict_each_other(folder: Path) -> None:
     for words in (["-q", "mine", "-v"], ["mine", "-v", "-q"]):
-        done = run(*words, "a.dat", "--top", "1", cwd=folder)
-        assert done.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
+        completed = run(*words, "a.dat", "--top", "1", cwd=folder)
+        assert completed.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
 
 
 def test_a_command_is_stopped_when_its_time_is_over(folder: Path) -> None:
     """It waits for standard input, which never ends: in a process, as the last thing it does is to leave."""
     for words in (["mine", "-", "--timeout", "1.5"], ["--timeout", "1.5", "mine", "-"]):
-        typed = [DISCREET, *words, "--input-format", "fimi", "--top", "1", "-o", "b.csv"]
+        command = [DISCREET, *words, "--input-format", "fimi", "--top", "1", "-o", "b.csv"]
         with subprocess.Popen(
-            typed, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=plain(TMPDIR=str(folder))
+            command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=plain(TMPDIR=str(folder))
         ) as process:
             assert process.wait(60) == 124
             assert process.stderr is not None
-            told = process.stderr.read()
-        assert told == "discreet: stopped after 1.5 seconds (--timeout); no result was written.\n"
+            errors = process.stderr.read()
+        assert errors == "discreet: stopped after 1.5 seconds (--timeout); no result was written.\n"
         assert not list(folder.glob("b.csv*"))
         assert not list(folder.glob("discreet-*"))
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "1e9"])
-def test_limits_that_are_none(folder: Path, given: str) -> None:
-    done = run("mine", "a.dat", "--top", "1", f"--timeout={given}", cwd=folder)
-    assert done.returncode == 2
-    assert "it is a number of seconds over 0" in done.stderr
+@pytest.mark.parametrize("limit", ["0", "-1", "1e9"])
+def test_limits_that_are_none(folder: Path, limit: str) -> None:
+    completed = run("mine", "a.dat", "--top", "1", f"--timeout={limit}", cwd=folder)
+    assert completed.returncode == 2
+    assert "it is a number of seconds over 0" in completed.stderr
 
 
 RANK = ["rank", "a.csv", "--label", "label", "--score", "score", "--top", "1", "--epsilon", "1"]
@@ -114,17 +114,17 @@ def test_from_paying_on_there_is_no_limit(
     module, _, name = pays.rpartition(".")
     __import__(module)
     carried_out: Callable[..., Any] = getattr(sys.modules[module], name)
-    left: list[float] = []
+    remaining_seconds: list[float] = []
 
-    def watched(*given: Any, **options: Any) -> Any:
-        left.append(signal.getitimer(signal.ITIMER_REAL)[0])
+    def watched(*arguments: Any, **options: Any) -> Any:
+        remaining_seconds.append(signal.getitimer(signal.ITIMER_REAL)[0])
         signal.raise_signal(signal.SIGALRM)  # one that had come by then
-        return carried_out(*given, **options)
+        return carried_out(*arguments, **options)
 
     monkeypatch.setattr(pays, watched)
-    done = run(*words, "--timeout", "500", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert left == [0.0]
+    completed = run(*words, "--timeout", "500", cwd=folder)
+    assert completed.returncode == 0, completed.stderr
+    assert remaining_seconds == [0.0]
     before = run("mine", "a.dat", "--top", "1", "--timeout", "500", cwd=folder)
     assert before.returncode == 0
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
@@ -134,7 +134,7 @@ COMPARE = ["compare", "a.dat", "--top", "1", "--runs", "1", "--mechanism", "trun
 
 
 @pytest.mark.parametrize(
-    ("arguments", "made"),
+    ("arguments", "result_name"),
     [
         (["count", "--help"], None),
         (["mechanisms"], None),
@@ -142,13 +142,13 @@ COMPARE = ["compare", "a.dat", "--top", "1", "--runs", "1", "--mechanism", "trun
         ([*COMPARE, "--report", "page.html"], "page.html"),
     ],
 )
-def test_whoever_reads_may_have_seen_enough(folder: Path, arguments: list[str], made: str | None) -> None:
+def test_whoever_reads_may_have_seen_enough(folder: Path, arguments: list[str], result_name: str | None) -> None:
     reads, writes = os.pipe()
     os.close(reads)
-    done = subprocess.run(
+    completed = subprocess.run(
         [DISCREET, *arguments], cwd=folder, env=plain(), stdout=writes, stderr=subprocess.PIPE, text=True
     )
     os.close(writes)
-    assert "discreet:" not in done.stderr.replace("discreet: a.dat", "")
-    assert "Traceback" not in done.stderr
-    assert made is None or (folder / made).exists()
+    assert "discreet:" not in completed.stderr.replace("discreet: a.dat", "")
+    assert "Traceback" not in completed.stderr
+    assert result_name is None or (folder / result_name).exists()

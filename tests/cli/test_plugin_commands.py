@@ -45,7 +45,7 @@ def fail(how: str) -> None:
         raise OSError(28, "No space left on device")
     raise ValueError("secret")
 """
-ALONE = """
+COMMAND_CODE = """
 import typer
 
 app = typer.Typer()
@@ -66,27 +66,27 @@ def shop(tmp_path: Path) -> Path:
 
 def test_is_run_like_ours_with_the_options_of_every_command(shop):
     assert run(shop, "shop", "count", "b.dat").stdout == "3\n"
-    told = run(shop, "shop", "count", "b.dat", "--verbose", "--timeout", 60)
-    assert (told.returncode, told.stderr) == (0, "discreet: counting\n")
-    shown = run(shop, "shop", "--help").stdout
-    assert "Two things about a shop." in shown
+    completed = run(shop, "shop", "count", "b.dat", "--verbose", "--timeout", 60)
+    assert (completed.returncode, completed.stderr) == (0, "discreet: counting\n")
+    help_text = run(shop, "shop", "--help").stdout
+    assert "Two things about a shop." in help_text
     assert "For every command" in run(shop, "shop", "count", "-h").stdout
-    assert "--install-completion" not in shown
+    assert "--install-completion" not in help_text
 
 
 def test_an_app_of_one_command_is_that_command(tmp_path):
-    install(tmp_path, ALONE, name="say", **GROUP)
+    install(tmp_path, COMMAND_CODE, name="say", **GROUP)
     assert run(tmp_path, "say", "--word", "tea", "-q").stdout == "tea\n"
 
 
 def test_help_says_what_its_package_says_and_loads_nothing(shop):
     (shop / "stranger.py").write_text("raise SystemExit('loaded')\n")
-    done = run(shop, "--help")
-    assert done.returncode == 0
-    panel = " ".join(done.stdout.replace("│", " ").partition("Commands of other packages")[2].split())
+    completed = run(shop, "--help")
+    assert completed.returncode == 0
+    panel = " ".join(completed.stdout.replace("│", " ").partition("Commands of other packages")[2].split())
     assert " shop All about [one] shop (stranger-mechanisms)." in panel
-    done = run(shop, "shop", "count")
-    assert (done.returncode, done.stderr) == (
+    completed = run(shop, "shop", "count")
+    assert (completed.returncode, completed.stderr) == (
         1,
         "discreet: The command shop of the package stranger-mechanisms cannot be loaded (SystemExit: loaded): mend or "
         "uninstall that package.\n",
@@ -94,26 +94,26 @@ def test_help_says_what_its_package_says_and_loads_nothing(shop):
 
 
 def test_a_package_that_says_nothing_of_itself_is_listed_by_its_name(tmp_path):
-    install(tmp_path, ALONE, name="say", **GROUP)
+    install(tmp_path, COMMAND_CODE, name="say", **GROUP)
     assert " say Of stranger-mechanisms. " in " ".join(run(tmp_path, "--help").stdout.split())
 
 
 def test_help_is_shown_whatever_is_wrong_with_other_packages(tmp_path):
-    done = run(install(tmp_path, "", name="mine", **GROUP), "--help")
-    assert (done.returncode, done.stderr) == (
+    completed = run(install(tmp_path, "", name="mine", **GROUP), "--help")
+    assert (completed.returncode, completed.stderr) == (
         0,
         "discreet: There are two commands called mine, one of the package discreet and one of stranger-mechanisms: "
         "rename one, or uninstall its package.\n",
     )
-    assert "Commands of other packages" not in done.stdout
-    assert "ledger" in done.stdout
+    assert "Commands of other packages" not in completed.stdout
+    assert "ledger" in completed.stdout
 
 
 def test_a_command_of_ours_looks_at_no_other_package(tmp_path):
     install(tmp_path, "", name="mine", **GROUP)
     (tmp_path / "b.dat").write_text("1 2\n1\n")
-    done = run(tmp_path, "mine", "b.dat", "--top", 1, "--format", "csv")
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = run(tmp_path, "mine", "b.dat", "--top", 1, "--format", "csv")
+    assert (completed.returncode, completed.stderr) == (0, "")
     code = (
         "import importlib.metadata as metadata, sys\n"
         "metadata.entry_points = None\n"
@@ -161,13 +161,13 @@ def test_a_command_of_ours_looks_at_no_other_package(tmp_path):
     ids=["a name of ours", "twice", "nowhere", "no app", "empty"],
 )
 def test_are_refused_with_their_name(tmp_path, change, words, message):
-    given = {**GROUP, "code": STRANGER, **change}
-    done = run(install(tmp_path, given.pop("code"), **given), *words)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+    package = {**GROUP, "code": STRANGER, **change}
+    completed = run(install(tmp_path, package.pop("code"), **package), *words)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"discreet: {message}\n")
 
 
 @pytest.mark.parametrize(
-    ("how", "status", "message"),
+    ("failure", "status", "message"),
     [
         ("exit", 7, ""),
         (
@@ -186,9 +186,9 @@ def test_are_refused_with_their_name(tmp_path, change, words, message):
         ),
     ],
 )
-def test_one_that_fails_is_told_as_ours_are_and_named_where_it_is_at_fault(shop, how, status, message):
-    done = run(shop, "shop", "fail", how)
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", message)
+def test_one_that_fails_is_told_as_ours_are_and_named_where_it_is_at_fault(shop, failure, status, message):
+    completed = run(shop, "shop", "fail", failure)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (status, "", message)
 
 
 def test_shells_complete_them(shop):
@@ -197,14 +197,14 @@ def test_shells_complete_them(shop):
         "PYTHONPATH": str(shop), "DISCREET_JIT": "0", "COMP_WORDS": "discreet shop ", "COMP_CWORD": "2",
         f"_{script.name.upper()}_COMPLETE": "complete_bash",  # typer names it by the program
     }  # fmt: skip
-    done = subprocess.run([script], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["count", "fail"], done.stderr
+    completed = subprocess.run([script], capture_output=True, text=True, env=environment)
+    assert completed.stdout.split() == ["count", "fail"], completed.stderr
 
 
 def test_a_command_that_is_distributed_apart_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.cli._plugin_commands.SEPARATE", {"elsewhere": "discreet-elsewhere"})
-    done = run(tmp_path, "elsewhere", "list")
-    assert (done.returncode, done.stdout, done.stderr) == (
+    completed = run(tmp_path, "elsewhere", "list")
+    assert (completed.returncode, completed.stdout, completed.stderr) == (
         1,
         "",
         "discreet: `discreet elsewhere` is in a package of its own: pip install discreet-elsewhere.\n",
@@ -212,6 +212,6 @@ def test_a_command_that_is_distributed_apart_says_what_to_install(tmp_path, monk
 
 
 def test_one_that_is_nowhere_is_no_command(tmp_path):
-    done = run(tmp_path, "elsewhere")
-    assert done.returncode == 2
-    assert "No such command 'elsewhere'." in done.stderr
+    completed = run(tmp_path, "elsewhere")
+    assert completed.returncode == 2
+    assert "No such command 'elsewhere'." in completed.stderr

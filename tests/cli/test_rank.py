@@ -42,22 +42,22 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["discreet", "rank", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()
-        told = capsys.readouterr()
-        return end.value.code or 0, told.out, told.err
+        output = capsys.readouterr()
+        return end.value.code or 0, output.out, output.err
 
     return go
 
 
-def asked(file, **changed: object) -> list[object]:
+def ranking_command(file, **changed: object) -> list[object]:
     options = {"label": "page", "score": "visitors", "top": 2, "epsilon": 50} | DECLARED | changed
     return [file, "--really", *(part for name, value in options.items() for part in (f"--{name}", value))]
 
 
 class TestRanking:
     def test_table(self, run, pages):
-        status, out, err = run(*asked(pages), "--monotone")
+        status, output, err = run(*ranking_command(pages), "--monotone")
         assert (status, err) == (0, "")
-        lines = out.splitlines()
+        lines = output.splitlines()
         assert lines[0] == "central differential privacy, add or remove one person, epsilon = 50"
         assert lines[-3].split() == ["label", "score", "low", "high"]
         assert [line.split()[0] for line in lines[-2:]] == ["home", "help"]
@@ -67,63 +67,66 @@ class TestRanking:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("discreet.publish.rank", stop)
-        told = f"discreet: interrupted. `discreet ledger show {ledger}` says what was paid.\n"
-        assert run(*asked(pages, ledger=ledger)) == (130, "", told)
-        assert run(*asked(pages)) == (130, "", "discreet: interrupted; no result was written.\n")
+        message = f"discreet: interrupted. `discreet ledger show {ledger}` says what was paid.\n"
+        assert run(*ranking_command(pages, ledger=ledger)) == (130, "", message)
+        assert run(*ranking_command(pages)) == (130, "", "discreet: interrupted; no result was written.\n")
 
     @pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
     def test_json(self, run, pages, mechanism):
-        status, out, err = run(*asked(pages, mechanism=mechanism, neighbours="replace"), "--format", "json")
+        status, output, err = run(
+            *ranking_command(pages, mechanism=mechanism, neighbours="replace"), "--format", "json"
+        )
         assert (status, err) == (0, "")
-        told = json.loads(out)
-        assert told["labels"] == ["home", "help"]
-        assert (told["mechanism"], told["simulated"]) == (mechanism, False)
-        assert told["guarantee"]["epsilon"] == "50"
-        assert told["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
+        document = json.loads(output)
+        assert document["labels"] == ["home", "help"]
+        assert (document["mechanism"], document["simulated"]) == (mechanism, False)
+        assert document["guarantee"]["epsilon"] == "50"
+        assert document["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
         assert all(
-            low < score < high for low, score, high in zip(told["low"], told["scores"], told["high"], strict=True)
+            low < score < high
+            for low, score, high in zip(document["low"], document["scores"], document["high"], strict=True)
         )
 
     def test_a_file_comes_back_and_what_is_read_is_never_replaced(self, run, pages, tmp_path):
         place = tmp_path / "found.json"
-        status, out, err = run(*asked(pages), "-o", place)
-        assert (status, out, err) == (0, "", f"ranking written to {place}\n")
+        status, output, err = run(*ranking_command(pages), "-o", place)
+        assert (status, output, err) == (0, "", f"ranking written to {place}\n")
         assert discreet.load(place).labels == ("home", "help")
-        status, out, err = run(*asked(pages), "-o", pages, "--force")
-        assert (status, out) == (1, "")
+        status, output, err = run(*ranking_command(pages), "-o", pages, "--force")
+        assert (status, output) == (1, "")
         assert "is read or pays for this release" in err
 
     def test_labels_alone(self, run, pages):
-        status, out, _ = run(*asked(pages, delta="1e-6"), "--no-scores", "--format", "json")
-        told = json.loads(out)
+        status, output, _ = run(*ranking_command(pages, delta="1e-6"), "--no-scores", "--format", "json")
+        document = json.loads(output)
         assert status == 0
-        assert (told["labels"], told["scores"], told["eta"]) == (["home", "help"], None, None)
-        assert told["guarantee"]["delta"] == "1/1000000"
-        status, out, _ = run(*asked(pages), "--no-scores")
-        assert out.splitlines()[-3:] == ["label", "home ", "help "]
+        assert (document["labels"], document["scores"], document["eta"]) == (["home", "help"], None, None)
+        assert document["guarantee"]["delta"] == "1/1000000"
+        status, output, _ = run(*ranking_command(pages), "--no-scores")
+        assert output.splitlines()[-3:] == ["label", "home ", "help "]
 
     def test_a_label_is_taken_as_it_is_written(self, run, tmp_path):
         path = tmp_path / "odd.csv"
         path.write_text('\ufeffpage,visitors\n"[bold]a, b",7\n,"3"\n', encoding="utf-8")
-        status, out, _ = run(*asked(path), "--format", "json")
-        assert (status, sorted(json.loads(out)["labels"])) == (0, ["", "[bold]a, b"])
-        assert "[bold]a, b" in run(*asked(path))[1]
+        status, output, _ = run(*ranking_command(path), "--format", "json")
+        assert (status, sorted(json.loads(output)["labels"])) == (0, ["", "[bold]a, b"])
+        assert "[bold]a, b" in run(*ranking_command(path))[1]
 
 
 class TestMoney:
     def test_the_ledger_pays_until_it_is_empty(self, run, pages, ledger):
         for _ in range(2):
-            assert run(*asked(pages, ledger=ledger, who="me"))[0] == 0
-        status, out, err = run(*asked(pages, ledger=ledger))
-        assert (status, out) == (1, "")
+            assert run(*ranking_command(pages, ledger=ledger, who="me"))[0] == 0
+        status, output, err = run(*ranking_command(pages, ledger=ledger))
+        assert (status, output) == (1, "")
         assert "50" in err
         spends = Ledger.open(ledger).spends()
         assert [(spend.what, spend.who, spend.state) for spend in spends] == [("rank", "me", "released")] * 2
 
     def test_dry_run_spends_nothing(self, run, pages, ledger):
-        status, out, err = run(*asked(pages, ledger=ledger), "--dry-run")
+        status, output, err = run(*ranking_command(pages, ledger=ledger), "--dry-run")
         assert (status, err) == (0, "")
-        assert out == (
+        assert output == (
             "rank would spend epsilon = 50:\n\n"
             "choosing the labels  50%\n"
             "measuring their scores  50%\n\n"
@@ -133,33 +136,33 @@ class TestMoney:
         assert Ledger.open(ledger).spends() == ()
 
     def test_dry_run_without_a_ledger(self, run, pages):
-        status, out, _ = run(*asked(pages, delta="1e-6"), "--dry-run", "--no-scores")
-        assert (status, out) == (
+        status, output, _ = run(*ranking_command(pages, delta="1e-6"), "--dry-run", "--no-scores")
+        assert (status, output) == (
             0,
             "rank would spend epsilon = 50, delta = 1e-06:\n\nchoosing the labels  100%\n\nNothing was spent.\n",
         )
 
     def test_dry_run_as_json(self, run, pages, ledger):
-        for more, left in (({}, None), ({"ledger": ledger}, "50")):
-            status, out, _ = run(*asked(pages, **more), "--dry-run", "--format", "json")
+        for options, remaining_epsilon in (({}, None), ({"ledger": ledger}, "50")):
+            status, output, _ = run(*ranking_command(pages, **options), "--dry-run", "--format", "json")
             assert status == 0
-            assert json.loads(out) == {
+            assert json.loads(output) == {
                 "epsilon": "50",
                 "delta": "0",
                 "shares": {"choosing the labels": "1/2", "measuring their scores": "1/2"},
-                "left": left,
+                "left": remaining_epsilon,
             }
 
     def test_dry_run_looks_at_no_score(self, run, pages):
-        before = run(*asked(pages), "--dry-run")
+        before = run(*ranking_command(pages), "--dry-run")
         pages.write_text(TABLE.replace("48210", "secret"))
-        assert run(*asked(pages), "--dry-run") == before
+        assert run(*ranking_command(pages), "--dry-run") == before
 
     def test_dry_run_refuses_what_would_be_refused(self, run, pages, ledger):
-        status, out, err = run(*asked(pages, epsilon=101, ledger=ledger), "--dry-run")
-        assert (status, out) == (1, "")
+        status, output, err = run(*ranking_command(pages, epsilon=101, ledger=ledger), "--dry-run")
+        assert (status, output) == (1, "")
         assert "101" in err
-        assert run(*asked(pages, top=6), "--dry-run")[2] == (
+        assert run(*ranking_command(pages, top=6), "--dry-run")[2] == (
             "discreet: --top is 6, but there are only 5 labels: ask for at most so many.\n"
         )
 
@@ -200,16 +203,18 @@ def test_mistakes(run, tmp_path, ledger, table, options, message):
     path = tmp_path / "pages.csv"
     if table is not None:
         path.write_text(table)
-    status, out, err = run(*asked(path, ledger=ledger, **options))
-    assert (status, out, err) == (1, "", f"discreet: {message.format(file=path)}\n")
+    status, output, err = run(*ranking_command(path, ledger=ledger, **options))
+    assert (status, output, err) == (1, "", f"discreet: {message.format(file=path)}\n")
     assert Ledger.open(ledger).spends() == ()
 
 
 def test_not_text(run, tmp_path):
     path = tmp_path / "pages.csv"
     path.write_bytes(b"page,visitors\n\xff\xfe,1\n")
-    assert run(*asked(path))[2] == f"discreet: {path} cannot be read as CSV in UTF-8: it holds something else.\n"
-    assert run(*asked(tmp_path))[2] == f"discreet: {tmp_path} cannot be read: Is a directory.\n"
+    assert (
+        run(*ranking_command(path))[2] == f"discreet: {path} cannot be read as CSV in UTF-8: it holds something else.\n"
+    )
+    assert run(*ranking_command(tmp_path))[2] == f"discreet: {tmp_path} cannot be read: Is a directory.\n"
 
 
 def test_a_missing_option_is_misuse(run, pages):

@@ -27,7 +27,7 @@ from discreet.registry import everything, mechanism, mechanisms
 from discreet.results import Patterns
 from running import DISCREET, plain, run, started
 
-BY = ("--by", "region", "--segments", "public")
+SEGMENT_OPTIONS = ("--by", "region", "--segments", "public")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def sales(tmp_path):
 
 
 @pytest.fixture
-def asked(sales):
+def release_command(sales):
     return [
         "release", sales, "--person", "customer", "--item", "product", "--items", "public", "--epsilon", "50",
         "--really",
@@ -50,24 +50,32 @@ def asked(sales):
 
 
 class TestRelease:
-    def test_table(self, asked):
-        done = run(*asked, "--top", 3)
-        assert done.returncode == 0, done.stderr
-        head = done.stdout.splitlines()
+    def test_table(self, release_command):
+        completed = run(*release_command, "--top", 3)
+        assert completed.returncode == 0, completed.stderr
+        head = completed.stdout.splitlines()
         assert "people" in head[0]
         assert head[1] == "central differential privacy, add or remove one person, epsilon = 50"
         assert head[2].split() == ["items", "count", "support", "low", "high"]
 
-    def test_json_is_one_object_with_the_guarantee(self, asked):
-        told = json.loads(run(*asked, "--top", 2, "--format", "json").stdout)
-        assert told["guarantee"]["epsilon"] == "50"
-        assert told["simulated"] is False
-        assert set(told["patterns"][0]) == {"items", "count", "support", "low", "high", "support_low", "support_high"}
+    def test_json_is_one_object_with_the_guarantee(self, release_command):
+        document = json.loads(run(*release_command, "--top", 2, "--format", "json").stdout)
+        assert document["guarantee"]["epsilon"] == "50"
+        assert document["simulated"] is False
+        assert set(document["patterns"][0]) == {
+            "items",
+            "count",
+            "support",
+            "low",
+            "high",
+            "support_low",
+            "support_high",
+        }
 
     @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
-    def test_what_it_wrote_is_read_back(self, asked, tmp_path, suffix):
-        done = run(*asked, "--top", 4, "-o", tmp_path / f"r.{suffix}")
-        assert done.returncode == 0, done.stderr
+    def test_what_it_wrote_is_read_back(self, release_command, tmp_path, suffix):
+        completed = run(*release_command, "--top", 4, "-o", tmp_path / f"r.{suffix}")
+        assert completed.returncode == 0, completed.stderr
         back = discreet.load(tmp_path / f"r.{suffix}")
         assert len(back) == 4
         assert back.low is not None
@@ -77,11 +85,11 @@ class TestRelease:
     @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
     def test_one_name_among_numbers_changes_no_label_where_items_are_found(self, tmp_path, suffix):
         numbers = "".join(f"{person},{item}\n" for person in range(2_000) for item in (1, 7))
-        told = []
-        for more in ("", "2001,tea\n"):
+        contents = []
+        for further_rows in ("", "2001,tea\n"):
             data = tmp_path / "d.csv"
-            data.write_text(f"who,what\n{numbers}{more}")
-            typed = [
+            data.write_text(f"who,what\n{numbers}{further_rows}")
+            command = [
                 "release",
                 data,
                 "--person",
@@ -94,27 +102,27 @@ class TestRelease:
                 "--delta",
                 "1e-6",
             ]
-            told.append([])
+            contents.append([])
             for question in (["--top", 3], ["--top", 2, "--contains", "007"], ["--top", 2, "--excludes", 7]):
-                done = run(*typed, *question, "-o", tmp_path / f"r.{suffix}")
-                assert done.returncode == 0, done.stderr
-                found = discreet.load(tmp_path / f"r.{suffix}")
-                told[-1].append(
-                    (set(found.to_dict()), (found.about or {}).get("asked"), str(found.vocabulary.labels.type))
+                completed = run(*command, *question, "-o", tmp_path / f"r.{suffix}")
+                assert completed.returncode == 0, completed.stderr
+                release = discreet.load(tmp_path / f"r.{suffix}")
+                contents[-1].append(
+                    (set(release.to_dict()), (release.about or {}).get("asked"), str(release.vocabulary.labels.type))
                 )
-        assert told[0] == told[1]
+        assert contents[0] == contents[1]
 
-    def test_report(self, asked, tmp_path):
-        done = run(*asked, "--min-support", 0.3, "--report", tmp_path / "r.html")
-        assert done.returncode == 0, done.stderr
+    def test_report(self, release_command, tmp_path):
+        completed = run(*release_command, "--min-support", 0.3, "--report", tmp_path / "r.html")
+        assert completed.returncode == 0, completed.stderr
         page = (tmp_path / "r.html").read_text()
         assert page.startswith("<!")
         assert "held by at least 0.3 of the people" in page
         assert "SIMULATED" not in page.upper()
 
-    def test_segments_write_a_file_each(self, asked, tmp_path):
-        done = run(
-            *asked,
+    def test_segments_write_a_file_each(self, release_command, tmp_path):
+        completed = run(
+            *release_command,
             "--top",
             2,
             "--by",
@@ -126,7 +134,7 @@ class TestRelease:
             "--report",
             tmp_path / "r.html",
         )
-        assert done.returncode == 0, done.stderr
+        assert completed.returncode == 0, completed.stderr
         north, south = (discreet.load(tmp_path / f"r-{region}.json") for region in ("north", "south"))
         assert north.counts.max() > 2 * south.counts.max()
         above, page = ((tmp_path / name).read_text() for name in ("r.html", "r-north.html"))
@@ -136,25 +144,25 @@ class TestRelease:
         assert '<p class="up"><a href="r.html">← What people hold together: sales.csv</a></p>' in page
         assert "which 2 segments there are, as found in the data" in north.about["guarantee"]["public"]
 
-    def test_segments_on_standard_output_are_one_object(self, asked):
-        told = json.loads(run(*asked, "--top", 1, *BY, "--format", "json").stdout)
-        assert list(told) == ["north", "south"]
-        assert told["north"]["asked"]["segment"] == "north"
-        done = run(*asked, "--top", 1, *BY, "--format", "csv")
-        assert (done.returncode, done.stdout, done.stderr) == (
+    def test_segments_on_standard_output_are_one_object(self, release_command):
+        document = json.loads(run(*release_command, "--top", 1, *SEGMENT_OPTIONS, "--format", "json").stdout)
+        assert list(document) == ["north", "south"]
+        assert document["north"]["asked"]["segment"] == "north"
+        completed = run(*release_command, "--top", 1, *SEGMENT_OPTIONS, "--format", "csv")
+        assert (completed.returncode, completed.stdout, completed.stderr) == (
             1,
             "",
             "discreet: Tables of several segments cannot follow one another as csv: add -o FILE for a file each, or "
             "take --format json.\n",
         )
 
-    def test_every_segment_has_a_file_whatever_it_is_called(self, asked, sales, tmp_path):
-        named = {"north": "a/b", "south": "x" * 300}
-        sales.write_text(re.sub("north|south", lambda match: named[match[0]], sales.read_text()))
+    def test_every_segment_has_a_file_whatever_it_is_called(self, release_command, sales, tmp_path):
+        segment_names = {"north": "a/b", "south": "x" * 300}
+        sales.write_text(re.sub("north|south", lambda match: segment_names[match[0]], sales.read_text()))
         place = tmp_path / "out"
         place.mkdir()
-        done = run(
-            *asked,
+        completed = run(
+            *release_command,
             "--top",
             1,
             "--by",
@@ -166,53 +174,55 @@ class TestRelease:
             "--report",
             place / "r.html",
         )
-        assert done.returncode == 0, done.stderr
-        found = {discreet.load(path).about["asked"]["segment"] for path in place.glob("*.json")}
-        assert found == set(named.values())
+        assert completed.returncode == 0, completed.stderr
+        segments = {discreet.load(path).about["asked"]["segment"] for path in place.glob("*.json")}
+        assert segments == set(segment_names.values())
         assert len(list(place.glob("*.html"))) == 3  # one above them leads to both
 
-    def test_notes_and_the_title(self, asked, tmp_path):
-        done = run(*asked, "--top", 3, "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")
-        assert done.stdout == ""
+    def test_notes_and_the_title(self, release_command, tmp_path):
+        completed = run(*release_command, "--top", 3, "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")
+        assert completed.stdout == ""
         # Which one it is depends on the noise, and that is real.
-        (name,) = re.findall(r"(\w+) was chosen", done.stderr)
-        chosen = mechanism(name)
+        (name,) = re.findall(r"(\w+) was chosen", completed.stderr)
+        mechanism_entry = mechanism(name)
         page = (tmp_path / "r.html").read_text()
         assert "<h1>What people hold together: sales.csv</h1>" in page
         assert f"mechanism auto, which chose {name}." in page
         assert "Its settings: " in page
-        assert chosen.citation[1:] in unescape(page)
-        run(*asked, "--top", 1, "--report", tmp_path / "r.html", "--title", "Sales of 2026", check=True)
+        assert mechanism_entry.citation[1:] in unescape(page)
+        run(*release_command, "--top", 1, "--report", tmp_path / "r.html", "--title", "Sales of 2026", check=True)
         assert "<h1>Sales of 2026</h1>" in (tmp_path / "r.html").read_text()
 
-    def test_the_stages_are_shown_on_a_terminal(self, asked, monkeypatch):
+    def test_the_stages_are_shown_on_a_terminal(self, release_command, monkeypatch):
         answer = LocalEngine.answer
         monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
         monkeypatch.setattr(LocalEngine, "answer", lambda *given: (time.sleep(0.3), answer(*given))[1])
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
-        shown = run(*asked, "--top", 1, "--mechanism", "exponential", env=environment, terminal=True).stderr
-        assert "releasing: counting the people" in shown
-        assert "releasing: counting the patterns" in shown
+        terminal_text = run(
+            *release_command, "--top", 1, "--mechanism", "exponential", env=environment, terminal=True
+        ).stderr
+        assert "releasing: counting the people" in terminal_text
+        assert "releasing: counting the patterns" in terminal_text
 
-    def test_settings_lengths_and_must_haves(self, asked):
-        done = run(
-            *asked, "--top", 1, "--lengths", 2, "--contains", "tea", "--excludes", "bread",
+    def test_settings_lengths_and_must_haves(self, release_command):
+        completed = run(
+            *release_command, "--top", 1, "--lengths", 2, "--contains", "tea", "--excludes", "bread",
             "--mechanism", "exponential", "--set", "selecting=0.3", "--format", "json",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert told["patterns"][0]["items"] == ["milk", "tea"]
-        assert told["settings"]["selecting"] == "3/10"
+        assert completed.returncode == 0, completed.stderr
+        document = json.loads(completed.stdout)
+        assert document["patterns"][0]["items"] == ["milk", "tea"]
+        assert document["settings"]["selecting"] == "3/10"
 
-    def test_without_counts(self, asked):
-        told = json.loads(run(*asked, "--top", 2, "--no-counts", "--format", "json").stdout)
-        assert told["patterns"][0]["count"] is None
+    def test_without_counts(self, release_command):
+        document = json.loads(run(*release_command, "--top", 2, "--no-counts", "--format", "json").stdout)
+        assert document["patterns"][0]["count"] is None
 
-    def test_a_list_of_items(self, asked, tmp_path):
+    def test_a_list_of_items(self, release_command, tmp_path):
         (tmp_path / "items.txt").write_text("tea\ncoffee\n")
-        asked[asked.index("public")] = tmp_path / "items.txt"
-        told = json.loads(run(*asked, "--top", 2, "--lengths", 1, "--format", "json").stdout)
-        assert sorted(pattern["items"][0] for pattern in told["patterns"]) == ["coffee", "tea"]
+        release_command[release_command.index("public")] = tmp_path / "items.txt"
+        document = json.loads(run(*release_command, "--top", 2, "--lengths", 1, "--format", "json").stdout)
+        assert sorted(pattern["items"][0] for pattern in document["patterns"]) == ["coffee", "tea"]
 
 
 class TestMoney:
@@ -222,57 +232,60 @@ class TestMoney:
         assert run("ledger", "create", path, "--epsilon", 100, "--really").returncode == 0
         return path
 
-    def test_the_ledger_pays_until_it_is_empty(self, asked, ledger):
+    def test_the_ledger_pays_until_it_is_empty(self, release_command, ledger):
         for _ in range(2):
-            assert run(*asked, "--top", 2, "--ledger", ledger, "--who", "me").returncode == 0
-        done = run(*asked, "--top", 2, "--ledger", ledger)
-        assert done.returncode == 1
-        assert done.stdout == ""
+            assert run(*release_command, "--top", 2, "--ledger", ledger, "--who", "me").returncode == 0
+        completed = run(*release_command, "--top", 2, "--ledger", ledger)
+        assert completed.returncode == 1
+        assert completed.stdout == ""
         for number in ("50", "100", "0"):
-            assert number in done.stderr
-        told = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
-        assert [spend["state"] for spend in told["spends"]] == ["released", "released"]
-        assert told["spends"][0]["who"] == "me"
+            assert number in completed.stderr
+        document = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
+        assert [spend["state"] for spend in document["spends"]] == ["released", "released"]
+        assert document["spends"][0]["who"] == "me"
 
-    def test_dry_run_spends_nothing(self, asked, ledger):
-        done = run(*asked, "--top", 2, "--ledger", ledger, "--dry-run", "--mechanism", "exponential")
-        assert done.returncode == 0, done.stderr
-        assert "exponential would spend epsilon = 50:" in done.stdout
-        assert "allows it, and would have epsilon = 50 left." in done.stdout
-        assert "Nothing was spent." in done.stdout
+    def test_dry_run_spends_nothing(self, release_command, ledger):
+        completed = run(*release_command, "--top", 2, "--ledger", ledger, "--dry-run", "--mechanism", "exponential")
+        assert completed.returncode == 0, completed.stderr
+        assert "exponential would spend epsilon = 50:" in completed.stdout
+        assert "allows it, and would have epsilon = 50 left." in completed.stdout
+        assert "Nothing was spent." in completed.stdout
         assert json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"] == []
 
-    def test_a_place_that_cannot_be_written_to_costs_nothing(self, asked, ledger, tmp_path):
+    def test_a_place_that_cannot_be_written_to_costs_nothing(self, release_command, ledger, tmp_path):
         for option in (["--report", tmp_path / "no" / "r.html"], ["-o", tmp_path / "no" / "r.json"]):
-            assert run(*asked, "--top", 2, "--ledger", ledger, *option).returncode == 1
+            assert run(*release_command, "--top", 2, "--ledger", ledger, *option).returncode == 1
         assert json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"] == []
 
-    def test_the_ledger_and_the_data_are_not_written_over(self, asked, ledger, sales, tmp_path):
-        for place, why in ((ledger, "a ledger, which is never replaced"), (sales, "is read or pays for this release")):
-            kept = place.read_bytes()
-            done = run(*asked, "--top", 2, "--ledger", ledger, "--format", "csv", "-o", place, "--force")
-            assert done.returncode == 1
-            assert why in done.stderr
-            assert place.read_bytes() == kept
+    def test_the_ledger_and_the_data_are_not_written_over(self, release_command, ledger, sales, tmp_path):
+        for place, reason in (
+            (ledger, "a ledger, which is never replaced"),
+            (sales, "is read or pays for this release"),
+        ):
+            content = place.read_bytes()
+            completed = run(*release_command, "--top", 2, "--ledger", ledger, "--format", "csv", "-o", place, "--force")
+            assert completed.returncode == 1
+            assert reason in completed.stderr
+            assert place.read_bytes() == content
 
     def spends(self, ledger):
         return json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"]
 
-    def test_the_ledger_knows_all_segments(self, asked, ledger):
-        assert run(*asked, "--top", 1, *BY, "--ledger", ledger).returncode == 0
+    def test_the_ledger_knows_all_segments(self, release_command, ledger):
+        assert run(*release_command, "--top", 1, *SEGMENT_OPTIONS, "--ledger", ledger).returncode == 0
         assert self.spends(ledger)[0]["parameters"]["asked"] == {"top": 1, "items": 3, "segments": ["north", "south"]}
 
-    def test_a_segment_whose_file_cannot_be_written_costs_nothing(self, asked, ledger, tmp_path):
+    def test_a_segment_whose_file_cannot_be_written_costs_nothing(self, release_command, ledger, tmp_path):
         (tmp_path / "r-south.json").mkdir()
-        done = run(*asked, "--top", 1, *BY, "-o", tmp_path / "r.json", "--ledger", ledger)
-        assert done.stderr == (
+        completed = run(*release_command, "--top", 1, *SEGMENT_OPTIONS, "-o", tmp_path / "r.json", "--ledger", ledger)
+        assert completed.stderr == (
             f"discreet: Cannot write {tmp_path / 'r-south.json'}: it is a directory; add a file name.\n"
         )
         assert self.spends(ledger) == []
         (tmp_path / "r-south.json").rmdir()
         ledger.rename(tmp_path / "r-south.json")
-        done = run(
-            *asked,
+        completed = run(
+            *release_command,
             "--top",
             1,
             "--by",
@@ -284,102 +297,127 @@ class TestMoney:
             "--ledger",
             tmp_path / "r-south.json",
         )
-        assert "is read or pays for this release" in done.stderr
+        assert "is read or pays for this release" in completed.stderr
 
-    def test_what_cannot_be_written_goes_to_standard_output(self, asked, ledger):
-        done = run(*asked, "--top", 2, "--ledger", ledger, "-o", "/dev/full", "--format", "csv")
-        assert (done.returncode, len(json.loads(done.stdout)["patterns"])) == (1, 2)
-        assert done.stderr == (
+    def test_what_cannot_be_written_goes_to_standard_output(self, release_command, ledger):
+        completed = run(*release_command, "--top", 2, "--ledger", ledger, "-o", "/dev/full", "--format", "csv")
+        assert (completed.returncode, len(json.loads(completed.stdout)["patterns"])) == (1, 2)
+        assert completed.stderr == (
             "discreet: Cannot write /dev/full: No space left on device. What was paid for went to standard output "
             f"instead, as JSON: keep it. What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
         )
         with Path("/dev/full").open("w") as full:
-            command = [DISCREET, *map(str, asked), "--top", "1", "--ledger", str(ledger), "--format", "json"]
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=plain())
-        assert (done.returncode, done.stderr) == (
+            command = [DISCREET, *map(str, release_command), "--top", "1", "--ledger", str(ledger), "--format", "json"]
+            completed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=plain())
+        assert (completed.returncode, completed.stderr) == (
             1,
             "discreet: No space left on device. The result is lost. What was paid stays paid: spend 2 of "
             f"{ledger}, epsilon = 50.\n",
         )
 
     @pytest.mark.parametrize("form", ["table", "json", "csv"])
-    def test_letters_that_the_output_does_not_have_lose_nothing(self, sales, asked, ledger, form):
+    def test_letters_that_the_output_does_not_have_lose_nothing(self, sales, release_command, ledger, form):
         sales.write_text(sales.read_text().replace("tea", "café \U0001f375").replace("north", "ñ"))
-        narrow = plain(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-        done = started(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
-        assert done.returncode == 0, done.stderr
-        assert re.fullmatch(r"The head of .* is [0-9a-f]{64}\n", done.stderr)
-        assert ("caf\\u00e9" if form == "table" else "café") in done.stdout
+        ascii_environment = plain(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+        completed = started(
+            *release_command, "--top", 3, "--ledger", ledger, "--format", form, env=ascii_environment, encoding="utf-8"
+        )
+        assert completed.returncode == 0, completed.stderr
+        assert re.fullmatch(r"The head of .* is [0-9a-f]{64}\n", completed.stderr)
+        assert ("caf\\u00e9" if form == "table" else "café") in completed.stdout
         if form == "json":
-            told = json.loads(started(*asked, "--top", 3, *BY, "--format", "json", env=narrow).stdout)
-            assert "ñ" in told
-            assert ["café \U0001f375"] in [one["items"] for one in told["ñ"]["patterns"]]
+            document = json.loads(
+                started(
+                    *release_command, "--top", 3, *SEGMENT_OPTIONS, "--format", "json", env=ascii_environment
+                ).stdout
+            )
+            assert "ñ" in document
+            assert ["café \U0001f375"] in [pattern["items"] for pattern in document["ñ"]["patterns"]]
 
-    @pytest.mark.parametrize(("where", "what"), [(Exponential, "run"), (Patterns, "to_arrow"), (delivery, "emit")])
-    def test_whatever_fails_after_paying_the_spend_is_named(self, asked, ledger, where, what, monkeypatch):
+    @pytest.mark.parametrize(
+        ("owner", "method_name"), [(Exponential, "run"), (Patterns, "to_arrow"), (delivery, "emit")]
+    )
+    def test_whatever_fails_after_paying_the_spend_is_named(
+        self, release_command, ledger, owner, method_name, monkeypatch
+    ):
         def fail(*_, **__):
             raise UnicodeError("tea")
 
-        monkeypatch.setattr(where, what, fail)
-        done = run(*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential")
+        monkeypatch.setattr(owner, method_name, fail)
+        completed = run(*release_command, "--top", 1, "--ledger", ledger, "--mechanism", "exponential")
         problem = "discreet: An error that should not happen: UnicodeError. Set DISCREET_DEBUG=1 to see where."
-        paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
-        if where is delivery:
-            assert len(json.loads(done.stdout)["patterns"]) == 1
+        spend_note = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
+        if owner is delivery:
+            assert len(json.loads(completed.stdout)["patterns"]) == 1
             problem += " What was paid for went to standard output instead, as JSON: keep it."
         else:
-            assert done.stdout == ""
+            assert completed.stdout == ""
             problem += " There is no result."
-        assert (done.returncode, done.stderr) == (1, f"{problem} {paid}")
+        assert (completed.returncode, completed.stderr) == (1, f"{problem} {spend_note}")
 
-    def test_a_report_that_cannot_be_written_does_not_take_the_result_along(self, asked, tmp_path):
+    def test_a_report_that_cannot_be_written_does_not_take_the_result_along(self, release_command, tmp_path):
         (tmp_path / "r.html").symlink_to("/dev/full")
-        asked = [*asked, "--top", 2, "--report", tmp_path / "r.html"]
-        done = run(*asked, "-o", tmp_path / "r.json")
-        assert (done.returncode, done.stdout) == (1, "")
+        release_command = [*release_command, "--top", 2, "--report", tmp_path / "r.html"]
+        completed = run(*release_command, "-o", tmp_path / "r.json")
+        assert (completed.returncode, completed.stdout) == (1, "")
         problem = f"discreet: Cannot write {tmp_path / 'r.html'}: No space left on device."
-        assert done.stderr.splitlines()[-1] == f"{problem} The result itself was written."
+        assert completed.stderr.splitlines()[-1] == f"{problem} The result itself was written."
         assert len(discreet.load(tmp_path / "r.json")) == 2
         # A table for the eye is not all of a result.
-        done = run(*asked)
-        assert len(json.loads(done.stdout[done.stdout.index("{") :])["patterns"]) == 2
-        assert done.stderr == (f"{problem} What was paid for went to standard output instead, as JSON: keep it.\n")
+        completed = run(*release_command)
+        assert len(json.loads(completed.stdout[completed.stdout.index("{") :])["patterns"]) == 2
+        assert completed.stderr == (f"{problem} What was paid for went to standard output instead, as JSON: keep it.\n")
 
-    @pytest.mark.parametrize(("where", "what"), [(Exponential, "run"), (Release, "save"), (Ledger, "spend")])
-    def test_interrupted_after_paying_the_spend_is_named(self, asked, ledger, tmp_path, where, what, monkeypatch):
+    @pytest.mark.parametrize(("owner", "method_name"), [(Exponential, "run"), (Release, "save"), (Ledger, "spend")])
+    def test_interrupted_after_paying_the_spend_is_named(
+        self, release_command, ledger, tmp_path, owner, method_name, monkeypatch
+    ):
         def stop(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(where, what, stop)
+        monkeypatch.setattr(owner, method_name, stop)
         page = tmp_path / "r.html"
-        done = run(*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential", "--report", page)
-        paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50."
-        if where is Ledger:
-            paid = f"`discreet ledger show {ledger}` says what was paid."
-        assert (done.returncode, done.stderr) == (
+        completed = run(
+            *release_command, "--top", 1, "--ledger", ledger, "--mechanism", "exponential", "--report", page
+        )
+        note = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50."
+        if owner is Ledger:
+            note = f"`discreet ledger show {ledger}` says what was paid."
+        assert (completed.returncode, completed.stderr) == (
             130,
-            f"discreet: interrupted; {'not everything' if where is Release else 'no result'} was written. {paid}\n",
+            f"discreet: interrupted; {'not everything' if owner is Release else 'no result'} was written. {note}\n",
         )
 
-    def test_same_data(self, asked, ledger, tmp_path):
-        assert run(*asked, "--top", 1, "--ledger", ledger).returncode == 0
+    def test_same_data(self, release_command, ledger, tmp_path):
+        assert run(*release_command, "--top", 1, "--ledger", ledger).returncode == 0
         (tmp_path / "other.dat").write_text("\n".join(map(str, range(400))))
-        other = ["release", tmp_path / "other.dat", "--top", 1, "--items", 400, "--epsilon", 1, "--ledger", ledger]
-        done = run(*other)
-        assert (done.returncode, done.stderr) == (
+        other_command = [
+            "release",
+            tmp_path / "other.dat",
+            "--top",
+            1,
+            "--items",
+            400,
+            "--epsilon",
+            1,
+            "--ledger",
+            ledger,
+        ]
+        completed = run(*other_command)
+        assert (completed.returncode, completed.stderr) == (
             1,
             f"discreet: {ledger} is the ledger of other data: most of these baskets are not among them. Nothing was "
             "spent. Use the ledger of these data. A part of the same people's data looks like other data too: one "
             "month, one shop, some of the products. So do data that have much changed. Say so with --same-data: the "
             "same people have one budget, and a part of their data costs as much as all of it.\n",
         )
-        assert run(*other, "--dry-run").returncode == 1
-        assert run(*other, "--same-data", "--dry-run").returncode == 0
+        assert run(*other_command, "--dry-run").returncode == 1
+        assert run(*other_command, "--same-data", "--dry-run").returncode == 0
         assert len(self.spends(ledger)) == 1
-        assert run(*other, "--same-data").returncode == 0
+        assert run(*other_command, "--same-data").returncode == 0
         assert [spend["changed"] for spend in self.spends(ledger)] == [False, True]
 
-    def test_killed_after_paying_the_spend_stands(self, asked, ledger):
+    def test_killed_after_paying_the_spend_stands(self, release_command, ledger):
         # A mechanism that never comes back: the process is killed when the ledger shows the spend.
         code = (
             "import sys, time\n"
@@ -389,21 +427,21 @@ class TestMoney:
             "sys.argv = ['discreet', *sys.argv[1:]]\n"
             "main()\n"
         )
-        arguments = [*asked, "--top", 2, "--ledger", ledger, "--mechanism", "exponential"]
+        arguments = [*release_command, "--top", 2, "--ledger", ledger, "--mechanism", "exponential"]
         child = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=plain())
         try:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline:
-                told = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
-                if told["spends"]:
+                document = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
+                if document["spends"]:
                     break
                 time.sleep(0.1)
             os.kill(child.pid, signal.SIGKILL)
         finally:
             child.kill()
             child.wait()
-        told = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
-        assert [spend["state"] for spend in told["spends"]] == ["spent"]
+        document = json.loads(run("ledger", "show", ledger, "--format", "json").stdout)
+        assert [spend["state"] for spend in document["spends"]] == ["spent"]
         assert "no release recorded" in run("ledger", "show", ledger).stdout
 
 
@@ -446,11 +484,11 @@ class TestMoney:
         (["--lengths", "9"], 1, "discreet: --lengths asks for patterns of 9 items or more, but a pattern can have"),
     ],
 )
-def test_mistakes(asked, change, status, message):
-    done = run(*asked, *([] if "--top" in change else ["--top", 2]), *change)
-    assert done.returncode == status
-    assert message in " ".join(done.stderr.replace("│", " ").split())
-    assert done.stdout == ""
+def test_mistakes(release_command, change, status, message):
+    completed = run(*release_command, *([] if "--top" in change else ["--top", 2]), *change)
+    assert completed.returncode == status
+    assert message in " ".join(completed.stderr.replace("│", " ").split())
+    assert completed.stdout == ""
 
 
 class TestWhoIsWho:
@@ -460,49 +498,55 @@ class TestWhoIsWho:
         "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every "
         "row is one person's whole basket.\n"
     )
-    ASKED = ("--top", 1, "--epsilon", 1, "--items", "public")
+    QUESTION = ("--top", 1, "--epsilon", 1, "--items", "public")
 
     @pytest.mark.parametrize("name", ["sales.csv", "sales.tsv", "sales.csv.gz", "sales.x"])
     def test_text(self, tmp_path, name):
         path = tmp_path / name
         text = b"customer,product\n1,tea\n1,milk\n"
         path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-        more = ["--input-format", "csv"] if name.endswith(".x") else []
-        done = run("release", path, *self.ASKED, *more)
-        assert (done.returncode, done.stderr) == (
+        options = ["--input-format", "csv"] if name.endswith(".x") else []
+        completed = run("release", path, *self.QUESTION, *options)
+        assert (completed.returncode, completed.stderr) == (
             1,
             f"discreet: {path}: which column is the person? A release protects people, and lines may repeat one. "
             + self.ADVICE,
         )
         # Neither word alone: one says who is who, the other that this is no table.
         if not name.endswith(".tsv"):
-            done = run("release", path, *self.ASKED, *more, "--one-row-a-person")
-            assert (done.returncode, "looks like a table: its first lines have 2 fields" in done.stderr) == (1, True)
+            completed = run("release", path, *self.QUESTION, *options, "--one-row-a-person")
+            assert (completed.returncode, "looks like a table: its first lines have 2 fields" in completed.stderr) == (
+                1,
+                True,
+            )
         lines = ["--input-format", "baskets"]
-        assert run("release", path, *self.ASKED, *lines).returncode == 1
-        assert run("release", path, *self.ASKED, *lines, "--one-row-a-person").returncode == 0
+        assert run("release", path, *self.QUESTION, *lines).returncode == 1
+        assert run("release", path, *self.QUESTION, *lines, "--one-row-a-person").returncode == 0
 
-    @pytest.mark.parametrize(("delimiter", "what"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs")])
-    def test_a_table_that_is_called_text(self, tmp_path, delimiter, what):
+    @pytest.mark.parametrize(("delimiter", "separator_name"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs")])
+    def test_a_table_that_is_called_text(self, tmp_path, delimiter, separator_name):
         path = tmp_path / "sales.txt"
         path.write_text("customer,product\n1,tea\n1,whole milk\n".replace(",", delimiter) + "\n")
-        done = run("release", path, *self.ASKED)
-        assert (done.returncode, done.stderr) == (
+        completed = run("release", path, *self.QUESTION)
+        assert (completed.returncode, completed.stderr) == (
             1,
             f"discreet: {path}: which column is the person? A release protects people, and lines that have as many "
-            f"{what} each, as in a table (--input-format csv reads one), may repeat one. {self.ADVICE}",
+            f"{separator_name} each, as in a table (--input-format csv reads one), may repeat one. {self.ADVICE}",
         )
-        done = run("release", path, *self.ASKED, "--one-row-a-person")
-        assert (done.returncode, "looks like a table: its first lines have as many" in done.stderr) == (1, True)
-        assert run("release", path, *self.ASKED, "--one-row-a-person", "--input-format", "fimi").returncode == 0
+        completed = run("release", path, *self.QUESTION, "--one-row-a-person")
+        assert (completed.returncode, "looks like a table: its first lines have as many" in completed.stderr) == (
+            1,
+            True,
+        )
+        assert run("release", path, *self.QUESTION, "--one-row-a-person", "--input-format", "fimi").returncode == 0
         table = ["--input-format", "csv", "--person", "customer", "--item", "product"]
-        assert run("release", path, *self.ASKED, *table).returncode == 0
+        assert run("release", path, *self.QUESTION, *table).returncode == 0
 
     @pytest.mark.parametrize("text", ["1 2\n3\n", "tea,milk\nbread\n", "a,b c\nd\n", "\n", "1\t2\n3\n", '"a,b\n'])
     def test_text_that_is_none_is_a_basket_a_line(self, tmp_path, text):
         path = tmp_path / "sales.txt"
         path.write_text(text)
-        assert run("release", path, *self.ASKED).returncode == 0
+        assert run("release", path, *self.QUESTION).returncode == 0
 
     @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
     def test_tables_of_lists(self, tmp_path, suffix):
@@ -516,43 +560,43 @@ class TestWhoIsWho:
                 pq.write_table(pa.Table.from_pylist(rows), path)
 
         write(rows)
-        what = "records with fields" if suffix == "jsonl" else "rows with columns"
-        done = run("release", path, *self.ASKED)
-        assert (done.returncode, done.stderr) == (
+        row_kind = "records with fields" if suffix == "jsonl" else "rows with columns"
+        completed = run("release", path, *self.QUESTION)
+        assert (completed.returncode, completed.stderr) == (
             1,
-            f"discreet: {path}: which column is the person? A release protects people, and {what} beside the items "
+            f"discreet: {path}: which column is the person? A release protects people, and {row_kind} beside the items "
             f"(customer) may repeat one. {self.ADVICE}",
         )
-        assert run("release", path, *self.ASKED, "--one-row-a-person").returncode == 0
+        assert run("release", path, *self.QUESTION, "--one-row-a-person").returncode == 0
         write([{"items": row["items"]} for row in rows])
-        assert run("release", path, *self.ASKED).returncode == 0
+        assert run("release", path, *self.QUESTION).returncode == 0
 
 
 def test_no_epsilon(sales):
-    done = run("release", sales, "--one-row-a-person", "--top", 2)
-    assert done.returncode == 1
-    assert done.stderr == "discreet: Say how much may be lost: --epsilon 1 is usual, less protects more.\n"
+    completed = run("release", sales, "--one-row-a-person", "--top", 2)
+    assert completed.returncode == 1
+    assert completed.stderr == "discreet: Say how much may be lost: --epsilon 1 is usual, less protects more.\n"
 
 
-def test_the_three_choices_are_in_the_words_of_the_command_line(asked):
-    done = run(*(word for word in asked if word not in ("--items", "public")), "--top", 2)
-    assert done.returncode == 1
-    assert "declare with --items public" in done.stderr
+def test_the_three_choices_are_in_the_words_of_the_command_line(release_command):
+    completed = run(*(word for word in release_command if word not in ("--items", "public")), "--top", 2)
+    assert completed.returncode == 1
+    assert "declare with --items public" in completed.stderr
 
 
 def test_count(sales, tmp_path):
     (tmp_path / "wanted.txt").write_text("tea,milk\nbread\n")
-    done = run(
+    completed = run(
         "count", sales, "--person", "customer", "--item", "product", "--itemsets", tmp_path / "wanted.txt",
         "--epsilon", 50, "--really", "--format", "json",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)["patterns"]
-    assert abs(first["count"] - 266) < 10
+    assert completed.returncode == 0, completed.stderr
+    first_pattern, second = json.loads(completed.stdout)["patterns"]
+    assert abs(first_pattern["count"] - 266) < 10
     assert abs(second["count"] - 133) < 10
 
-    done = run("count", sales, "--items", tmp_path / "wanted.txt", "--epsilon", 1)
-    assert done.stderr == (
+    completed = run("count", sales, "--items", tmp_path / "wanted.txt", "--epsilon", 1)
+    assert completed.stderr == (
         f"discreet: Say what to count: --itemsets FILE, with one itemset per line. {tmp_path / 'wanted.txt'} was given "
         "as --items, the list of all items.\n"
     )
@@ -561,11 +605,11 @@ def test_count(sales, tmp_path):
 def test_itemsets_are_in_a_file(sales, tmp_path):
     empty = tmp_path / "e.dat"
     empty.touch()
-    asked = ["count", sales, "--person", "customer", "--item", "product", "--epsilon", 1, "--itemsets"]
-    for given, problem in (("tea", "There is no file tea"), (empty, f"{empty} is empty")):
-        for command in (asked, ["mine", *asked[1:6], "--itemsets"]):
-            done = run(*command, given, cwd=tmp_path)
-            assert (done.returncode, done.stdout, done.stderr) == (
+    release_command = ["count", sales, "--person", "customer", "--item", "product", "--epsilon", 1, "--itemsets"]
+    for itemsets, problem in (("tea", "There is no file tea"), (empty, f"{empty} is empty")):
+        for command in (release_command, ["mine", *release_command[1:6], "--itemsets"]):
+            completed = run(*command, itemsets, cwd=tmp_path)
+            assert (completed.returncode, completed.stdout, completed.stderr) == (
                 1,
                 "",
                 f"discreet: {problem}: --itemsets is a file with one itemset per line.\n",
@@ -574,28 +618,31 @@ def test_itemsets_are_in_a_file(sales, tmp_path):
 
 def test_count_by_segment_and_beforehand(sales, tmp_path):
     (tmp_path / "wanted.txt").write_text("tea,milk\nbread\n")
-    asked = [
+    command = [
         "count", sales, "--person", "customer", "--item", "product", "--itemsets", tmp_path / "wanted.txt",
-        "--epsilon", 50, "--really", *BY,
+        "--epsilon", 50, "--really", *SEGMENT_OPTIONS,
     ]  # fmt: skip
-    told = json.loads(run(*asked, "--format", "json").stdout)
-    both = [person for person in range(400) if person % 3]
-    for region, true in (("north", sum(bool(person % 4) for person in both)), ("south", sum(not p % 4 for p in both))):
-        assert abs(told[region]["patterns"][0]["count"] - true) < 10
-    done = run(*asked, "--dry-run")
-    assert "count would spend epsilon = 50:" in done.stdout
-    assert "2 segments, for the price of one." in done.stdout
+    document = json.loads(run(*command, "--format", "json").stdout)
+    sampled_people = [person for person in range(400) if person % 3]
+    for region, true_count in (
+        ("north", sum(bool(person % 4) for person in sampled_people)),
+        ("south", sum(not p % 4 for p in sampled_people)),
+    ):
+        assert abs(document[region]["patterns"][0]["count"] - true_count) < 10
+    completed = run(*command, "--dry-run")
+    assert "count would spend epsilon = 50:" in completed.stdout
+    assert "2 segments, for the price of one." in completed.stdout
     (tmp_path / "products.txt").write_text("tea\nbread\n")
-    assert run(*asked, "--items", tmp_path / "products.txt", "-q").stderr == (
+    assert run(*command, "--items", tmp_path / "products.txt", "-q").stderr == (
         "discreet: 'milk' is not on the list of items that was given: add it there, or leave it out.\n"
     )
 
 
 def test_mechanisms():
-    told = json.loads(run("mechanisms", "--kind", "mechanism", "--format", "json").stdout)
-    assert [entry["name"] for entry in told] == list(mechanisms())
-    told = json.loads(run("mechanisms", "--format", "json").stdout)
-    assert [entry["name"] for entry in told] == list(everything())
+    document = json.loads(run("mechanisms", "--kind", "mechanism", "--format", "json").stdout)
+    assert [entry["name"] for entry in document] == list(mechanisms())
+    document = json.loads(run("mechanisms", "--format", "json").stdout)
+    assert [entry["name"] for entry in document] == list(everything())
     table = run("mechanisms").stdout
     assert all(name in table for name in mechanisms())
     assert "Bhaskar" in table

@@ -12,24 +12,24 @@ from discreet.errors import MisuseError
 from running import run
 
 SALES = "who,what\na,tea\na,milk\nb,tea\nb,milk\nc,tea\n"
-READ = ("sales.csv", "--person", "who", "--item", "what")
-PRIVATE = (*READ, "--top", "2", "--epsilon", "1", "--items", "items.txt")
+DATA_ARGUMENTS = ("sales.csv", "--person", "who", "--item", "what")
+PRIVATE = (*DATA_ARGUMENTS, "--top", "2", "--epsilon", "1", "--items", "items.txt")
 RANKED = ("pages.csv", "--label", "page", "--score", "visits", "--top", "1", "--epsilon", "1", "--sensitivity", "1",
           "--labels", "public")  # fmt: skip
 COMMANDS = {
-    "mine.json": ("mine", *READ, "--min-count", "1"),
-    "mine.csv": ("mine", *READ, "--min-count", "1"),
-    "mine.parquet": ("mine", *READ, "--min-count", "1"),
-    "mine.txt": ("mine", *READ, "--min-count", "1"),
-    "mine.tsv": ("mine", *READ, "--min-count", "1"),
-    "mine.arrow": ("mine", *READ, "--min-count", "1"),
-    "rules.csv": ("rules", *READ, "--min-count", "1"),
-    "relations.csv": ("relations", *READ, "--top", "2"),
-    "relations.txt": ("relations", *READ, "--top", "2"),
+    "mine.json": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "mine.csv": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "mine.parquet": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "mine.txt": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "mine.tsv": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "mine.arrow": ("mine", *DATA_ARGUMENTS, "--min-count", "1"),
+    "rules.csv": ("rules", *DATA_ARGUMENTS, "--min-count", "1"),
+    "relations.csv": ("relations", *DATA_ARGUMENTS, "--top", "2"),
+    "relations.txt": ("relations", *DATA_ARGUMENTS, "--top", "2"),
     "release.csv": ("release", *PRIVATE),
     "release.parquet": ("release", *PRIVATE),
     "release.txt": ("release", *PRIVATE),
-    "simulate.txt": ("simulate", *READ, "--top", "2", "--epsilon", "1"),
+    "simulate.txt": ("simulate", *DATA_ARGUMENTS, "--top", "2", "--epsilon", "1"),
     "compare.csv": ("compare", *PRIVATE, "--mechanism", "exponential,laplace"),
     "compare.parquet": ("compare", *PRIVATE, "--mechanism", "exponential,laplace"),
     "compare.txt": ("compare", *PRIVATE, "--mechanism", "exponential,laplace"),
@@ -58,48 +58,48 @@ def folder(tmp_path_factory):
     (place / "sales.csv").write_text(SALES)
     (place / "pages.csv").write_text("page,visits\nhome,9\nhelp,3\n")
     (place / "items.txt").write_text("tea\nmilk\n")
-    for typed in (
-        ("mine", *READ, "--min-count", "1", "-o", "before.json"),
+    for command in (
+        ("mine", *DATA_ARGUMENTS, "--min-count", "1", "-o", "before.json"),
         ("ledger", "create", "budget.db", "--epsilon", "3"),
         ("study", "new", "study.toml"),
         ("study", "open", "study.toml", "--at", "studies"),
     ):
-        done = run(*typed, cwd=place)
-        assert done.returncode == 0, done.stderr
+        completed = run(*command, cwd=place)
+        assert completed.returncode == 0, completed.stderr
     return place
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_of_somebody_s_is_replaced_only_if_told_to(folder, name):
     """A table of sales was overwritten by `results -o sales.csv` without a word."""
-    typed, place = (*COMMANDS[name], "-o", name), folder / name
+    command, place = (*COMMANDS[name], "-o", name), folder / name
     for content in (None, ""):  # a new file, and one that was made empty
         place.unlink(missing_ok=True) if content is None else place.write_text(content)
-        done = run(*typed, cwd=folder)
-        assert done.returncode == 0, done.stderr
-    again = run(*typed, cwd=folder)  # over the file of the run before
+        completed = run(*command, cwd=folder)
+        assert completed.returncode == 0, completed.stderr
+    repeated = run(*command, cwd=folder)  # over the file of the run before
     if name.endswith(".txt"):  # a text has no mark
-        assert (again.returncode, f"add --force to replace {name}." in again.stderr) == (1, True)
+        assert (repeated.returncode, f"add --force to replace {name}." in repeated.stderr) == (1, True)
     else:
-        assert again.returncode == 0, again.stderr
+        assert repeated.returncode == 0, repeated.stderr
     for theirs in (SALES, "{}", "Notes of the meeting, with 3 patterns of ours.\n", '{"items": [1]}'):
         place.write_text(theirs)
-        done = run(*typed, cwd=folder)
-        assert done.returncode == 1
-        assert f"{name} holds something that discreet did not write: nothing was changed." in done.stderr
-        assert f"add --force to replace {name}." in done.stderr
+        completed = run(*command, cwd=folder)
+        assert completed.returncode == 1
+        assert f"{name} holds something that discreet did not write: nothing was changed." in completed.stderr
+        assert f"add --force to replace {name}." in completed.stderr
         assert place.read_text() == theirs
-    forced = ("--force", *typed) if name == "mine.txt" else (*typed, "--force")  # before the command or after it
-    done = run(*forced, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    forced = ("--force", *command) if name == "mine.txt" else (*command, "--force")  # before the command or after it
+    completed = run(*forced, cwd=folder)
+    assert completed.returncode == 0, completed.stderr
     assert place.read_bytes() != theirs.encode()
 
 
 def test_nothing_is_paid_for_what_cannot_be_written(folder):
     (folder / "theirs.html").write_text("<h1>Notes</h1>")
-    paid = ("release", *PRIVATE, "--ledger", "budget.db", "-o", "paid.json")
-    for more in (("--report", "theirs.html"), ("-o", "sales.csv")):
-        assert run(*paid, *more, cwd=folder).returncode == 1
+    paid_release = ("release", *PRIVATE, "--ledger", "budget.db", "-o", "paid.json")
+    for options in (("--report", "theirs.html"), ("-o", "sales.csv")):
+        assert run(*paid_release, *options, cwd=folder).returncode == 1
     assert json.loads(run("ledger", "export", "budget.db", cwd=folder).stdout)["spends"] == []
     assert not (folder / "paid.json").exists()
 
@@ -124,7 +124,7 @@ def test_a_file_of_a_service_or_a_ledger_is_never_replaced(folder, name):
         (folder / name).symlink_to("studies/signing.key")
     place = folder / name
     before = place.read_bytes() if place.exists() else None
-    mine = ("mine", *READ, "--min-count", "1")
+    mine = ("mine", *DATA_ARGUMENTS, "--min-count", "1")
     commands = [
         (*mine, "--format", "json", "-o", name),
         (*mine, "--format", "table", "-o", name),
@@ -135,11 +135,11 @@ def test_a_file_of_a_service_or_a_ledger_is_never_replaced(folder, name):
     if name != "budget.db":
         commands.append(("ledger", "export", "budget.db", "--format", "json", "-o", name))
     run("ledger", "create", "other.db", "--epsilon", "3", cwd=folder)
-    for typed in commands:
+    for command in commands:
         for forced in ((), ("--force",)):
-            done = run(*typed, *forced, cwd=folder)
-            assert done.returncode == 1, (typed, done.stderr)
-            assert "never replaced" in done.stderr or "not a head" in done.stderr, (typed, done.stderr)
+            completed = run(*command, *forced, cwd=folder)
+            assert completed.returncode == 1, (command, completed.stderr)
+            assert "never replaced" in completed.stderr or "not a head" in completed.stderr, (command, completed.stderr)
             assert (place.read_bytes() if place.exists() else None) == before
 
 
@@ -194,15 +194,18 @@ def test_a_table_of_others_with_our_name_in_it_is_kept(tmp_path):
 
 def test_the_file_beside_a_table_is_asked_for_too(folder):
     (folder / "beside.csv.about.json").write_text("{}")
-    done = run("relations", *READ, "--top", "2", "-o", "beside.csv", cwd=folder)
-    assert (done.returncode, "beside.csv.about.json holds something" in done.stderr) == (1, True)
+    completed = run("relations", *DATA_ARGUMENTS, "--top", "2", "-o", "beside.csv", cwd=folder)
+    assert (completed.returncode, "beside.csv.about.json holds something" in completed.stderr) == (1, True)
     assert not (folder / "beside.csv").exists()
 
 
 def test_a_demo_keeps_no_table_in_the_place_of_another(folder):
-    done = run("demo", "--people", "200", "--keep", ".", cwd=folder)
-    assert (done.returncode, "sales.csv holds something that discreet did not write" in done.stderr) == (1, True)
+    completed = run("demo", "--people", "200", "--keep", ".", cwd=folder)
+    assert (completed.returncode, "sales.csv holds something that discreet did not write" in completed.stderr) == (
+        1,
+        True,
+    )
     assert (folder / "sales.csv").read_text() == SALES
     for _ in range(2):  # its own files, of the same people
-        done = run("demo", "--people", "200", "--keep", "shop", cwd=folder)
-        assert done.returncode == 0, done.stderr
+        completed = run("demo", "--people", "200", "--keep", "shop", cwd=folder)
+        assert completed.returncode == 0, completed.stderr

@@ -15,10 +15,10 @@ from discreet.privacy.ledger import Ledger
 from running import DISCREET, plain
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-TOLD = "discreet: interrupted; no result was written.\n"
+INTERRUPTED_MESSAGE = "discreet: interrupted; no result was written.\n"
 
 # Says that a moment has come, and stays there, deaf to everything but its end.
-HERE = """
+HERE_CODE = """
 import sys, time
 def here(*_, **__):
     print("here", flush=True)
@@ -28,7 +28,7 @@ def here(*_, **__):
 """
 # The same where every exception is swallowed: as in a callback of the compiler.
 DEAF = (
-    HERE
+    HERE_CODE
     + """
 def deaf(*_, **__):
     try:
@@ -58,18 +58,18 @@ def stopped(process: subprocess.Popen[str], *numbers: int) -> tuple[int, str]:
     try:
         for number in numbers:
             process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     finally:
         process.kill()
-    return process.returncode, told
+    return process.returncode, errors
 
 
-def here(process: subprocess.Popen[str]) -> None:
+def wait_until_here(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "here\n"
 
 
-def at(module: str, code: str) -> str:
+def patch_code(module: str, code: str) -> str:
     """Return code that runs `code` when a module is imported, before the module itself."""
     return f"""
 {DEAF}
@@ -84,9 +84,9 @@ sys.meta_path.insert(0, Finder)
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_while_it_starts(tmp_path, number):
-    process = started(tmp_path, at("typer", "here()"), "--help")
-    here(process)
-    assert stopped(process, number) == (128 + number, TOLD)
+    process = started(tmp_path, patch_code("typer", "here()"), "--help")
+    wait_until_here(process)
+    assert stopped(process, number) == (128 + number, INTERRUPTED_MESSAGE)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -97,7 +97,7 @@ def test_while_standard_input_is_read(tmp_path, number):
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("tmp/discreet-*/given")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert stopped(process, number) == (128 + number, TOLD)
+    assert stopped(process, number) == (128 + number, INTERRUPTED_MESSAGE)
     assert list((tmp_path / "tmp").iterdir()) == []  # a private copy lay there
 
 
@@ -108,8 +108,8 @@ def test_several_at_once_are_one(tmp_path):
     process.stdin.flush()
     while not list(tmp_path.glob("tmp/discreet-*/given")):
         time.sleep(0.02)
-    status, told = stopped(process, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP)
-    assert (status in (129, 143), told) == (True, TOLD)
+    status, errors = stopped(process, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP)
+    assert (status in (129, 143), errors) == (True, INTERRUPTED_MESSAGE)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -118,17 +118,17 @@ def test_after_paying(tmp_path, number):
     ledger = tmp_path / "l.db"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     Ledger.create(ledger, epsilon=5)
-    patch = at(
+    patch = patch_code(
         "discreet.publish._door", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here"
     )
     process = started(
         tmp_path, patch, "release", tmp_path / "b.dat", "--top", 1, "--epsilon", 1, "--items", "public",
         "--mechanism", "exponential", "--ledger", ledger, "-o", tmp_path / "r.json",
     )  # fmt: skip
-    here(process)
-    status, told = stopped(process, number)
+    wait_until_here(process)
+    status, errors = stopped(process, number)
     assert status == 128 + number
-    assert told.splitlines()[-1] == (
+    assert errors.splitlines()[-1] == (
         f"discreet: interrupted; no result was written. What was paid stays paid: spend 1 of {ledger}, epsilon = 1."
     )
     assert not (tmp_path / "r.json").exists()
@@ -137,28 +137,28 @@ def test_after_paying(tmp_path, number):
 @pytest.mark.skipif(os.environ.get("DISCREET_JIT") == "0", reason="nothing is compiled")
 def test_while_something_is_compiled_that_swallows_interrupts(tmp_path):
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-    patch = at("discreet.kernels._jit", "import numba.core.dispatcher as d; d.Dispatcher.compile = deaf")
+    patch = patch_code("discreet.kernels._jit", "import numba.core.dispatcher as d; d.Dispatcher.compile = deaf")
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1, compiled=True)
-    here(process)
-    assert stopped(process, signal.SIGINT) == (130, TOLD)
+    wait_until_here(process)
+    assert stopped(process, signal.SIGINT) == (130, INTERRUPTED_MESSAGE)
 
 
 def test_an_interrupt_in_a_destructor_is_not_lost(tmp_path):
-    patch = at("discreet.baskets._read", "Odd(); here()") + "\nclass Odd:\n    def __del__(self): here()\n"
+    patch = patch_code("discreet.baskets._read", "Odd(); here()") + "\nclass Odd:\n    def __del__(self): here()\n"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1)
-    here(process)
-    assert stopped(process, signal.SIGTERM) == (143, TOLD)
+    wait_until_here(process)
+    assert stopped(process, signal.SIGTERM) == (143, INTERRUPTED_MESSAGE)
 
 
 def test_what_is_ignored_stays_ignored(tmp_path):
     # As under nohup.
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-    patch = at("discreet.baskets._read", "import os, signal; os.kill(os.getpid(), signal.SIGHUP)")
+    patch = patch_code("discreet.baskets._read", "import os, signal; os.kill(os.getpid(), signal.SIGHUP)")
     patch = f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{patch}"
     process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1, "--format", "csv")
-    out, told = process.communicate(timeout=60)
-    assert (process.returncode, told, out.count("\n")) == (0, "", 4)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors, output.count("\n")) == (0, "", 4)
 
 
 def test_a_library_leaves_signals_alone():
@@ -168,8 +168,8 @@ def test_a_library_leaves_signals_alone():
         "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL,"
         " signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=plain())
-    assert done.stdout == "True True\n"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=plain())
+    assert completed.stdout == "True True\n"
 
 
 def test_folders_of_dead_processes_are_swept_when_the_next_starts(tmp_path):

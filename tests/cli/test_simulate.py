@@ -16,7 +16,7 @@ from discreet.local.study import Round
 ROUNDS = ["which items", "how many candidates", "which candidates", "how many itemsets", "which itemsets"]
 
 
-def run(*arguments: object, **options) -> running.Done:
+def run(*arguments: object, **options) -> running.CompletedRun:
     return running.run("simulate", *arguments, **options)
 
 
@@ -32,19 +32,19 @@ def sales(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(sales):
+def simulate_command(sales):
     return [sales, "--person", "customer", "--item", "product", "--epsilon", "6", "--top", 3, "--protocol", "svsm"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [((), "so everybody weighs the same"), (("--max-baskets", 2), "2 times a count")]
+    ("words", "note"), [((), "so everybody weighs the same"), (("--max-baskets", 2), "2 times a count")]
 )
-def test_several_baskets_of_a_person(sales, tmp_path, words, said):
+def test_several_baskets_of_a_person(sales, tmp_path, words, note):
     """Every customer comes twice, and buys the rare things on a day of their own."""
     rows = sales.read_text().splitlines()[1:]
     lines = [f"{row},{'monday' if 'rare' in row else 'friday'}" for row in rows]
     (tmp_path / "days.csv").write_text("\n".join(["customer,product,day", *lines]))
-    asked = [
+    command = [
         "--person",
         "customer",
         "--item",
@@ -57,19 +57,19 @@ def test_several_baskets_of_a_person(sales, tmp_path, words, said):
         3,
         "--score",
     ]
-    done = run(tmp_path / "days.csv", *asked, "--epsilon", 6, "--seed", 1, *words)
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout
-    assert "The unit of privacy is the person, with all their baskets." in done.stdout
-    assert "Against the truth: normalised cumulative rank" in done.stdout
+    completed = run(tmp_path / "days.csv", *command, "--epsilon", 6, "--seed", 1, *words)
+    assert completed.returncode == 0, completed.stderr
+    assert note in completed.stdout
+    assert "The unit of privacy is the person, with all their baskets." in completed.stdout
+    assert "Against the truth: normalised cumulative rank" in completed.stdout
 
 
 class TestWhatIsShown:
-    def test_rounds_patterns_and_the_promise(self, asked):
-        done = run(*asked, "--seed", 7, "--score")
-        assert (done.returncode, done.stderr) == (0, "")
-        rounds, table, *rest = done.stdout.rstrip().split("\n\n")
-        biased, promised, shares, score = rest
+    def test_rounds_patterns_and_the_promise(self, simulate_command):
+        completed = run(*simulate_command, "--seed", 7, "--score")
+        assert (completed.returncode, completed.stderr) == (0, "")
+        rounds, table, *sections = completed.stdout.rstrip().split("\n\n")
+        biased, promised, shares, score = sections
         assert biased.startswith("Intervals hold noise alone, and may miss the true count: large sizes are lost in")
         assert [line[:24].strip() for line in rounds.splitlines()] == ROUNDS
         for line in rounds.splitlines():
@@ -94,50 +94,50 @@ class TestWhatIsShown:
         assert promised.endswith("Taken for public knowledge, and not protected: the items.")
         assert score.startswith("Against the truth: normalised cumulative rank ")
 
-    def test_json_is_one_object(self, asked):
-        done = run(*asked, "--seed", 7, "--score", "--format", "json")
-        assert done.stderr == ""
-        told = json.loads(done.stdout)
-        assert set(told) >= {"patterns", "guarantee", "simulated", "marginal", "rounds", "scores"}
-        assert (told["simulated"], told["marginal"]) == (True, False)
-        assert [one["name"] for one in told["rounds"]] == ROUNDS
+    def test_json_is_one_object(self, simulate_command):
+        completed = run(*simulate_command, "--seed", 7, "--score", "--format", "json")
+        assert completed.stderr == ""
+        document = json.loads(completed.stdout)
+        assert set(document) >= {"patterns", "guarantee", "simulated", "marginal", "rounds", "scores"}
+        assert (document["simulated"], document["marginal"]) == (True, False)
+        assert [round_record["name"] for round_record in document["rounds"]] == ROUNDS
         fields = {"name", "people", "values", "oracle", "pad", "bits", "epsilon", "left_out", "alarms"}
-        assert set(told["rounds"][0]) == fields
-        assert set(told["scores"]) >= {"normalised cumulative rank", "F-score", "squared error"}
-        assert told["reports"] == 1
-        assert told["guarantee"]["model"] == "local"
+        assert set(document["rounds"][0]) == fields
+        assert set(document["scores"]) >= {"normalised cumulative rank", "F-score", "squared error"}
+        assert document["reports"] == 1
+        assert document["guarantee"]["model"] == "local"
 
-    def test_drawing_what_reports_add_up_to_is_said(self, asked):
-        done = run(*asked, "--seed", 7, "--speed", "aggregated")
-        assert "Marginal: each count was drawn by itself" in done.stdout
-        told = json.loads(run(*asked, "--seed", 7, "--speed", "aggregated", "--format", "json").stdout)
-        assert told["marginal"] is True
+    def test_drawing_what_reports_add_up_to_is_said(self, simulate_command):
+        completed = run(*simulate_command, "--seed", 7, "--speed", "aggregated")
+        assert "Marginal: each count was drawn by itself" in completed.stdout
+        document = json.loads(run(*simulate_command, "--seed", 7, "--speed", "aggregated", "--format", "json").stdout)
+        assert document["marginal"] is True
 
     def test_a_bar_a_round_and_a_line_when_it_is_over(self, monkeypatch, capsys):
-        seen: list[object] = []
+        progress_calls: list[object] = []
 
         class Bar:
-            def __init__(self, what):
-                seen.append(what)
+            def __init__(self, title):
+                progress_calls.append(title)
 
             def __enter__(self):
                 return self
 
             def __exit__(self, *_):
-                seen.append("gone")
+                progress_calls.append("gone")
 
             def stage(self, name):
-                seen.append(name)
+                progress_calls.append(name)
 
             def __call__(self, share):
-                seen.append(share)
+                progress_calls.append(share)
 
         monkeypatch.setattr(simulate, "ProgressBar", Bar)
         line = Round(name="which items", people=4785, values=188, oracle="olh", pad=1, bits=66.0, epsilon="2")
         with simulate.Transcript(lines=True, err=False) as lines:
             lines.progress("which items", 0.5)
             lines.finish_round(line)
-        assert seen == ["simulating", "which items", 0.5, "gone", "simulating", "gone"]
+        assert progress_calls == ["simulating", "which items", 0.5, "gone", "simulating", "gone"]
         assert capsys.readouterr() == (
             "which items                   4,785 people  olh         188 values  padding 1    66 bits per report\n",
             "",
@@ -148,69 +148,71 @@ class TestWhatIsShown:
 
 
 class TestSeeds:
-    def test_the_same_seed_gives_the_same(self, asked):
-        assert run(*asked, "--seed", 7).stdout == run(*asked, "--seed", 7).stdout
-        assert run(*asked, "--seed", 7).stdout != run(*asked, "--seed", 8).stdout
+    def test_the_same_seed_gives_the_same(self, simulate_command):
+        assert run(*simulate_command, "--seed", 7).stdout == run(*simulate_command, "--seed", 7).stdout
+        assert run(*simulate_command, "--seed", 7).stdout != run(*simulate_command, "--seed", 8).stdout
 
-    def test_one_that_is_not_given_is_drawn_and_shown(self, asked):
-        first = run(*asked)
-        *above, last = first.stdout.rstrip().split("\n\n")
-        seed = last.split()[2]
-        assert last == f"The seed {seed} was drawn: --seed {seed} gives the same again."
-        assert run(*asked, "--seed", seed).stdout.rstrip().split("\n\n") == above
-        told = run(*asked, "--format", "json")
-        drawn = json.loads(told.stdout)["asked"]["seed"]
-        assert told.stderr == f"The seed {drawn} was drawn: --seed {drawn} gives the same again.\n"
+    def test_one_that_is_not_given_is_drawn_and_shown(self, simulate_command):
+        first_run = run(*simulate_command)
+        *above, last_section = first_run.stdout.rstrip().split("\n\n")
+        seed = last_section.split()[2]
+        assert last_section == f"The seed {seed} was drawn: --seed {seed} gives the same again."
+        assert run(*simulate_command, "--seed", seed).stdout.rstrip().split("\n\n") == above
+        second_run = run(*simulate_command, "--format", "json")
+        drawn_seed = json.loads(second_run.stdout)["asked"]["seed"]
+        assert second_run.stderr == f"The seed {drawn_seed} was drawn: --seed {drawn_seed} gives the same again.\n"
 
-    def test_it_is_for_cutting_baskets_too(self, asked):
-        words = [*asked, "--max-items", 2, "--seed", 7, "--format", "json"]
+    def test_it_is_for_cutting_baskets_too(self, simulate_command):
+        words = [*simulate_command, "--max-items", 2, "--seed", 7, "--format", "json"]
         assert run(*words).stdout == run(*words).stdout
 
 
 class TestFiles:
     @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
-    def test_what_it_wrote_is_read_back(self, asked, tmp_path, suffix):
+    def test_what_it_wrote_is_read_back(self, simulate_command, tmp_path, suffix):
         place = tmp_path / f"found.{suffix}"
-        done = run(*asked, "--seed", 7, "-o", place)
-        assert (done.returncode, done.stdout) == (0, "")
-        assert done.stderr.splitlines()[0].startswith("which items")
-        assert f"3 patterns written to {place}" in done.stderr
+        completed = run(*simulate_command, "--seed", 7, "-o", place)
+        assert (completed.returncode, completed.stdout) == (0, "")
+        assert completed.stderr.splitlines()[0].startswith("which items")
+        assert f"3 patterns written to {place}" in completed.stderr
         back = discreet.load(place)
         assert len(back) == 3
         assert back.low is not None
         if suffix != "csv":
-            assert [one["name"] for one in back.about["rounds"]] == ROUNDS
-        again = discreet.simulate(
-            discreet.read(asked[0], person="customer", item="product"), "svsm", top=3, epsilon=6, seed=7
+            assert [round_record["name"] for round_record in back.about["rounds"]] == ROUNDS
+        repeated_result = discreet.simulate(
+            discreet.read(simulate_command[0], person="customer", item="product"), "svsm", top=3, epsilon=6, seed=7
         )
-        assert back.counts.tolist() == again.patterns.counts.tolist()
+        assert back.counts.tolist() == repeated_result.patterns.counts.tolist()
 
-    def test_a_table_in_a_text_file(self, asked, tmp_path):
-        assert run(*asked, "--seed", 7, "-o", tmp_path / "found.txt").returncode == 0
+    def test_a_table_in_a_text_file(self, simulate_command, tmp_path):
+        assert run(*simulate_command, "--seed", 7, "-o", tmp_path / "found.txt").returncode == 0
         assert (tmp_path / "found.txt").read_text().startswith("3 patterns of 4,000 people\n")
 
 
 class TestSettings:
     def test_adept_unless_something_else_is_said(self, sales):
-        done = run(sales, "--person", "customer", "--item", "product", "--epsilon", 6, "--top", 3, "--format", "json")
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert told["protocol"] == "adept"
-        assert [one["name"] for one in told["rounds"]][:2] == ["how many items", "which items"]
+        completed = run(
+            sales, "--person", "customer", "--item", "product", "--epsilon", 6, "--top", 3, "--format", "json"
+        )
+        assert completed.returncode == 0, completed.stderr
+        document = json.loads(completed.stdout)
+        assert document["protocol"] == "adept"
+        assert [round_record["name"] for round_record in document["rounds"]][:2] == ["how many items", "which items"]
 
-    def test_they_reach_the_protocol(self, asked):
+    def test_they_reach_the_protocol(self, simulate_command):
         words = ["--protocol", "svim", "--set", "candidates=3", "--set", "shares=0 1/4 1/4 1/2"]
-        done = run(*asked, "--seed", 7, *words, "--format", "json")
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert told["settings"]["candidates"] == 3
-        assert told["settings"]["shares"] == ["0", "1/4", "1/4", "1/2"]
-        assert [one["name"] for one in told["rounds"]] == ROUNDS[:3]
+        completed = run(*simulate_command, "--seed", 7, *words, "--format", "json")
+        assert completed.returncode == 0, completed.stderr
+        document = json.loads(completed.stdout)
+        assert document["settings"]["candidates"] == 3
+        assert document["settings"]["shares"] == ["0", "1/4", "1/4", "1/2"]
+        assert [round_record["name"] for round_record in document["rounds"]] == ROUNDS[:3]
 
-    def test_single_items_can_be_left_out(self, asked):
-        told = json.loads(run(*asked, "--seed", 7, "--least", 2, "--format", "json").stdout)
-        assert all(len(one["items"]) >= 2 for one in told["patterns"])
-        assert len(told["patterns"]) == 3
+    def test_single_items_can_be_left_out(self, simulate_command):
+        document = json.loads(run(*simulate_command, "--seed", 7, "--least", 2, "--format", "json").stdout)
+        assert all(len(pattern["items"]) >= 2 for pattern in document["patterns"])
+        assert len(document["patterns"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -229,12 +231,12 @@ class TestSettings:
     ],
     ids=["top", "least", "epsilon", "no number", "seed", "setting", "single"],
 )
-def test_what_is_refused(asked, words, message):
-    done = run(*asked, *words)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert len(done.stderr.splitlines()) == 1
+def test_what_is_refused(simulate_command, words, message):
+    completed = run(*simulate_command, *words)
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert len(completed.stderr.splitlines()) == 1
     if message is not None:
-        assert done.stderr == f"discreet: {message}\n"
+        assert completed.stderr == f"discreet: {message}\n"
 
 
 def test_what_has_to_be_said(sales):
@@ -244,40 +246,45 @@ def test_what_has_to_be_said(sales):
     )
 
 
-def test_names_there_are_not(asked):
-    done = run(*asked, "--protocol", "svms")
-    assert done.returncode == 1
-    assert done.stderr.startswith("discreet: There is no protocol 'svms'; there are ")
-    assert done.stderr.endswith("Did you mean 'svsm'?\n")
-    done = run(*asked, "--set", "candidate=3")
-    assert done.stderr.startswith("discreet: svsm has no setting 'candidate': it has shares, ")
+def test_names_there_are_not(simulate_command):
+    completed = run(*simulate_command, "--protocol", "svms")
+    assert completed.returncode == 1
+    assert completed.stderr.startswith("discreet: There is no protocol 'svms'; there are ")
+    assert completed.stderr.endswith("Did you mean 'svsm'?\n")
+    completed = run(*simulate_command, "--set", "candidate=3")
+    assert completed.stderr.startswith("discreet: svsm has no setting 'candidate': it has shares, ")
 
 
-def test_data_that_cannot_be(asked, tmp_path):
-    run(*asked, "--seed", 7, "-o", tmp_path / "found.json", check=True)
-    done = run(tmp_path / "found.json", "--top", 3, "--epsilon", 1)
-    assert done.stderr == (
+def test_data_that_cannot_be(simulate_command, tmp_path):
+    run(*simulate_command, "--seed", 7, "-o", tmp_path / "found.json", check=True)
+    completed = run(tmp_path / "found.json", "--top", 3, "--epsilon", 1)
+    assert completed.stderr == (
         f"discreet: {tmp_path / 'found.json'} holds patterns or rules that were found already: give the data they came "
         "from.\n"
     )
     assert run(tmp_path / "none.dat", "--top", 3, "--epsilon", 1).returncode == 1
     (tmp_path / "blank.dat").write_text("\n\n")
-    done = run(tmp_path / "blank.dat", "--top", 3, "--epsilon", 1)
-    assert done.stderr == "discreet: Nobody holds anything and no items are listed: there is nothing to ask about.\n"
+    completed = run(tmp_path / "blank.dat", "--top", 3, "--epsilon", 1)
+    assert (
+        completed.stderr == "discreet: Nobody holds anything and no items are listed: there is nothing to ask about.\n"
+    )
 
 
 def test_very_few_people_are_told(tmp_path):
     (tmp_path / "few.dat").write_text("1 2\n1\n")
-    done = run(tmp_path / "few.dat", "--top", 2, "--epsilon", 1, "--seed", 1)
-    assert done.returncode == 0
-    assert "There are too few people for this protocol: nobody was asked 'how many items', 'which items'" in done.stdout
-    assert "bits per report, but nobody was asked" in done.stdout
+    completed = run(tmp_path / "few.dat", "--top", 2, "--epsilon", 1, "--seed", 1)
+    assert completed.returncode == 0
+    assert (
+        "There are too few people for this protocol: nobody was asked 'how many items', 'which items'"
+        in completed.stdout
+    )
+    assert "bits per report, but nobody was asked" in completed.stdout
 
 
-def test_what_cannot_be_parsed(asked):
+def test_what_cannot_be_parsed(simulate_command):
     assert run("--top", 3, "--epsilon", 1).returncode == 2
-    assert run(*asked, "--speed", "fast").returncode == 2
-    assert run(*asked, "--set", "candidates").returncode == 2
+    assert run(*simulate_command, "--speed", "fast").returncode == 2
+    assert run(*simulate_command, "--set", "candidates").returncode == 2
 
 
 def test_the_device_side_needs_the_standard_library_alone():
@@ -293,37 +300,40 @@ def rows(tmp_path_factory):
     lines = ["user,at,page,from,to"]
     for user in range(4000):
         pages = ("start", "guide", "price") if user % 4 else ("start", "price")
-        lines += [f"{user},{at},{page},{page},{pages[(at + 1) % len(pages)]}" for at, page in enumerate(pages)]
+        lines += [
+            f"{user},{page_index},{page},{page},{pages[(page_index + 1) % len(pages)]}"
+            for page_index, page in enumerate(pages)
+        ]
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 class TestRelations:
-    def found(self, *words):
-        done = run(*words, "--protocol", "pairs", "--top", 4, "--epsilon", 8, "--seed", 7, "--format", "json")
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert told["discreet"] == "relations/1"
-        return [(*one["antecedent"], *one["consequent"]) for one in told["relations"]]
+    def relations(self, *words):
+        completed = run(*words, "--protocol", "pairs", "--top", 4, "--epsilon", 8, "--seed", 7, "--format", "json")
+        assert completed.returncode == 0, completed.stderr
+        document = json.loads(completed.stdout)
+        assert document["discreet"] == "relations/1"
+        return [(*relation["antecedent"], *relation["consequent"]) for relation in document["relations"]]
 
     def test_in_time(self, rows):
-        found = self.found(rows, "--person", "user", "--item", "page", "--time", "at", "--set", "how=after")
-        assert set(found[:3]) == {("start", "price"), ("guide", "price"), ("start", "guide")}
+        relations = self.relations(rows, "--person", "user", "--item", "page", "--time", "at", "--set", "how=after")
+        assert set(relations[:3]) == {("start", "price"), ("guide", "price"), ("start", "guide")}
 
     def test_given(self, rows):
-        found = self.found(rows, "--person", "user", "--pair", "from", "to", "--set", "how=given")
-        assert set(found[:3]) == {("price", "start"), ("guide", "price"), ("start", "guide")}
+        relations = self.relations(rows, "--person", "user", "--pair", "from", "to", "--set", "how=given")
+        assert set(relations[:3]) == {("price", "start"), ("guide", "price"), ("start", "guide")}
 
     def test_in_order(self, tmp_path):
         (tmp_path / "clicks.dat").write_text("1 2 3\n1 2 3\n1 2 3\n1 3\n" * 1000)
-        found = self.found(tmp_path / "clicks.dat", "--ordered", "--set", "how=after")
-        assert set(found[:3]) == {(1, 3), (2, 3), (1, 2)}
+        relations = self.relations(tmp_path / "clicks.dat", "--ordered", "--set", "how=after")
+        assert set(relations[:3]) == {(1, 3), (2, 3), (1, 2)}
 
     def test_a_table(self, rows):
         words = [rows, "--person", "user", "--item", "page", "--protocol", "pairs", "--top", 4, "--epsilon", 8]
-        done = run(*words, "--seed", 7, "--score")
-        assert (done.returncode, done.stderr) == (0, "")
-        _, table, *_, score = done.stdout.rstrip().split("\n\n")
+        completed = run(*words, "--seed", 7, "--score")
+        assert (completed.returncode, completed.stderr) == (0, "")
+        _, table, *_, score = completed.stdout.rstrip().split("\n\n")
         assert table.splitlines()[0] == "4 relations of 4,000 people"
         assert score.startswith("Against the truth: normalised cumulative rank ")
 

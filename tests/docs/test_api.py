@@ -21,8 +21,8 @@ def resolved(name: str) -> Any:
     """Return what a name of the page stands for: a public one, or one with its whole path."""
     if not name.startswith("discreet."):
         return getattr(discreet, name)
-    home, _, last = name.rpartition(".")
-    return importlib.import_module(name) if home == "discreet" else getattr(importlib.import_module(home), last)
+    home, _, attribute = name.rpartition(".")
+    return importlib.import_module(name) if home == "discreet" else getattr(importlib.import_module(home), attribute)
 
 
 ON_PAGE = {name: resolved(name) for _, name, _ in DIRECTIVE.findall(PAGE)}

@@ -12,28 +12,30 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "discreet"
 WALKS = (ROOT / "docs" / "architecture.md").read_text()
 GLOSSARY = (ROOT / "CONTRIBUTING.md").read_text().partition("### Glossary")[2].partition("\n## ")[0]
-NAMED = re.compile(r"`((?:\w+/)*\w+\.py)`[:,] (`[\w.]+`(?:, `[\w.]+`)*)")
+FILE_NAMES = re.compile(r"`((?:\w+/)*\w+\.py)`[:,] (`[\w.]+`(?:, `[\w.]+`)*)")
 
 
 def defined(path: Path) -> set[str]:
     """Return what a module defines: functions, classes, and methods as `Class.method`."""
-    found = set()
+    names = set()
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}.{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)}
+            names |= {
+                f"{node.name}.{definition.name}" for definition in node.body if isinstance(definition, ast.FunctionDef)
+            }
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {one.id for one in targets if isinstance(one, ast.Name)}
-    return found
+            names |= {definition.id for definition in targets if isinstance(definition, ast.Name)}
+    return names
 
 
 @pytest.mark.parametrize("text", [WALKS, GLOSSARY], ids=["the walks", "the glossary"])
 def test_what_it_names_is_there(text):
-    named = NAMED.findall(text)
-    assert len(named) > 20
-    for path, names in named:
+    matches = FILE_NAMES.findall(text)
+    assert len(matches) > 20
+    for path, names in matches:
         for name in re.findall(r"`([\w.]+)`", names):
             if not name.endswith(".py"):
                 assert name in defined(SOURCE / path), f"{path} has no {name}"

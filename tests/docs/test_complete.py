@@ -43,10 +43,10 @@ def generated(tmp_path_factory):
 
 def commands(command: Any, words: tuple[str, ...] = ("discreet",)) -> dict[tuple[str, ...], Any]:
     """Return all commands by the words that are typed."""
-    found = {words: command}
+    found_commands = {words: command}
     for name, inner in getattr(command, "commands", {}).items():
-        found |= commands(inner, (*words, name))
-    return found
+        found_commands |= commands(inner, (*words, name))
+    return found_commands
 
 
 COMMANDS = commands(get_command(app))
@@ -56,22 +56,22 @@ COMMANDS = commands(get_command(app))
 def test_every_command_is_on_the_page_with_its_options(words, generated):
     assert "```{include} _build/generated/commands.md" in (DOCS / "cli.md").read_text()
     text = (generated / "commands.md").read_text()
-    _, heading, rest = text.partition(f"## `{' '.join(words)}`\n")
+    _, heading, section = text.partition(f"## `{' '.join(words)}`\n")
     assert heading
-    shown = rest.partition("\n## `")[0]
+    command_text = section.partition("\n## `")[0]
     command = COMMANDS[words]
     assert command.help
     for parameter in command.params:
         for option in (*parameter.opts, *parameter.secondary_opts):
             if option.startswith("--"):
-                assert re.search(rf"{option}(?![\w-])", shown), f"{' '.join(words)} does not show {option}"
+                assert re.search(rf"{option}(?![\w-])", command_text), f"{' '.join(words)} does not show {option}"
                 assert getattr(parameter, "help", None), f"{' '.join(words)} {option} says nothing"
 
 
 def test_every_command_is_shown_in_use_somewhere():
     pages = "".join(page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts)
-    used = {words for words in COMMANDS if not hasattr(COMMANDS[words], "commands")}
-    assert {words for words in used if " ".join(words) not in pages} == set()
+    example_words = {words for words in COMMANDS if not hasattr(COMMANDS[words], "commands")}
+    assert {words for words in example_words if " ".join(words) not in pages} == set()
 
 
 KINDS = {
@@ -120,10 +120,10 @@ def test_every_error_is_explained():
 
 class TestPictures:
     def test_are_all_there_and_used(self):
-        drawn = {f"{name}.svg" for name in loaded("pictures").PICTURES}
-        assert {path.name for path in (DOCS / "pictures").iterdir()} == drawn
+        pictures = {f"{name}.svg" for name in loaded("pictures").PICTURES}
+        assert {path.name for path in (DOCS / "pictures").iterdir()} == pictures
         pages = "".join(page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts)
-        assert {name for name in drawn if f"pictures/{name})" not in pages} == set()
+        assert {name for name in pictures if f"pictures/{name})" not in pages} == set()
 
     @pytest.mark.parametrize("name", sorted(loaded("pictures").PICTURES))
     def test_are_up_to_date_small_and_say_what_they_show(self, name):
@@ -142,10 +142,12 @@ class TestPictures:
         page = (DOCS / "choosing.md").read_text()
         row = re.search(rf"^\| {re.escape(epsilon)} \| (.+) \|$", page, re.MULTILINE)
         assert row is not None
-        written = [float(cell.strip(" %").replace(",", "")) for cell in row[1].split("|")]
-        now = [number for right, off in loaded("pictures").worth(epsilon, 3).values() for number in (100 * right, off)]
-        assert len(now) == len(written)
-        for place, (before, after) in enumerate(zip(written, now, strict=True)):
+        page_numbers = [float(cell.strip(" %").replace(",", "")) for cell in row[1].split("|")]
+        numbers = [
+            number for right, error in loaded("pictures").worth(epsilon, 3).values() for number in (100 * right, error)
+        ]
+        assert len(numbers) == len(page_numbers)
+        for place, (before, after) in enumerate(zip(page_numbers, numbers, strict=True)):
             if place % 2 == 0:
                 assert abs(after - before) <= 15, "run: python docs/pictures.py"
             else:

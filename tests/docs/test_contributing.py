@@ -6,8 +6,8 @@ import re
 
 from additions import ROOT, TEXT, steps_of
 
-ADDED = ("a mechanism", "an oracle", "a protocol")
-MADE = {step.path for what in ADDED for step in steps_of(f"Adding {what}")} | {
+ADDITIONS = ("a mechanism", "an oracle", "a protocol")
+CREATED = {step.path for addition in ADDITIONS for step in steps_of(f"Adding {addition}")} | {
     "tests/curator/mechanisms/test_common_items.py",
     "tests/vectors/declared/keep-or-any.json",
 }
@@ -15,7 +15,7 @@ MADE = {step.path for what in ADDED for step in steps_of(f"Adding {what}")} | {
 
 def test_every_file_it_names_is_there():
     for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.-]+\.\w+)`", TEXT):
-        assert (ROOT / path).is_file() is (path not in MADE), path
+        assert (ROOT / path).is_file() is (path not in CREATED), path
     commands = re.findall(r"^   \$ .venv/bin/python -m pytest (.*)$", TEXT, re.MULTILINE)
     assert len(commands) > 5
     for command in commands:

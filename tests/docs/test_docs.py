@@ -46,14 +46,16 @@ def sales(folder: Path) -> None:
 def install(folder: Path) -> None:
     """Let commands find a package as an installer would: its modules, and what its pyproject.toml registers."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    about = folder / "src" / f"{project['name']}-{project['version']}.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    metadata = folder / "src" / f"{project['name']}-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
     groups = (
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
         for group, entries in project["entry-points"].items()
     )
-    (about / "entry_points.txt").write_text("\n".join(groups))
+    (metadata / "entry_points.txt").write_text("\n".join(groups))
 
 
 def forget() -> None:
@@ -67,7 +69,7 @@ def run_console(text: str) -> None:
     for line in text.replace("\\\n", " ").splitlines():
         command = shlex.split(line.removeprefix("$ "), comments=True)
         ends = STATUS.search(line)
-        wanted = int(ends[1]) if ends else 0
+        expected_status = int(ends[1]) if ends else 0
         if command[0] == "make":
             assert re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
         elif command == ["pip", "install", "."]:
@@ -76,13 +78,13 @@ def run_console(text: str) -> None:
             install(Path(command[-1]))
             forget()
         elif command[0] == "discreet":
-            done = CliRunner().invoke(app, command[1:], prog_name="discreet")
-            assert done.exit_code == wanted, f"{line}\n{done.output}\n{done.exception!r}"
+            outcome = CliRunner().invoke(app, command[1:], prog_name="discreet")
+            assert outcome.exit_code == expected_status, f"{line}\n{outcome.output}\n{outcome.exception!r}"
         else:
             command[0] = str(Path(sys.executable).with_name(command[0]))
             path = os.pathsep.join(str(folder.resolve()) for folder in Path().glob("*/src"))
             ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
-            assert ran.returncode == wanted, f"{line}\n{ran.stdout}\n{ran.stderr}"
+            assert ran.returncode == expected_status, f"{line}\n{ran.stdout}\n{ran.stderr}"
 
 
 @pytest.fixture
@@ -102,8 +104,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def few_pairs(monkeypatch):
     """Let audits try one pair of neighbours in eight: pages show what an audit says, and tests/auditing runs them."""
-    whole = coupling.generate_pairs
-    monkeypatch.setattr(coupling, "generate_pairs", lambda *given: list(whole(*given))[::8])
+    generate_pairs = coupling.generate_pairs
+    monkeypatch.setattr(coupling, "generate_pairs", lambda *given: list(generate_pairs(*given))[::8])
 
 
 # Longest: docs/plan.md, 12 seconds: every mechanism and protocol for four budgets.
@@ -164,25 +166,27 @@ def anchors_of(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as Sphinx and GitHub make them."""
     text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
     headings = re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", one).lower()).strip().replace(" ", "-") for one in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_anchors_of_links_are_headings(page):
     for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text()):
-        other = page.parent / target if target else page
-        if other.suffix == ".md" and "_build" not in other.parts:
-            assert anchor in anchors_of(other), f"{page.name} links to {target}#{anchor}"
+        linked_page = page.parent / target if target else page
+        if linked_page.suffix == ".md" and "_build" not in linked_page.parts:
+            assert anchor in anchors_of(linked_page), f"{page.name} links to {target}#{anchor}"
 
 
 def test_every_erratum_the_code_names_is_explained():
-    named = set()
+    errata = set()
     sources = (ROOT / "src", ROOT / "lab" / "src")
     for path in (path for source in sources for form in ("*.py", "*.md") for path in source.rglob(form)):
         if path.parent.name == "papers":
             continue  # 003 calls its experiments E1 to E14
-        named |= set(re.findall(r"\b[ABCDEX]\d{1,2}\b", path.read_text()))
+        errata |= set(re.findall(r"\b[ABCDEX]\d{1,2}\b", path.read_text()))
     page = (ROOT / "docs" / "errata.md").read_text()
     explained = set(re.findall(r"\b[ABCDEX]\d{1,2}\b", page))
     # Paper sizes are no errata.
-    assert named - explained <= {"A4"}
+    assert errata - explained <= {"A4"}

@@ -62,20 +62,20 @@ one == two, one.codes.tolist() == three.codes.tolist(), one == discreet.read(tab
 
 
 def test_pictures_show_themselves_in_a_notebook(kernel: BlockingKernelClient) -> None:
-    made = """
+    code = """
 patterns = discreet.mine([{"tea", "milk", "jam"}] * 30 + [{"tea", "milk"}] * 20 + [{"tea"}] * 9, min_count=1)
 release = discreet.release([{"tea", "milk"}] * 300, top=2, epsilon=1, items="public")
 forecast = discreet.plan(people=5_000, items=20, epsilon=2, top=3, names=["exponential"])
 compared = discreet.compare([{"tea", "milk"}] * 300, top=2, epsilon=1, mechanisms=["bases"], runs=2, seed=7)
 """
-    run_cell(kernel, made)
+    run_cell(kernel, code)
     calls = [*(f'patterns.plot("{kind}")' for kind in ("bars", "graph", "matrix", "sizes"))]
     calls += ["patterns.rules(0).plot()", "release.plot()", "forecast.plot()", "compared.plot()"]
     for call in calls:
-        shown = run_cell(kernel, call)
-        assert shown["image/svg+xml"].startswith("<svg"), call
-        assert shown["text/plain"].startswith("<picture: "), call
-        assert shown["stream"] == "", call
-    shown = run_cell(kernel, "compared")
-    assert "NOT PRIVATE: for the curator" in shown["text/html"]
-    assert shown["text/plain"].startswith("NOT PRIVATE: for the curator")
+        output = run_cell(kernel, call)
+        assert output["image/svg+xml"].startswith("<svg"), call
+        assert output["text/plain"].startswith("<picture: "), call
+        assert output["stream"] == "", call
+    output = run_cell(kernel, "compared")
+    assert "NOT PRIVATE: for the curator" in output["text/html"]
+    assert output["text/plain"].startswith("NOT PRIVATE: for the curator")

@@ -40,16 +40,16 @@ def sentences(text: str) -> Iterator[str]:
 @cache
 def helps() -> dict[str, list[str]]:
     """Return by command what its help says: about itself, and about each option."""
-    found: dict[str, list[str]] = {}
+    help_texts: dict[str, list[str]] = {}
 
     def add(command: Any, name: str) -> None:
         options = (getattr(option, "help", None) for option in command.params)
-        found[name] = [" ".join(text.split()) for text in (command.help, *options) if text]
-        for inner, one in getattr(command, "commands", {}).items():
-            add(one, f"{name} {inner}")
+        help_texts[name] = [" ".join(text.split()) for text in (command.help, *options) if text]
+        for inner, subcommand in getattr(command, "commands", {}).items():
+            add(subcommand, f"{name} {inner}")
 
     add(get_command(app), "discreet")
-    return found
+    return help_texts
 
 
 def words(sentence: str) -> int:
@@ -70,27 +70,29 @@ EXCEPTIONS = {"wire.md": 6}
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_sentence_is_too_long(page):
-    found = [one for one in sentences(page.read_text()) if words(one) > LONGEST]
-    assert found[EXCEPTIONS.get(page.name, 0) :] == []
+    long_sentences = [sentence for sentence in sentences(page.read_text()) if words(sentence) > LONGEST]
+    assert long_sentences[EXCEPTIONS.get(page.name, 0) :] == []
 
 
 def test_what_counts_as_a_sentence():
     text = "# A title\n\nOne, [two](three.md) `four five`. Six\nseven?\n\n| a | table |\n\n- An item\n- 1. Another.\n"
     assert list(sentences(text)) == ["One, [two] `code`.", "Six seven?", "- An item", "- 1.", "Another."]
-    assert [words(one) for one in sentences(text)] == [3, 2, 2, 1, 1]
+    assert [words(sentence) for sentence in sentences(text)] == [3, 2, 2, 1, 1]
 
 
 # "One a line" for "one per line": a newcomer reads it twice. A pattern, a basket and a release may have items, so only
 # what is counted, or is the first noun of two, is looked at.
-EACH = "line|row|person|basket|segment|release|item|core|paper|file|experiment|report|candidate|second|relation|pair"
-ONE = r"one(?: (?!of|from|for|with|in|at|to|is|has)\w+)?|once|twice|[a-z]*bytes|bits|a (?:basket|row|line|page|column)"
-PER = re.compile(rf"\b(?:{ONE}) an? (?:{EACH})\b")
+UNITS = "line|row|person|basket|segment|release|item|core|paper|file|experiment|report|candidate|second|relation|pair"
+QUANTITY = (
+    r"one(?: (?!of|from|for|with|in|at|to|is|has)\w+)?|once|twice|[a-z]*bytes|bits|a (?:basket|row|line|page|column)"
+)
+PER = re.compile(rf"\b(?:{QUANTITY}) an? (?:{UNITS})\b")
 
 
 @pytest.mark.parametrize("command", list(helps()))
 def test_help_is_short(command):
-    found = [one for text in helps()[command] for one in sentences(text)]
-    assert [one for one in found if words(one) > LONGEST] == []
+    help_sentences = [sentence for text in helps()[command] for sentence in sentences(text)]
+    assert [sentence for sentence in help_sentences if words(sentence) > LONGEST] == []
 
 
 @pytest.mark.parametrize("command", list(helps()))
@@ -100,8 +102,8 @@ def test_help_says_per(command):
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_say_per(page):
-    found = [one for one in sentences(page.read_text()) if PER.search(one)]
-    assert [one for one in found if "not *one row an item*" not in one] == []
+    per_sentences = [sentence for sentence in sentences(page.read_text()) if PER.search(sentence)]
+    assert [sentence for sentence in per_sentences if "not *one row an item*" not in sentence] == []
 
 
 def test_what_per_is_said_for():

@@ -32,7 +32,7 @@ def test_every_antichain_has_one_number(parents, longest):
     assert not naive.antichains(parents, len(forest.sizes), longest)
 
 
-@given(forests(8, least=1), st.integers(1, 3), st.integers(0, 5), st.integers(0, 60))
+@given(forests(8, min_count=1), st.integers(1, 3), st.integers(0, 5), st.integers(0, 60))
 def test_universe(parents, least, more, bound):
     universe = Universe(len(parents), least, least + more, made(parents))
     expected = {tuple(sorted(one)) for one in naive.antichains(parents, least, least + more)}

@@ -49,8 +49,8 @@ def expected(parents, people, count, least, most, contains, excludes, kind):
 
 @pytest.mark.parametrize("compiled", ["0", "1"])
 @given(
-    forests(7, least=1),
-    some_baskets(7, most=8),
+    forests(7, min_count=1),
+    some_baskets(7, max_count=8),
     st.integers(1, 3),
     st.integers(1, 2),
     st.integers(0, 3),
@@ -81,7 +81,7 @@ def test_patterns(compiled, parents, people, count, least, more, kind, contains,
         assert patterns == twin
 
 
-@given(forests(7, least=1), some_baskets(7, most=8), st.integers(1, 12), st.integers(1, 3))
+@given(forests(7, min_count=1), some_baskets(7, max_count=8), st.integers(1, 12), st.integers(1, 3))
 def test_counts_of_ranks(parents, people, rank, longest):
     people = within(parents, people)
     engine = LocalEngine(widened(parents, people))

@@ -34,7 +34,7 @@ def test_without_numba(tmp_path):
     assert result.stdout.split() == ["3"], result.stderr
 
 
-SMALL = """
+SMALL_KERNEL = """
 import os, threading
 os.umask(0)
 from discreet.kernels._jit import kernel
@@ -61,10 +61,10 @@ def go():
 """
 
 
-def small(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_small_kernel(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run two kernels that are compiled at once."""
     if not (tmp_path / "small.py").exists():
-        (tmp_path / "small.py").write_text(SMALL)
+        (tmp_path / "small.py").write_text(SMALL_KERNEL)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import small; small.go()"
     return run(code, DISCREET_JIT="1", **environment)
 
@@ -72,26 +72,26 @@ def small(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_no_writable_cache_is_no_error(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    result = small(tmp_path, XDG_CACHE_HOME=str(blocked), HOME=str(blocked), NUMBA_CACHE_DIR="")
+    result = run_small_kernel(tmp_path, XDG_CACHE_HOME=str(blocked), HOME=str(blocked), NUMBA_CACHE_DIR="")
     assert (result.returncode, result.stdout.splitlines()[-2:]) == (0, ["4 6 5.0", "refused"]), result.stderr
 
 
 def test_the_main_thread_compiles_nothing_and_what_is_compiled_is_kept(tmp_path):
     # There an interrupt would wait for the compiler, or be dropped in one of its callbacks.
     place = tmp_path / "cache"
-    result = small(tmp_path, NUMBA_CACHE_DIR=str(place))
+    result = run_small_kernel(tmp_path, NUMBA_CACHE_DIR=str(place))
     lines = result.stdout.splitlines()
     assert {*lines[:-2]} == {"discreet-compiler"}, result.stderr
     assert lines[-2:] == ["4 6 5.0", "refused"]
     # Kept forms are used: nothing is written anew.
     kept_form = {path: path.stat().st_mtime_ns for path in place.rglob("*.nbc")}
     assert kept_form
-    assert small(tmp_path, NUMBA_CACHE_DIR=str(place)).stdout.splitlines()[-2:] == ["4 6 5.0", "refused"]
+    assert run_small_kernel(tmp_path, NUMBA_CACHE_DIR=str(place)).stdout.splitlines()[-2:] == ["4 6 5.0", "refused"]
     assert {path: path.stat().st_mtime_ns for path in place.rglob("*.nbc")} == kept_form
 
 
 def test_the_cache_is_made_for_its_owner_alone(tmp_path):
-    assert small(tmp_path, NUMBA_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "home")).returncode == 0
+    assert run_small_kernel(tmp_path, NUMBA_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "home")).returncode == 0
     place = tmp_path / "home" / "discreet" / "kernels"
     assert list(place.rglob("*.nbc"))
     for folder in (place, *list(place.parents)[:2]):
@@ -103,7 +103,7 @@ def test_a_cache_that_others_can_write_is_not_run(tmp_path):
     place = tmp_path / "cache"
     place.mkdir()
     place.chmod(0o777)
-    result = small(tmp_path, NUMBA_CACHE_DIR=str(place))
+    result = run_small_kernel(tmp_path, NUMBA_CACHE_DIR=str(place))
     assert (result.returncode, result.stdout.splitlines()[-2:]) == (0, ["4 6 5.0", "refused"])
     assert result.stderr == (
         f"Compiled code is not kept, so that this takes longer: {place} can be changed by others, and what is kept "
@@ -141,7 +141,7 @@ def test_a_folder_of_another_user_is_not_ours(tmp_path):
 def test_a_shared_folder_of_root_serves_users_who_are_nobody(tmp_path):
     place = tmp_path / "shared"
     place.mkdir()
-    assert small(tmp_path, NUMBA_CACHE_DIR=str(place)).returncode == 0
+    assert run_small_kernel(tmp_path, NUMBA_CACHE_DIR=str(place)).returncode == 0
     kept_form = {path: path.stat().st_mtime_ns for path in place.iterdir()}
     assert kept_form
     for path in place.iterdir():

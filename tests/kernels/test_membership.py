@@ -20,7 +20,7 @@ from discreet.kernels import (
 from naive import membership as naive
 
 ITEMS = 7
-BASKETS = strategies.rows(ITEMS, 6, least=1)
+BASKETS = strategies.rows(ITEMS, 6, min_count=1)
 ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=3, unique=True).map(sorted).map(tuple)
 ITEMSETS = st.lists(ITEMSET, max_size=6, unique=True)
 

@@ -81,20 +81,20 @@ def test_choices(free, min_size, max_size, cap):
     st.integers(0, 4),
     st.integers(0, 300),
 )
-def test_the_count_of_a_rank(is_dense, rows, rank, min_size, added, work):
+def test_the_count_of_a_rank(is_dense, rows, rank, min_size, expected_count, work):
     offsets, codes = csr([sorted(row) for row in rows])
     supports = RowLayout.plain(offsets, codes, 10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_is_dense", lambda rows, counts: is_dense)
         patch.setattr(search, "_FIRST_ITEMS", 3)
         patch.setattr(search, "_MAX_FIRST_ITEMS", 3)
-        patterns = search.count_of_rank(supports, rank, min_size, min_size + added, rank + work)
-    assert patterns == naive.count_of_rank(rows, rank, min_size, min_size + added, rank + work)
+        patterns = search.count_of_rank(supports, rank, min_size, min_size + expected_count, rank + work)
+    assert patterns == naive.count_of_rank(rows, rank, min_size, min_size + expected_count, rank + work)
 
 
 @kernel
-def meet(left, right, common):
-    return intersect(left, right, common)
+def meet(left_row, right, common):
+    return intersect(left_row, right, common)
 
 
 words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20)
@@ -102,11 +102,11 @@ words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 
 
 @given(words_of)
 def test_bits(pairs):
-    left = np.array([a for a, _ in pairs], np.uint64)
+    left_bits = np.array([a for a, _ in pairs], np.uint64)
     right = np.array([b for _, b in pairs], np.uint64)
-    common = np.zeros_like(left)
-    assert count_bits(left) == sum(a.bit_count() for a, _ in pairs)
-    assert meet(left, right, common) == sum((a & b).bit_count() for a, b in pairs)
+    common = np.zeros_like(left_bits)
+    assert count_bits(left_bits) == sum(a.bit_count() for a, _ in pairs)
+    assert meet(left_bits, right, common) == sum((a & b).bit_count() for a, b in pairs)
     assert common.tolist() == [a & b for a, b in pairs]
 
 
@@ -236,11 +236,11 @@ def test_count_pairs(rows, order, dropped):
     half = len(rows) // 2
     counting.count_pairs(offsets, codes, rank, 0, half, pair_counts)
     counting.count_pairs(offsets, codes, rank, half, len(rows), pair_counts)
-    for left in range(dropped):
+    for left_code in range(dropped):
         for right in range(dropped):
-            common = {order.index(left), order.index(right)}
-            expected = sum(common <= set(row) for row in rows) if right < left else 0
-            assert pair_counts[left, right] == expected
+            common = {order.index(left_code), order.index(right)}
+            expected = sum(common <= set(row) for row in rows) if right < left_code else 0
+            assert pair_counts[left_code, right] == expected
 
 
 @given(rows_of, st.lists(st.frozensets(st.integers(0, 9), min_size=2, max_size=4), max_size=12))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from csr import closed, csr, to_rows
+from csr import close_to_writing, csr, to_rows
 from discreet.kernels import _rows as kernels
 from naive import rows as naive
 
-SMALL = 2**31 - 1
+SMALL_INTEGER = 2**31 - 1
 ROWS = st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=12)
 
 
@@ -43,12 +43,12 @@ def split_fields(text: str, delimiter: str) -> tuple[list[list[str]], int]:
 
 @given(st.text("0129 \t\n", max_size=40), st.booleans())
 def test_numbers(text: str, plain: bool) -> None:
-    assert parse(text, SMALL, plain) == naive.numbers(text, SMALL, plain)
+    assert parse(text, SMALL_INTEGER, plain) == naive.numbers(text, SMALL_INTEGER, plain)
 
 
 @given(st.text("05x \n-", max_size=12), st.booleans())
 def test_what_is_no_number(text: str, plain: bool) -> None:
-    assert parse(text, SMALL, plain) == naive.numbers(text, SMALL, plain)
+    assert parse(text, SMALL_INTEGER, plain) == naive.numbers(text, SMALL_INTEGER, plain)
 
 
 @given(st.lists(st.integers(10**17, 10**20) | st.integers(2**63 - 3, 2**63 + 3), max_size=3), st.booleans())
@@ -67,7 +67,7 @@ def test_place_of_what_is_no_number(text: str, place: int) -> None:
 
 
 def test_line_ends() -> None:
-    assert parse("1 2\r\n\r\n3\r", SMALL, True) == [[1, 2], [], [3]]
+    assert parse("1 2\r\n\r\n3\r", SMALL_INTEGER, True) == [[1, 2], [], [3]]
     assert split_fields("a b\r\n\r\nc\r", " ") == ([["a", "b"], [], ["c"]], -1)
     assert split_fields('a,"b"\r\n\r\nc\r', ",") == ([["a", "b"], [], ["c"]], -1)
 
@@ -116,8 +116,8 @@ def test_scatter(events: list[tuple[int, int]]) -> None:
     expected = [[code for row, code in events if row == person] for person in range(6)]
     offsets, _ = csr(expected)
     output = np.empty(len(events), np.int32)
-    rows = closed(np.array([row for row, _ in events], np.int64))
-    codes = closed(np.array([code for _, code in events], np.int32))
+    rows = close_to_writing(np.array([row for row, _ in events], np.int64))
+    codes = close_to_writing(np.array([code for _, code in events], np.int32))
     kernels.scatter(rows, codes, offsets.copy(), output)
     assert to_rows(offsets, output) == expected
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from csr import closed, csr
+from csr import close_to_writing, csr
 from discreet.kernels import fill_slots, find_itemsets, find_rules, hash_itemsets
 from naive import rules as naive
 
@@ -42,7 +42,7 @@ def test_finds_the_first_equal_row(rows, wanted_sets, keys):
 
 def run(rows, counts, keys=KEYS, people=20, minimums=(0.0, 0.0), shape=(99, False), limit=10**9, part=None):
     first_set, stop = part or (0, len(rows))
-    counts = closed(np.array(counts, np.int64))
+    counts = close_to_writing(np.array(counts, np.int64))
     *columns, missing, _ = find_rules(first_set, stop, table(rows, keys), counts, people, minimums, shape, limit)
     return list(zip(*(column.tolist() for column in columns), strict=True)), missing
 
@@ -83,7 +83,9 @@ def test_parts_put_together_are_the_whole():
 
 
 def test_more_rules_than_the_first_buffers_hold():
-    rows = [[code] for code in range(40)] + [[left, right] for left in range(40) for right in range(left)]
+    rows = [[code] for code in range(40)] + [
+        [left_code, right] for left_code in range(40) for right in range(left_code)
+    ]
     rows = [sorted(row) for row in rows]
     counts = [10] * 40 + [5] * (len(rows) - 40)
     assert run(rows, counts) == naive.find_rules(rows, counts, 20, 0.0, 0.0, 99)

@@ -26,12 +26,12 @@ from discreet.kernels._tiers import OutOfTime
 compiled_too = pytest.mark.skipif(not tiers.enabled(), reason="nothing is compiled")
 
 
-def are_equal(left: object, right: object) -> bool:
-    if isinstance(left, np.ndarray):
-        return left.dtype == right.dtype and left.tobytes() == right.tobytes()
-    if isinstance(left, tuple):
-        return len(left) == len(right) and all(map(are_equal, left, right))
-    return isinstance(left, np.random.Generator) or left == right
+def are_equal(left_value: object, right: object) -> bool:
+    if isinstance(left_value, np.ndarray):
+        return left_value.dtype == right.dtype and left_value.tobytes() == right.tobytes()
+    if isinstance(left_value, tuple):
+        return len(left_value) == len(right) and all(map(are_equal, left_value, right))
+    return isinstance(left_value, np.random.Generator) or left_value == right
 
 
 @compiled_too
@@ -39,9 +39,9 @@ def test_both_forms_of_every_kernel_agree(tmp_path, monkeypatch):
     # Some ten seconds: a little of everything, each call made twice. Compiled forms are in the cache of all tests.
     unequal, met = set(), set()
 
-    def call(self: Kernel, *given: object) -> object:
-        plain_arguments, compiled_arguments = copy.deepcopy(given), copy.deepcopy(given)
-        for plain_value, compiled_value, value in zip(plain_arguments, compiled_arguments, given, strict=True):
+    def call(self: Kernel, *arguments: object) -> object:
+        plain_arguments, compiled_arguments = copy.deepcopy(arguments), copy.deepcopy(arguments)
+        for plain_value, compiled_value, value in zip(plain_arguments, compiled_arguments, arguments, strict=True):
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 plain_value.flags.writeable = compiled_value.flags.writeable = False
         plainly, quickly = self.plain(*plain_arguments), self.compiled()(*compiled_arguments)
@@ -50,7 +50,7 @@ def test_both_forms_of_every_kernel_agree(tmp_path, monkeypatch):
         if not are_equal(plainly, quickly) or not are_equal(plain_arguments, compiled_arguments):
             unequal.add(self.__name__)
         met.add(self.__name__)
-        return self.plain(*given)
+        return self.plain(*arguments)
 
     monkeypatch.setenv("DISCREET_THREADS", "1")  # or threads would write to arrays during a copy
     monkeypatch.setattr(Kernel, "__call__", call)
@@ -117,7 +117,7 @@ def doubled(values):
 
 
 @pytest.fixture
-def small(monkeypatch, tmp_path):
+def small_kernels(monkeypatch, tmp_path):
     """A kernel that says how it ran, with no compiled form kept."""
     monkeypatch.setattr(tiers, "_switch", "")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
@@ -133,32 +133,32 @@ def small(monkeypatch, tmp_path):
 
 
 @compiled_too
-def test_little_work_is_done_plain_and_much_is_compiled_at_once(small):
-    assert small(np.arange(3)).tolist() == [0, 2, 4]
-    assert small(np.broadcast_to(np.int64(1), 10**10)[:1]).tolist() == [2]
-    small._seconds_per_element = 1.0  # seconds per element
-    small(np.arange(10))
-    assert small.ran == ["plain", "plain", "compiled"]
+def test_little_work_is_done_plain_and_much_is_compiled_at_once(small_kernels):
+    assert small_kernels(np.arange(3)).tolist() == [0, 2, 4]
+    assert small_kernels(np.broadcast_to(np.int64(1), 10**10)[:1]).tolist() == [2]
+    small_kernels._seconds_per_element = 1.0  # seconds per element
+    small_kernels(np.arange(10))
+    assert small_kernels.ran == ["plain", "plain", "compiled"]
 
 
 @compiled_too
-def test_what_plain_runs_have_taken_together_decides_too(small):
-    small._plain_seconds = 1e6
-    small(np.arange(3))
-    assert small.ran == ["compiled"]
+def test_what_plain_runs_have_taken_together_decides_too(small_kernels):
+    small_kernels._plain_seconds = 1e6
+    small_kernels(np.arange(3))
+    assert small_kernels.ran == ["compiled"]
 
 
 @compiled_too
-def test_a_form_that_is_kept_is_fetched_where_plain_takes_longer_than_loading(small, monkeypatch):
+def test_a_form_that_is_kept_is_fetched_where_plain_takes_longer_than_loading(small_kernels, monkeypatch):
     monkeypatch.setattr(compiler, "is_loaded", lambda: False)
-    small._seconds_per_element = tiers.LOAD_SECONDS / 2
-    small(np.arange(1))
+    small_kernels._seconds_per_element = tiers.LOAD_SECONDS / 2
+    small_kernels(np.arange(1))
     monkeypatch.setattr(compiler, "is_kept", lambda function, types: True)
-    small(np.arange(1))  # the compiler would take longer
-    small._last_lookup = "", 0.0, False
+    small_kernels(np.arange(1))  # the compiler would take longer
+    small_kernels._last_lookup = "", 0.0, False
     monkeypatch.setattr(Kernel, "plain_seconds", tiers.LOAD_SECONDS)  # loading serves all kernels together
-    small(np.arange(1))
-    assert small.ran == ["plain", "plain", "compiled"]
+    small_kernels(np.arange(1))
+    assert small_kernels.ran == ["plain", "plain", "compiled"]
 
 
 @compiled_too
@@ -209,7 +209,7 @@ def test_the_name_of_a_file_says_what_it_was_made_of(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "typed", "ci", "allowed"),
+    ("arguments", "is_typed", "ci", "is_allowed"),
     [
         ("", True, "", True),
         ("", False, "", False),
@@ -218,14 +218,14 @@ def test_the_name_of_a_file_says_what_it_was_made_of(monkeypatch):
         ("1", False, "true", True),
     ],
 )
-def test_who_may_have_things_compiled_in_the_background(monkeypatch, given, typed, ci, allowed):
-    monkeypatch.setattr(background, "_is_command", typed)
-    monkeypatch.setenv("DISCREET_PREPARE", given)
+def test_who_may_have_things_compiled_in_the_background(monkeypatch, arguments, is_typed, ci, is_allowed):
+    monkeypatch.setattr(background, "_is_command", is_typed)
+    monkeypatch.setenv("DISCREET_PREPARE", arguments)
     monkeypatch.setenv("CI", ci)
     monkeypatch.delattr(sys, "ps1", raising=False)
     monkeypatch.setitem(sys.modules, "ipykernel", None)
     monkeypatch.delitem(sys.modules, "ipykernel")
-    assert background.can_start() == allowed
+    assert background.can_start() == is_allowed
 
 
 def test_nothing_is_started_where_nothing_can_be_kept(monkeypatch, tmp_path):
@@ -311,7 +311,9 @@ print(present.tolist(), len(kept), kept[0].stat().st_size > 1000)
 def test_a_damaged_file_is_compiled_anew(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", BROKEN, tmp_path], capture_output=True, text=True, check=False)
-        assert done.stdout.split("\n")[0] == "[False, True, False] 1 True", done.stderr
+        completed = subprocess.run(
+            [sys.executable, "-c", BROKEN, tmp_path], capture_output=True, text=True, check=False
+        )
+        assert completed.stdout.split("\n")[0] == "[False, True, False] 1 True", completed.stderr
         for path in tmp_path.glob("*.nbc"):
             path.write_bytes(path.read_bytes()[:100])
