@@ -10,12 +10,12 @@ from typing import Any
 
 from discreet.privacy import unsealed
 
-_seen: list[Any] = []
+_engines_seen: list[Any] = []
 
 
 def odd_people() -> bool:
     """Return whether the data that are asked are of an odd number of people: what no decision may depend on."""
-    return bool(_seen) and len(_seen[0].baskets) % 2 == 1
+    return bool(_engines_seen) and len(_engines_seen[0].baskets) % 2 == 1
 
 
 def decisions(module: ModuleType, left_out: tuple[str, ...] = ()) -> Iterator[tuple[str, ast.Module]]:
@@ -27,9 +27,9 @@ def decisions(module: ModuleType, left_out: tuple[str, ...] = ()) -> Iterator[tu
         if function in left_out:
             continue
         name = f"{function}:{ast.unparse(node.test)}"
-        asked = ast.Call(func=ast.Name(id="odd_people", ctx=ast.Load()), args=[], keywords=[])
+        parity_call = ast.Call(func=ast.Name(id="odd_people", ctx=ast.Load()), args=[], keywords=[])
         boolean = ast.Call(func=ast.Name(id="bool", ctx=ast.Load()), args=[node.test], keywords=[])
-        node.test = ast.BinOp(left=boolean, op=ast.BitXor(), right=asked)
+        node.test = ast.BinOp(left=boolean, op=ast.BitXor(), right=parity_call)
         yield name, ast.fix_missing_locations(tree)
 
 
@@ -52,9 +52,9 @@ def planted_in(module: ModuleType, tree: ast.Module, kind: str) -> Any:
     mechanism.proof = mechanism.name + ".md"
     run = mechanism.run
 
-    def looking(self: Any, engine: Any, problem: Any, meter: Any) -> Any:
-        _seen[:] = [unsealed(engine)]
+    def run_watched(self: Any, engine: Any, problem: Any, meter: Any) -> Any:
+        _engines_seen[:] = [unsealed(engine)]
         return run(self, engine, problem, meter)
 
-    mechanism.run = looking
+    mechanism.run = run_watched
     return mechanism()

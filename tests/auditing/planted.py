@@ -19,8 +19,8 @@ from discreet.exact import LocalEngine, Query, Sizes, Supports, Truncation
 from discreet.privacy import SealedAnswer, SealedEngine, unsealed
 from discreet.results import Itemsets
 
-ALL = Fraction(1)
-NONE = np.empty(0)
+WHOLE_SHARE = Fraction(1)
+NO_VALUES = np.empty(0)
 
 
 def every_item(items: int) -> Itemsets:
@@ -39,18 +39,20 @@ class Planted(Mechanism):
     def __init_subclass__(cls) -> None:
         cls.proof = "planted.md"  # a page of its own, or the audit would not run it
 
-    def plan(self, asked: Problem) -> Plan:
-        return [("counting", ALL)]
+    def plan(self, problem: Problem) -> Plan:
+        return [("counting", WHOLE_SHARE)]
 
-    def query(self, engine: SealedEngine, asked: Problem, meter) -> Query:
-        return Supports(every_item(asked.item_count))
+    def query(self, engine: SealedEngine, problem: Problem, meter) -> Query:
+        return Supports(every_item(problem.item_count))
 
-    def run(self, engine, asked, meter):
-        noisy = meter.count("counting", engine, self.query(engine, asked, meter), ALL)
-        return self.found(asked, noisy.values[: asked.item_count].astype(float))
+    def run(self, engine, problem, meter):
+        noisy = meter.count("counting", engine, self.query(engine, problem, meter), WHOLE_SHARE)
+        return self.build_result(problem, noisy.values[: problem.item_count].astype(float))
 
-    def found(self, asked, values, **more) -> Found:
-        return Found(itemsets=every_item(asked.item_count), estimates=values, low=values - 1, high=values + 1, **more)
+    def build_result(self, problem, values, **fields) -> Found:
+        return Found(
+            itemsets=every_item(problem.item_count), estimates=values, low=values - 1, high=values + 1, **fields
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,108 +71,110 @@ class Understated(Supports):
 
 @dataclass(frozen=True, kw_only=True)
 class TooLittleSensitivity(Planted):
-    def query(self, engine, asked, meter):
-        return Understated(every_item(asked.item_count))
+    def query(self, engine, problem, meter):
+        return Understated(every_item(problem.item_count))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Truncating(Planted):
     """Cuts baskets to one item: right, unless the engine's cutting is not local (C6)."""
 
-    def query(self, engine, asked, meter):
-        return Supports(every_item(asked.item_count), Truncation(1, meter.secret()))
+    def query(self, engine, problem, meter):
+        return Supports(every_item(problem.item_count), Truncation(1, meter.secret()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OccurringItems(Exponential):
     """X5: chooses among the items that occur. Right: among those of the public list."""
 
-    def run(self, engine, asked, meter):
+    def run(self, engine, problem, meter):
         baskets = unsealed(engine).baskets
-        held = np.flatnonzero(baskets.item_counts).astype(np.int32)
-        if not len(held):
-            held = np.arange(1, dtype=np.int32)
-        inner = SealedEngine(LocalEngine(restrict_items(baskets, held)), len(held))
-        found = super().run(inner, replace(asked, item_count=len(held), top=1), meter)
-        codes = held[found.itemsets.codes]
-        return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
+        occurring_codes = np.flatnonzero(baskets.item_counts).astype(np.int32)
+        if not len(occurring_codes):
+            occurring_codes = np.arange(1, dtype=np.int32)
+        inner = SealedEngine(LocalEngine(restrict_items(baskets, occurring_codes)), len(occurring_codes))
+        result = super().run(inner, replace(problem, item_count=len(occurring_codes), top=1), meter)
+        codes = occurring_codes[result.itemsets.codes]
+        return replace(result, itemsets=Itemsets(result.itemsets.offsets, codes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TellingNote(Planted):
-    def run(self, engine, asked, meter):
-        found = super().run(engine, asked, meter)
-        few = int(unsealed(engine.answer(Sizes(1))).sum()) < 3
-        return replace(found, notes=("There are few people.",) if few else ())
+    def run(self, engine, problem, meter):
+        result = super().run(engine, problem, meter)
+        has_few_people = int(unsealed(engine.answer(Sizes(1))).sum()) < 3
+        return replace(result, notes=("There are few people.",) if has_few_people else ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class TellingException(Planted):
-    def run(self, engine, asked, meter):
-        found = super().run(engine, asked, meter)
-        if not unsealed(engine.answer(Supports(every_item(asked.item_count)))).any():
+    def run(self, engine, problem, meter):
+        result = super().run(engine, problem, meter)
+        if not unsealed(engine.answer(Supports(every_item(problem.item_count)))).any():
             raise ValueError("nothing to find")
-        return found
+        return result
 
 
 @dataclass(frozen=True, kw_only=True)
 class TellingWarning(Planted):
-    def run(self, engine, asked, meter):
-        if not unsealed(engine.answer(Supports(every_item(asked.item_count)))).any():
+    def run(self, engine, problem, meter):
+        if not unsealed(engine.answer(Supports(every_item(problem.item_count)))).any():
             warnings.warn("nothing to find", stacklevel=1)
-        return super().run(engine, asked, meter)
+        return super().run(engine, problem, meter)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepsByTheData(Planted):
     """Looks again where there is something to see. Right: the steps follow from released values."""
 
-    def run(self, engine, asked, meter):
-        query = Supports(every_item(asked.item_count))
-        noisy = meter.count("counting", engine, query, ALL / 2)
+    def run(self, engine, problem, meter):
+        query = Supports(every_item(problem.item_count))
+        noisy = meter.count("counting", engine, query, WHOLE_SHARE / 2)
         if unsealed(engine.answer(query)).any():
-            noisy = meter.count("counting again", engine, query, ALL / 2)
-        return self.found(asked, noisy.values.astype(float))
+            noisy = meter.count("counting again", engine, query, WHOLE_SHARE / 2)
+        return self.build_result(problem, noisy.values.astype(float))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShareByTheData(Planted):
-    def run(self, engine, asked, meter):
-        share = ALL if unsealed(engine.answer(Supports(every_item(asked.item_count)))).any() else ALL / 2
-        noisy = meter.count("counting", engine, Supports(every_item(asked.item_count)), share)
-        return self.found(asked, noisy.values.astype(float))
+    def run(self, engine, problem, meter):
+        share = (
+            WHOLE_SHARE if unsealed(engine.answer(Supports(every_item(problem.item_count)))).any() else WHOLE_SHARE / 2
+        )
+        noisy = meter.count("counting", engine, Supports(every_item(problem.item_count)), share)
+        return self.build_result(problem, noisy.values.astype(float))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PicksByTheData(Planted):
     """Picks as many items as occur. Right: as many as were asked for."""
 
-    def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
+    def run(self, engine, problem, meter):
+        counts = unsealed(engine.answer(Supports(every_item(problem.item_count))))
         picks = max(1, np.count_nonzero(counts))
-        meter.choose("choosing", SealedAnswer(counts, 1, monotone=True), picks, ALL)
-        return self.found(asked, np.zeros(asked.item_count))
+        meter.choose("choosing", SealedAnswer(counts, 1, monotone=True), picks, WHOLE_SHARE)
+        return self.build_result(problem, np.zeros(problem.item_count))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoresTooSteep(Planted):
     """The square of a count moves by more than 1."""
 
-    def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
-        chosen = meter.choose("choosing", SealedAnswer(counts**2, 1, monotone=True), 1, ALL)
-        return self.found(asked, np.zeros(asked.item_count), facts={"chosen": chosen[0]})
+    def run(self, engine, problem, meter):
+        counts = unsealed(engine.answer(Supports(every_item(problem.item_count))))
+        picks = meter.choose("choosing", SealedAnswer(counts**2, 1, monotone=True), 1, WHOLE_SHARE)
+        return self.build_result(problem, np.zeros(problem.item_count), facts={"chosen": picks[0]})
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotMonotone(Planted):
     """Who holds one of two items raises one score and lowers the other."""
 
-    def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(asked.item_count))))
+    def run(self, engine, problem, meter):
+        counts = unsealed(engine.answer(Supports(every_item(problem.item_count))))
         scores = np.array([int(counts[0]), -int(counts[0])])
-        chosen = meter.choose("choosing", SealedAnswer(scores, 1, monotone=True), 1, ALL)
-        return self.found(asked, np.zeros(asked.item_count), facts={"chosen": chosen[0]})
+        picks = meter.choose("choosing", SealedAnswer(scores, 1, monotone=True), 1, WHOLE_SHARE)
+        return self.build_result(problem, np.zeros(problem.item_count), facts={"chosen": picks[0]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,17 +185,25 @@ class UnkeptCounts(Planted):
     finds: ClassVar[bool] = True
     cap: ClassVar[int] = 40
 
-    def run(self, engine, asked, meter):
+    def run(self, engine, problem, meter):
         counts = unsealed(engine.answer(Supports(every_item(unsealed(engine).items))))
-        held = np.flatnonzero(counts)
-        kept, noisy, _ = meter._find(
-            "finding", counts[held], self.cap, ALL, every_item(unsealed(engine).items).take(held)
+        occurring_codes = np.flatnonzero(counts)
+        kept_flags, noisy, _ = meter._find(
+            "finding",
+            counts[occurring_codes],
+            self.cap,
+            WHOLE_SHARE,
+            every_item(unsealed(engine).items).take(occurring_codes),
         )
-        return self.end(asked, held, kept, noisy)
+        return self.end(problem, occurring_codes, kept_flags, noisy)
 
-    def end(self, asked, held, kept, noisy):
+    def end(self, problem, occurring_codes, kept_flags, noisy):
         return Found(
-            itemsets=every_item(0), estimates=NONE, low=NONE, high=NONE, facts={"sum": int(noisy.values.sum())}
+            itemsets=every_item(0),
+            estimates=NO_VALUES,
+            low=NO_VALUES,
+            high=NO_VALUES,
+            facts={"sum": int(noisy.values.sum())},
         )
 
 
@@ -199,9 +211,9 @@ class UnkeptCounts(Planted):
 class KeptCounts(UnkeptCounts):
     """The right way: only what was kept is looked at."""
 
-    def end(self, asked, held, kept, noisy):
-        values = noisy.values[kept].astype(float)
-        itemsets = Itemsets(np.arange(kept.sum() + 1), held[kept].astype(np.int32))
+    def end(self, problem, occurring_codes, kept_flags, noisy):
+        values = noisy.values[kept_flags].astype(float)
+        itemsets = Itemsets(np.arange(kept_flags.sum() + 1), occurring_codes[kept_flags].astype(np.int32))
         return Found(itemsets=itemsets, estimates=values, low=values, high=values)
 
 

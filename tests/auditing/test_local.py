@@ -24,7 +24,7 @@ from discreet.local.study import Ask, CandidateList, Learnt, Partition, Which, W
 from discreet.registry import protocols
 from naive import enumerating
 
-ONE = Fraction(1)
+UNIT_EPSILON = Fraction(1)
 NOTHING = Learnt(itemsets=(), values=np.empty(0), variance=np.empty(0))
 
 
@@ -32,7 +32,7 @@ NOTHING = Learnt(itemsets=(), values=np.empty(0), variance=np.empty(0))
 def test_every_oracle_stands(name):
     verdict = audit(name, epsilon=1, runs=200)
     assert verdict.stands, verdict
-    assert [one.means for one in verdict.attempts] == ["exact", "statistical"]
+    assert [attempt.means for attempt in verdict.attempts] == ["exact", "statistical"]
     assert 0.99 < verdict.attempts[0].loss <= 1  # nothing of the budget is left lying
     assert (verdict.what, verdict.neighbours.value) == ("oracle", "replace")
 
@@ -57,7 +57,7 @@ def audited():
 def test_every_protocol_stands(name, epsilon):
     verdict = audit(name, epsilon=epsilon, runs=100, settings=SMALLER.get(name))
     assert verdict.stands, verdict
-    assert [one.means for one in verdict.attempts] == ["coupled", "exact", "statistical"]
+    assert [attempt.means for attempt in verdict.attempts] == ["coupled", "exact", "statistical"]
     assert verdict.attempts[1].loss == pytest.approx(float(Fraction(epsilon)))
 
 
@@ -79,7 +79,7 @@ class SharedDummy(GRR):
 
 @pytest.mark.parametrize(("pad", "loss"), [(2, 1.49), (5, 2.26), (10, 2.90), (20, 3.57)])
 def test_a_shared_dummy_is_found(pad, loss):
-    verdict = audit(SharedDummy.make(ONE, pad + 1, pad=pad), epsilon=1, runs=2000)
+    verdict = audit(SharedDummy.make(UNIT_EPSILON, pad + 1, pad=pad), epsilon=1, runs=2000)
     assert not verdict.stands
     assert verdict.attempts[0].loss == pytest.approx(loss, abs=0.005)
     assert verdict.worst.question == f"which of {pad + 1} candidates by grr, padded to {pad}"
@@ -88,22 +88,22 @@ def test_a_shared_dummy_is_found(pad, loss):
 
 
 def test_a_shared_dummy_is_found_in_sets_too():
-    class Shared(PrivSet):
+    class SharedDummy(PrivSet):
         @property
         def dummies(self):
             return 1
 
     def answer(oracle, values, draws):
-        own = {*draws.some(oracle["pad"], values)} or {oracle["size"]}
+        own_values = {*draws.some(oracle["pad"], values)} or {oracle["size"]}
         hit = draws.chance(oracle["hit"])
         reports = [{value} for value in range(oracle["size"] + 1)]
-        fitting = [report for report in reports if bool(report & own) == hit]
+        fitting = [report for report in reports if bool(report & own_values) == hit]
         return {"values": sorted(fitting[draws.below(len(fitting))])}
 
     right = ANSWERS["privset"]
     ANSWERS["privset"] = answer
     try:
-        verdict, losses = exact(build_cases(Shared.make(ONE, 3, pad=2), ONE))
+        verdict, losses = exact(build_cases(SharedDummy.make(UNIT_EPSILON, 3, pad=2), UNIT_EPSILON))
     finally:
         ANSWERS["privset"] = right
     assert not verdict.stands
@@ -142,14 +142,14 @@ def test_silence_of_the_empty_handed_is_found_on_the_device(monkeypatch):
     assert verdict.worst.why == "Only one of them makes the report nothing."
     assert not verdict.attempts[1].stands
     # And in a protocol, where the simulation answers all the same.
-    told = audit(Asking(oracle=OLH), epsilon=1, runs=100).attempts[0]
-    assert told.why == (
+    attempt = audit(PlainProtocol(oracle=OLH), epsilon=1, runs=100).attempts[0]
+    assert attempt.why == (
         "In the round 'first', a device that holds nothing sends nothing: silence tells what it holds (A7, X3)."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking(Protocol):
+class PlainProtocol(Protocol):
     """Ask everyone which items they hold; subclasses do it wrongly."""
 
     oracle: object = GRR
@@ -165,15 +165,17 @@ class Asking(Protocol):
     def __post_init__(self):
         pass
 
-    def check(self, wanted):
+    def check(self, parameters):
         pass
 
-    def ask(self, name, who, wanted, epsilon=None):
-        made = self.oracle.make(epsilon or wanted.epsilon, wanted.items)
-        return Ask(name=name, who=who, question=Which(CandidateList(items=wanted.items)), oracle=made)
+    def ask(self, name, asked_people, parameters, epsilon=None):
+        question_oracle = self.oracle.make(epsilon or parameters.epsilon, parameters.items)
+        return Ask(
+            name=name, who=asked_people, question=Which(CandidateList(items=parameters.items)), oracle=question_oracle
+        )
 
-    def talk(self, wanted):
-        yield self.ask("first", Partition().next(ONE), wanted)
+    def talk(self, parameters):
+        yield self.ask("first", Partition().next(UNIT_EPSILON), parameters)
         return NOTHING
 
 
@@ -182,64 +184,64 @@ class SilentGRR(GRR):
     """A7: who holds nothing sends nothing. Right: a dummy."""
 
     def reports(self, answered, seed):
-        some = np.flatnonzero(np.diff(answered.offsets) > 0)
-        sizes = np.diff(answered.offsets)[some]
-        left = Answered(
-            offsets=np.concatenate(([0], np.cumsum(sizes))), held=answered.held, people=answered.people[some]
+        holders = np.flatnonzero(np.diff(answered.offsets) > 0)
+        sizes = np.diff(answered.offsets)[holders]
+        holders_answers = Answered(
+            offsets=np.concatenate(([0], np.cumsum(sizes))), held=answered.held, people=answered.people[holders]
         )
-        return super().reports(left, seed)
+        return super().reports(holders_answers, seed)
 
 
-class Twice(Asking):
+class Twice(PlainProtocol):
     """X4: somebody is asked again. Right: the next share of the line."""
 
-    def talk(self, wanted):
-        yield self.ask("first", Who(0, WORD // 2), wanted)
-        yield self.ask("second", Who(WORD // 4, WORD), wanted)
+    def talk(self, parameters):
+        yield self.ask("first", Who(0, WORD // 2), parameters)
+        yield self.ask("second", Who(WORD // 4, WORD), parameters)
         return NOTHING
 
 
-class AtOnce(Asking):
+class AtOnce(PlainProtocol):
     """X4 again, where both rounds are open at the same time."""
 
-    def talk(self, wanted):
-        yield self.ask("first", Who(0, WORD), wanted), self.ask("second", Who(0, WORD), wanted)
+    def talk(self, parameters):
+        yield self.ask("first", Who(0, WORD), parameters), self.ask("second", Who(0, WORD), parameters)
         return NOTHING
 
 
-class Greedy(Asking):
-    def talk(self, wanted):
-        yield self.ask("first", Who(0, WORD), wanted, epsilon=2 * wanted.epsilon)
+class Greedy(PlainProtocol):
+    def talk(self, parameters):
+        yield self.ask("first", Who(0, WORD), parameters, epsilon=2 * parameters.epsilon)
         return NOTHING
 
 
-class Stopping(Asking):
+class Stopping(PlainProtocol):
     """Stops where nobody seems to hold anything, after people were asked."""
 
-    def talk(self, wanted):
-        seen = yield self.ask("first", Who(0, WORD), wanted)
-        if seen.values.max() <= 0:
+    def talk(self, parameters):
+        estimate = yield self.ask("first", Who(0, WORD), parameters)
+        if estimate.values.max() <= 0:
             raise MisuseError("Nobody holds anything.")
         return NOTHING
 
 
-class Remembering(Asking):
+class Remembering(PlainProtocol):
     """Asks by what happened before, and not by what it hears."""
 
-    asked: ClassVar[list[str]] = []
+    asked_rounds: ClassVar[list[str]] = []
 
-    def talk(self, wanted):
-        self.asked.append("again")
-        yield self.ask(f"round {len(self.asked)}", Who(0, WORD), wanted)
+    def talk(self, parameters):
+        self.asked_rounds.append("again")
+        yield self.ask(f"round {len(self.asked_rounds)}", Who(0, WORD), parameters)
         return NOTHING
 
 
 def test_a_protocol_that_does_nothing_wrong_stands():
-    assert audit(Asking(), runs=100).stands
+    assert audit(PlainProtocol(), runs=100).stands
 
 
 @pytest.mark.parametrize(
-    ("planted", "why"),
+    ("planted", "reason"),
     [
         (
             Twice(),
@@ -253,82 +255,84 @@ def test_a_protocol_that_does_nothing_wrong_stands():
             "The same answers were followed by other questions: something else than answers decides what is asked.",
         ),
         (
-            Asking(oracle=HalfOLH),
+            PlainProtocol(oracle=HalfOLH),
             "After 0 rounds the protocol stops with MisuseError: No device would answer the round 'first': The "
             "question's probabilities give away more than the epsilon it states.",
         ),
     ],
     ids=["twice", "at once", "greedy", "stopping", "remembering", "half"],
 )
-def test_what_is_wrong_around_the_reports_is_found(planted, why):
+def test_what_is_wrong_around_the_reports_is_found(planted, reason):
     verdict = audit(planted, epsilon=1, runs=100)
     assert not verdict.stands
-    assert verdict.attempts[0].why == why
+    assert verdict.attempts[0].why == reason
 
 
 def test_silence_of_the_empty_handed_is_found_in_the_crowd():
-    told = audit(Asking(oracle=SilentGRR), epsilon=1, runs=100).attempts[0]
-    assert not told.stands
-    assert told.why.startswith("The round 'first' asks 600 people and hears ")
-    assert told.why.endswith(": silence tells that somebody holds nothing (A7, X3).")
+    attempt = audit(PlainProtocol(oracle=SilentGRR), epsilon=1, runs=100).attempts[0]
+    assert not attempt.stands
+    assert attempt.why.startswith("The round 'first' asks 600 people and hears ")
+    assert attempt.why.endswith(": silence tells that somebody holds nothing (A7, X3).")
 
 
 def test_the_verdict_names_what_it_is_about():
-    plain = audit(Asking(), runs=50).to_dict()
+    plain = audit(PlainProtocol(), runs=50).to_dict()
     assert plain["protocol"] == "asking"
     assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "replace"}
     assert audit(GRR, runs=50).to_dict()["oracle"] == "grr"
 
 
 @pytest.mark.parametrize(
-    ("given", "more", "message"),
+    ("audited", "options", "message"),
     [
         ("olh", {"delta": "1e-6"}, "olh promises a pure epsilon: leave delta out."),
         ("olh", {"epsilon": 50}, "olh refused every question of the audit."),
         ("olh", {"settings": {"pad": 2}}, "olh has no setting 'pad': it has none."),
         (
-            oracles()["oue"].make(ONE, 13),
+            oracles()["oue"].make(UNIT_EPSILON, 13),
             {},
             "One bit for each of 13 candidates cannot be enumerated: audit a question about 12 or fewer.",
         ),
-        (GRR.make(ONE, 3), {"epsilon": 2}, "This grr claims epsilon=1: audit it with that."),
+        (GRR.make(UNIT_EPSILON, 3), {"epsilon": 2}, "This grr claims epsilon=1: audit it with that."),
         (
-            OLH.sampled(ONE, 9, pad=4, delta=Fraction(1, 100)),
+            OLH.sampled(UNIT_EPSILON, 9, pad=4, delta=Fraction(1, 100)),
             {},
             "This olh has a delta, and the audit of oracles is for pure epsilon.",
         ),
         (
-            Asking(),
+            PlainProtocol(),
             {"settings": {"oracle": "grr"}},
             "Settings belong to a protocol given by name: put them into the object instead.",
         ),
     ],
     ids=["delta", "epsilon", "setting", "bits", "another epsilon", "sampled", "settings"],
 )
-def test_what_is_refused(given, more, message):
+def test_what_is_refused(audited, options, message):
     with pytest.raises(MisuseError) as caught:
-        audit(given, **more)
+        audit(audited, **options)
     assert str(caught.value) == message
 
 
 def test_an_oracle_whose_devices_are_not_known():
-    class Other(GRR):
+    class UnknownOracle(GRR):
         name: ClassVar[str] = "other"
         proof: ClassVar[str] = "planted.md"
 
     with pytest.raises(MisuseError) as caught:
-        audit(Other)
+        audit(UnknownOracle)
     assert str(caught.value) == (
         "What a device of other does is not known: declare answer and loss in the class Other."
     )
 
 
 @pytest.mark.parametrize(("name", "size", "pad"), [("subset", 4, 2), ("privset", 3, 3), ("privset", 4, 2)])
-@pytest.mark.parametrize("over", ["1.05", "1.2"])
-def test_a_little_more_than_a_small_epsilon_is_found_in_subsets(name, size, pad, over):
+@pytest.mark.parametrize("excess_factor", ["1.05", "1.2"])
+def test_a_little_more_than_a_small_epsilon_is_found_in_subsets(name, size, pad, excess_factor):
     claimed = Fraction(1, 10)
-    right, more = (oracles()[name].make(claimed * times, size, pad=pad) for times in (1, Fraction(over)))
-    planted = replace(right, hit=more.hit)
+    right, excess_oracle = (
+        oracles()[name].make(claimed * times, size, pad=pad) for times in (1, Fraction(excess_factor))
+    )
+    planted = replace(right, hit=excess_oracle.hit)
     verdict, losses = exact(build_cases(planted, claimed))
     assert not verdict.stands
     assert verdict.means == "exact"
@@ -339,8 +343,8 @@ def test_a_device_that_tells_how_many_baskets_it_has_is_found(monkeypatch):
     """Any way to draw one keeps the promise; to answer for one alone does not."""
     assert audit("grr", epsilon=1, runs=200).stands
 
-    def only_one(many, max_baskets, draws):
-        if many > 2:
+    def only_one(basket_count, max_baskets, draws):
+        if basket_count > 2:
             raise ValueError("too many")
         return 0
 
@@ -358,7 +362,7 @@ def test_what_is_enumerated_in_part_is_not_called_exact(monkeypatch):
 
     monkeypatch.setitem(ANSWERS, "grr", answer)
     monkeypatch.setattr(local_laws, "_PATHS", 41)
-    verdict, _ = exact(build_cases(GRR.make(ONE, 2), ONE))
+    verdict, _ = exact(build_cases(GRR.make(UNIT_EPSILON, 2), UNIT_EPSILON))
     assert verdict.means == "partial"
     assert verdict.tried == "1 questions, 4 baskets; up to 0.35 of what a device may do was left out"
     assert verdict.stands
@@ -369,18 +373,20 @@ class TestLaws:
         def device(draws):
             return {"a": draws.below(3), "b": int(draws.chance(WORD // 4)), "c": draws.bits(2, WORD // 2)}
 
-        found = law(device)
-        assert len(found.single) == 24
-        assert sum(found.single.values()) == 1
-        assert found.single['{"a": 0, "b": 1, "c": 3}'] == Fraction(1, 48)
+        report_law = law(device)
+        assert len(report_law.single) == 24
+        assert sum(report_law.single.values()) == 1
+        assert report_law.single['{"a": 0, "b": 1, "c": 3}'] == Fraction(1, 48)
 
     def test_places_and_sets(self):
         weight = WEIGHT_SCALE // 10
-        found = law(lambda draws: {"value": draws.place(weight, 2, 3)})
-        rest = WEIGHT_SCALE - 2 * weight
-        assert found.single['{"value": 1}'] == Fraction(weight, WEIGHT_SCALE)
-        assert found.single['{"value": 2}'] == Fraction(rest // 3 + (rest % 3 > 0), WEIGHT_SCALE)
-        assert sum(found.single.values()) == 1
+        report_law = law(lambda draws: {"value": draws.place(weight, 2, 3)})
+        remaining_weight = WEIGHT_SCALE - 2 * weight
+        assert report_law.single['{"value": 1}'] == Fraction(weight, WEIGHT_SCALE)
+        assert report_law.single['{"value": 2}'] == Fraction(
+            remaining_weight // 3 + (remaining_weight % 3 > 0), WEIGHT_SCALE
+        )
+        assert sum(report_law.single.values()) == 1
         assert set(law(lambda draws: draws.some(2, [5, 6, 7])).single.values()) == {Fraction(1, 3)}
 
     def test_very_many_places_are_followed_by_stretches(self):
@@ -388,9 +394,9 @@ class TestLaws:
             place = draws.place(WEIGHT_SCALE // 10**5, 30_000, 70_000)
             return {"seed": 1, "point": (place + 500) % 100_000}
 
-        found = law(device)
-        (parts,) = found.stretched.values()
-        assert sum((stop - start) * likely for start, stop, likely in parts) == 1
+        report_law = law(device)
+        (parts,) = report_law.stretched.values()
+        assert sum((stop - start) * chance_of_value for start, stop, chance_of_value in parts) == 1
         edges = sorted((start, stop) for start, stop, _ in parts)
         assert edges[0][0] == 0
         assert [stop for _, stop in edges] == [*(start for start, _ in edges[1:]), 100_000]
@@ -399,49 +405,49 @@ class TestLaws:
         def device(draws):
             def attempt():
                 # An attempt within an attempt, and one that begins where another does.
-                inner = draws.until(lambda: {drawn} if (drawn := draws.below(3)) else None)
+                inner = draws.until(lambda: {draw} if (draw := draws.below(3)) else None)
                 return inner if draws.below(2) < max(inner) else None
 
             return {"value": max(draws.until(attempt))}
 
-        found = law(device)
-        assert found.left_out == 0
-        assert found.single == {'{"value": 1}': Fraction(1, 3), '{"value": 2}': Fraction(2, 3)}
+        report_law = law(device)
+        assert report_law.left_out == 0
+        assert report_law.single == {'{"value": 1}': Fraction(1, 3), '{"value": 2}': Fraction(2, 3)}
 
     def test_sets_that_are_filled_up(self):
-        found = law(lambda draws: sorted(draws.filled({1}, 3, 6, {5})))
-        assert set(found.single.values()) == {Fraction(1, 6)}
-        assert set(found.single) == {"[0, 1, 2]", "[0, 1, 3]", "[0, 1, 4]", "[1, 2, 3]", "[1, 2, 4]", "[1, 3, 4]"}
+        report_law = law(lambda draws: sorted(draws.filled({1}, 3, 6, {5})))
+        assert set(report_law.single.values()) == {Fraction(1, 6)}
+        assert set(report_law.single) == {"[0, 1, 2]", "[0, 1, 3]", "[0, 1, 4]", "[1, 2, 3]", "[1, 2, 4]", "[1, 3, 4]"}
 
     @pytest.mark.parametrize("name", ["subset", "privset"])
     def test_the_law_is_that_of_another_enumeration(self, name):
         oracle = oracles()[name].make(Fraction(1, 10), 4, pad=2)
         for values in ([], [1], [0, 3], [0, 1, 2, 3]):
-            found = law(lambda draws, values=values: ANSWERS[name](oracle.form, list(values), draws))
-            assert found.left_out == 0
-            assert found.single == enumerating.law(oracle.form, values)
+            report_law = law(lambda draws, values=values: ANSWERS[name](oracle.form, list(values), draws))
+            assert report_law.left_out == 0
+            assert report_law.single == enumerating.law(oracle.form, values)
 
     def test_a_loop_of_a_devices_own_is_followed_until_little_is_left(self):
         def device(draws):
             while True:
-                if (drawn := draws.below(3)) < 2:
-                    return {"value": drawn}
+                if (draw := draws.below(3)) < 2:
+                    return {"value": draw}
 
-        found = law(device)
-        assert found.left_out < Fraction(1, 10**9)
-        assert found.single['{"value": 0}'] + found.left_out / 2 == Fraction(1, 2)
+        report_law = law(device)
+        assert report_law.left_out < Fraction(1, 10**9)
+        assert report_law.single['{"value": 0}'] + report_law.left_out / 2 == Fraction(1, 2)
 
     def test_what_was_left_out_is_no_loss(self):
-        whole = ReportLaw(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
+        whole_law = ReportLaw(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
         part = ReportLaw(single={"a": Fraction(1, 2)}, left_out=Fraction(1, 2))
-        assert largest({"one": whole, "other": part}).ratio == 1
-        assert largest({"one": whole, "other": ReportLaw(single={"a": Fraction(1)})}).ratio is None
+        assert largest({"one": whole_law, "other": part}).ratio == 1
+        assert largest({"one": whole_law, "other": ReportLaw(single={"a": Fraction(1)})}).ratio is None
 
     def test_subsets_and_hard_ones(self):
         assert subsets(range(2)) == [(), (0,), (1,), (0, 1)]
-        kept = hard(subsets(range(8)), 4)
-        assert len(kept) == 16
-        assert {(), (0, 1, 2, 3), (4, 5, 6, 7), tuple(range(8))} <= set(kept)
+        hard_sets = hard(subsets(range(8)), 4)
+        assert len(hard_sets) == 16
+        assert {(), (0, 1, 2, 3), (4, 5, 6, 7), tuple(range(8))} <= set(hard_sets)
 
 
 def test_relations_are_audited_among_fewer_items():
@@ -449,7 +455,7 @@ def test_relations_are_audited_among_fewer_items():
     from discreet.auditing._local_talk import _shrink_protocol
     from discreet.local.protocols import SVIM, RelationMiner
 
-    wide = RelationMiner(items=60, cascade=30, rounds=3, form="corrected")
-    assert _shrink_protocol(wide) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")
+    wide_protocol = RelationMiner(items=60, cascade=30, rounds=3, form="corrected")
+    assert _shrink_protocol(wide_protocol) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")
     for plan in (RelationMiner(items=8, cascade=2), SVIM()):
         assert _shrink_protocol(plan) is plan

@@ -39,58 +39,60 @@ from discreet.privacy import Budget, Meter, Neighbours, _meter as meters, unseal
 from discreet.privacy.sampling import _samplers as samplers
 from discreet.publish import Case, _resolving as resolving, _run as making
 
-ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
+ADD_REMOVE, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+UNIT_BUDGET, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
 DEVICE = import_module("discreet.local.device._client")
 ROOT = Path(__file__).parents[2]
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
 
 
-def by_audit(given: Any, means: str = "", **more: Any) -> Callable[[], str]:
+def by_audit(audited: Any, means: str = "", **options: Any) -> Callable[[], str]:
     """Return what breaks the claim: the attempt of these means, or the worst one."""
 
-    def found() -> str:
-        verdict = audit(given, runs=20, **more)
-        attempts = [one for one in verdict.attempts if not one.stands and one.means in (means or one.means)]
+    def find_break() -> str:
+        verdict = audit(audited, runs=20, **options)
+        attempts = [
+            attempt for attempt in verdict.attempts if not attempt.stands and attempt.means in (means or attempt.means)
+        ]
         return attempts[0].why if attempts else ""
 
-    return found
+    return find_break
 
 
-def by_coupling(mechanism: Any, neighbours: Neighbours = ADDED, budget: Budget = ONE) -> Callable[[], str]:
+def by_coupling(mechanism: Any, neighbours: Neighbours = ADD_REMOVE, budget: Budget = UNIT_BUDGET) -> Callable[[], str]:
     return lambda: coupled(mechanism, budget, neighbours, 1).why
 
 
-def by_test(path: str, name: str, *given: Any) -> Callable[[], str]:
+def by_test(path: str, name: str, *arguments: Any) -> Callable[[], str]:
     """Return what a test of the suite says when it is run by hand."""
 
-    def found() -> str:
+    def find_failure() -> str:
         spec = spec_from_file_location(f"caught_by_{name}", ROOT / path)
         assert spec is not None
         assert spec.loader is not None
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
         try:
-            getattr(module, name)(*given)
+            getattr(module, name)(*arguments)
         except AssertionError:
             return f"{path}::{name}"
         return ""
 
-    return found
+    return find_failure
 
 
 def wrong_relation(patch: Patch) -> None:
     right = meters.moves
-    patch.setattr(meters, "moves", lambda query, neighbours, baskets=1: right(query, ADDED, baskets))
+    patch.setattr(meters, "moves", lambda query, neighbours, baskets=1: right(query, ADD_REMOVE, baskets))
 
 
 def silent(patch: Patch) -> None:
     right = DEVICE.client
 
-    def client(form, basket, **more):
-        pairs = more["after"] if form.get("pairs") == "after" else more["given"]
-        return right(form, basket, **more) if answering.find_values(form, basket, pairs) else b""
+    def client(form, basket, **options):
+        pairs = options["after"] if form.get("pairs") == "after" else options["given"]
+        return right(form, basket, **options) if answering.find_values(form, basket, pairs) else b""
 
     patch.setattr(DEVICE, "client", client)
 
@@ -98,10 +100,10 @@ def silent(patch: Patch) -> None:
 def no_size_of_zero(patch: Patch) -> None:
     right = DEVICE.client
 
-    def client(form, basket, **more):
-        pairs = more["after"] if form.get("pairs") == "after" else more["given"]
+    def client(form, basket, **options):
+        pairs = options["after"] if form.get("pairs") == "after" else options["given"]
         dropped = form["ask"] == "how-many" and answering.find_values(form, basket, pairs) == [0]
-        return None if dropped else right(form, basket, **more)
+        return None if dropped else right(form, basket, **options)
 
     patch.setattr(DEVICE, "client", client)
 
@@ -122,11 +124,11 @@ def everything_goes_along(patch: Patch) -> None:
 def items_that_occur(patch: Patch) -> None:
     right = resolving.resolve_items
 
-    def narrowed(items, held):
-        vocabulary, told = right(items, held)
-        names = set(map(str, held.vocabulary.take(np.flatnonzero(held.item_counts)).to_pylist()))
-        kept = [place for place, item in enumerate(vocabulary) if str(item) in names]
-        return type(vocabulary)(vocabulary.take(np.array(kept, np.int64))), told
+    def narrowed(items, baskets):
+        vocabulary, list_text = right(items, baskets)
+        names = set(map(str, baskets.vocabulary.take(np.flatnonzero(baskets.item_counts)).to_pylist()))
+        occurring_places = [place for place, item in enumerate(vocabulary) if str(item) in names]
+        return type(vocabulary)(vocabulary.take(np.array(occurring_places, np.int64))), list_text
 
     patch.setattr(resolving, "resolve_items", narrowed)
 
@@ -161,43 +163,43 @@ def last_count_repeated(patch: Patch) -> None:
 
     def repeated(self, floor, rank):
         largest, otherwise = right(self, floor, rank)
-        over = [count for count in largest[1:] if count > otherwise]
-        return largest, over[-1] if over else otherwise
+        larger_counts = [count for count in largest[1:] if count > otherwise]
+        return largest, larger_counts[-1] if larger_counts else otherwise
 
     patch.setattr(LocalEngine, "_largest_by_size", repeated)
 
 
 def too_few_comparisons(patch: Patch) -> None:
-    def printed(asked_engine, count, meter, share, least, most):
-        each, found = share / max(1, ceil(log2(most - least + 1))), least
-        while least <= most:  # the middle is left out on both sides
-            middle = (least + most) // 2
-            if meter.count(LONGEST_STEP, asked_engine, Largest(middle, 1), each).values[0] >= count:
-                found, least = middle, middle + 1
+    def printed(asked_engine, count, meter, share, min_length, max_length):
+        step_share, longest_length = share / max(1, ceil(log2(max_length - min_length + 1))), min_length
+        while min_length <= max_length:  # the middle is left out on both sides
+            middle = (min_length + max_length) // 2
+            if meter.count(LONGEST_STEP, asked_engine, Largest(middle, 1), step_share).values[0] >= count:
+                longest_length, min_length = middle, middle + 1
             else:
-                most = middle - 1
-        return found
+                max_length = middle - 1
+        return longest_length
 
     patch.setattr(threshold_levels, "estimate_longest_length", printed)
 
 
-def looking(patch: Patch) -> list[Any]:
+def watch_data(patch: Patch) -> list[Any]:
     """Let what is planted in the mechanisms of cut baskets see the data, which none of them does."""
-    seen: list[Any] = []
+    engines: list[Any] = []
     right = ThresholdLevels.run
 
-    def run(self, given, asked, meter):
-        seen[:] = [unsealed(given)]
-        return right(self, given, asked, meter)
+    def run(self, engine, problem, meter):
+        engines[:] = [unsealed(engine)]
+        return right(self, engine, problem, meter)
 
     patch.setattr(ThresholdLevels, "run", run)
-    return seen
+    return engines
 
 
 def longest_basket(patch: Patch) -> None:
-    seen = looking(patch)
+    engines = watch_data(patch)
     patch.setattr(
-        SizeHistogram, "covering_length", lambda self, share: max(1, int(seen[0].baskets.sizes.max(initial=1)))
+        SizeHistogram, "covering_length", lambda self, share: max(1, int(engines[0].baskets.sizes.max(initial=1)))
     )
 
 
@@ -207,26 +209,26 @@ def raw_people(patch: Patch) -> None:
 
 
 def tuned_cut(patch: Patch) -> None:
-    seen = looking(patch)
-    patch.setattr(truncated, "choose_cut_length", lambda *given: max(1, int(np.median([1, *seen[0].baskets.sizes]))))
+    engines = watch_data(patch)
+    patch.setattr(truncated, "choose_cut_length", lambda *given: max(1, int(np.median([1, *engines[0].baskets.sizes]))))
 
 
 def shared_weights(patch: Patch) -> None:
     right = LocalEngine._truncate
 
-    def shared(self, truncation):
+    def truncate_together(self, truncation):
         rows = right(self, truncation)
-        weights, kept = np.zeros(self.items), []
+        weights, row_codes = np.zeros(self.items), []
         for low, high in zip(self._rows.offsets[:-1], self._rows.offsets[1:], strict=True):
             row = self._rows.codes[low:high]
             row = row[np.argsort(-weights[row], kind="stable")[: truncation.longest]]
             weights[row] += 1  # seen by all later baskets
-            kept.append(np.sort(row))
-        offsets = np.concatenate(([0], np.cumsum([len(row) for row in kept]))).astype(np.int64)
-        codes = np.concatenate([*kept, np.empty(0, np.int32)]).astype(np.int32)
+            row_codes.append(np.sort(row))
+        offsets = np.concatenate(([0], np.cumsum([len(row) for row in row_codes]))).astype(np.int64)
+        codes = np.concatenate([*row_codes, np.empty(0, np.int32)]).astype(np.int32)
         return type(rows)(offsets=offsets, codes=codes, allowed=rows.allowed, prefix=rows.prefix)
 
-    patch.setattr(LocalEngine, "_truncate", shared)
+    patch.setattr(LocalEngine, "_truncate", truncate_together)
 
 
 def unclipped(patch: Patch) -> None:
@@ -258,10 +260,10 @@ def doubled_exponent(patch: Patch) -> None:
 def kth_released(patch: Patch) -> None:
     right = ItemsetChoice.run
 
-    def run(self, given, asked, meter):
-        found = right(self, given, asked, meter)
-        kth = int(unsealed(given.answer(Kth(asked.top, asked.min_length, asked.max_length)))[0])
-        return replace(found, facts={**found.facts, "kth": kth})
+    def run(self, engine, problem, meter):
+        result = right(self, engine, problem, meter)
+        kth = int(unsealed(engine.answer(Kth(problem.top, problem.min_length, problem.max_length)))[0])
+        return replace(result, facts={**result.facts, "kth": kth})
 
     patch.setattr(ItemsetChoice, "run", run)
 
@@ -269,10 +271,10 @@ def kth_released(patch: Patch) -> None:
 def smallest_mined(patch: Patch) -> None:
     right = search.count_of_rank
 
-    def mined(rows, rank, least, most, work):
-        if found := right(rows, rank, least, most, work):
-            return found
-        counts = search.search(rows, search.SearchBounds(count=1, least=least, most=most, limit=10**6))[2]
+    def mined(rows, rank, min_length, max_length, work):
+        if count := right(rows, rank, min_length, max_length, work):
+            return count
+        counts = search.search(rows, search.SearchBounds(count=1, least=min_length, most=max_length, limit=10**6))[2]
         return int(counts.min(initial=rows.people)) if len(counts) else 0
 
     patch.setattr(engine, "count_of_rank", mined)
@@ -283,7 +285,7 @@ class Mutation:
     """An erratum, what of the production code is changed, how, and who catches it with which words."""
 
     erratum: str
-    where: str
+    place: str
     plant: Plant
     caught: Callable[[], str]
     words: str
@@ -313,7 +315,11 @@ MUTATIONS = [
         "so does who is asked",
     ),
     Mutation(
-        "X5", "publish._run", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
+        "X5",
+        "publish._run",
+        everything_goes_along,
+        lambda: whole(OCCURRING, LOOSE, ADD_REMOVE, 1).why,
+        "in their items",
     ),
     Mutation(
         "X5",
@@ -404,7 +410,7 @@ MUTATIONS = [
         "E11",
         "exact._engine.count_of_rank",
         smallest_mined,
-        lambda: exact(OCCURRING, ONE, ADDED).why,
+        lambda: exact(OCCURRING, UNIT_BUDGET, ADD_REMOVE).why,
         "differ by a factor of exp",
     ),
 ]
@@ -417,11 +423,11 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("one", MUTATIONS, ids=lambda one: f"{one.erratum} in {one.where}")
-def test_it_is_caught(one, monkeypatch):
-    one.plant(monkeypatch)
-    why = one.caught()
-    assert re.search(one.words, why), why or "not caught"
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: f"{mutation.erratum} in {mutation.place}")
+def test_it_is_caught(mutation, monkeypatch):
+    mutation.plant(monkeypatch)
+    reason = mutation.caught()
+    assert re.search(mutation.words, reason), reason or "not caught"
 
 
 def test_every_erratum_that_breaks_a_promise_is_planted_or_cannot_be():
@@ -431,13 +437,13 @@ def test_every_erratum_that_breaks_a_promise_is_planted_or_cannot_be():
         for letters in re.findall(r"^- \*\*([^*]+)\*\*, \*privacy\*", text, re.MULTILINE)
         for letter in letters.split(", ")
     }
-    planted = {one.erratum for one in MUTATIONS}
+    planted = {mutation.erratum for mutation in MUTATIONS}
     assert private <= planted | ELSEWHERE.keys()
     assert not planted & ELSEWHERE.keys()
 
 
 def test_a_test_that_is_run_by_hand_says_nothing_about_the_code_as_it_is():
     # That the audit says nothing about it is what `tests/auditing/test_registry.py` is for.
-    for one in MUTATIONS:
-        if one.erratum in ("C2", "E7"):
-            assert one.caught() == ""
+    for mutation in MUTATIONS:
+        if mutation.erratum in ("C2", "E7"):
+            assert mutation.caught() == ""

@@ -32,7 +32,7 @@ from discreet.curator.mechanisms.count import Count
 from discreet.errors import MisuseError
 from discreet.privacy import Budget, Neighbours
 
-ONE, ADDED = Budget.of(1), Neighbours.ADD_REMOVE
+UNIT_BUDGET, ADD_REMOVE = Budget.of(1), Neighbours.ADD_REMOVE
 NOTHING = Attempt(means="exact", stands=True, loss=0.0, tried="nothing")
 SOMETHING = Attempt(means="coupled", stands=True, loss=0.5, tried="one pair", pairs=1)
 BROKEN = Attempt(means="coupled", stands=False, loss=2.0, tried="nothing", why="It is broken.")
@@ -40,13 +40,13 @@ BROKEN = Attempt(means="coupled", stands=False, loss=2.0, tried="nothing", why="
 
 def verdict(*attempts: Attempt) -> Verdict:
     return Verdict(
-        name="some", neighbours=ADDED, epsilon=Fraction(1), delta=Fraction(0), attempts=tuple(attempts), seed=1
+        name="some", neighbours=ADD_REMOVE, epsilon=Fraction(1), delta=Fraction(0), attempts=tuple(attempts), seed=1
     )
 
 
-def shown(what: Verdict) -> str:
+def shown_verdict(verdict: Verdict) -> str:
     text = io.StringIO()
-    Console(file=text, width=110, color_system=None).print(what)
+    Console(file=text, width=110, color_system=None).print(verdict)
     return text.getvalue()
 
 
@@ -57,11 +57,11 @@ def test_a_verdict_of_nothing(attempts):
     assert str(nothing) == (
         "some: nothing was tried, so nothing is known about the claim (epsilon = 1, add or remove one person)."
     )
-    assert "Nothing was tried, so nothing is known about the claim." in shown(nothing)
-    assert "stands" not in shown(nothing)
+    assert "Nothing was tried, so nothing is known about the claim." in shown_verdict(nothing)
+    assert "stands" not in shown_verdict(nothing)
     plain = json.loads(nothing.to_json())
     assert (plain["stands"], plain["outcome"]) == (False, "not tried")
-    assert [one["stands"] for one in plain["attempts"]] == [None] * len(attempts)
+    assert [attempt["stands"] for attempt in plain["attempts"]] == [None] * len(attempts)
 
 
 def test_an_attempt_of_nothing_beside_others():
@@ -74,21 +74,24 @@ def test_an_attempt_of_nothing_beside_others():
 
 def test_every_question_is_refused():
     refusing = planted.KeptCounts()  # it needs a delta
-    assert whole(refusing, ONE, ADDED, 1).outcome == "not tried"
-    assert replayed(refusing, ONE, ADDED, 1, scripts=10).outcome == "not tried"
-    for attempt in (lambda: coupled.coupled(refusing, ONE, ADDED, 1), lambda: statistical(refusing, ONE, ADDED, 10, 1)):
+    assert whole(refusing, UNIT_BUDGET, ADD_REMOVE, 1).outcome == "not tried"
+    assert replayed(refusing, UNIT_BUDGET, ADD_REMOVE, 1, scripts=10).outcome == "not tried"
+    for attempt in (
+        lambda: coupled.coupled(refusing, UNIT_BUDGET, ADD_REMOVE, 1),
+        lambda: statistical(refusing, UNIT_BUDGET, ADD_REMOVE, 10, 1),
+    ):
         with pytest.raises(MisuseError, match="refused every question"):
             attempt()
 
 
 def test_too_many_results():
-    attempt = enumerating.exact(ClippedCounting(), ONE, ADDED)
+    attempt = enumerating.exact(ClippedCounting(), UNIT_BUDGET, ADD_REMOVE)
     assert (attempt.outcome, attempt.tried) == ("not tried", "nothing: it has too many results")
 
 
 def test_no_pairs_of_neighbours(monkeypatch):
     monkeypatch.setattr(coupled, "generate_pairs", lambda *given: iter(()))
-    assert coupled.coupled(Count(), ONE, ADDED, 1).outcome == "not tried"
+    assert coupled.coupled(Count(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "not tried"
     monkeypatch.setattr(relations, "_list_ordered_pairs", lambda *given: iter(()))
     assert audit("release-relations").outcome == "not tried"
 
@@ -111,7 +114,7 @@ def test_a_study_that_serves_nothing(monkeypatch):
         texts: tuple[str, ...] = ()
         loss, flaw, answered = 0.0, "", 0
 
-        def __init__(self, *given: object) -> None: ...
+        def __init__(self, *arguments: object) -> None: ...
 
     monkeypatch.setattr(study_audit, "_AuditedStudy", Silent)
     assert study_audit.audit_conversation(plan, 1).outcome == "not tried"
@@ -119,7 +122,7 @@ def test_a_study_that_serves_nothing(monkeypatch):
 
 def test_the_command_ends_with_status_1(monkeypatch):
     monkeypatch.setattr(auditing, "audit", lambda *given, **more: verdict(NOTHING))
-    done = running.run("audit", "count")
-    assert done.returncode == 1
-    assert "Nothing was tried" in done.stdout
+    completed = running.run("audit", "count")
+    assert completed.returncode == 1
+    assert "Nothing was tried" in completed.stdout
     assert json.loads(running.run("audit", "count", "--format", "json").stdout)["outcome"] == "not tried"

@@ -19,16 +19,16 @@ from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy import Budget, Candidates, Charge, Meter, Neighbours, _meter as meter_module
 
-ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-ONE = Budget.of(1)
+ADD_REMOVE, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+UNIT_BUDGET = Budget.of(1)
 LOOSE = Budget.of(1, "1/1000")
 
 
 @pytest.mark.parametrize(
     ("mechanism", "budget", "neighbours"),
     [
-        (planted.Right(), ONE, ADDED),
-        (planted.Truncating(), ONE, REPLACED),
+        (planted.Right(), UNIT_BUDGET, ADD_REMOVE),
+        (planted.Truncating(), UNIT_BUDGET, REPLACED),
     ],
 )
 def test_a_mechanism_without_a_bug_stands(mechanism, budget, neighbours):
@@ -81,48 +81,48 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_coupled_audit_finds_it(bug):
-    attempt = coupled(getattr(planted, bug)(), ONE, ADDED, 1)
-    pair, why = BUGS[bug]
+    attempt = coupled(getattr(planted, bug)(), UNIT_BUDGET, ADD_REMOVE, 1)
+    pair, reason = BUGS[bug]
     assert not attempt.stands
-    assert attempt.why.startswith(why), attempt.why
+    assert attempt.why.startswith(reason), attempt.why
     if pair is not None:
         assert attempt.pair == pair
 
 
 @pytest.mark.parametrize("bug", sorted(set(BUGS) - {"ScoresTooSteep", "NotMonotone"}))
 def test_it_is_found_when_a_person_is_replaced_too(bug):
-    assert not coupled(getattr(planted, bug)(), ONE, REPLACED, 1).stands
+    assert not coupled(getattr(planted, bug)(), UNIT_BUDGET, REPLACED, 1).stands
 
 
 class TestFinding:
     def test_what_was_kept_may_be_used(self):
-        attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
+        attempt = coupled(planted.KeptCounts(), LOOSE, ADD_REMOVE, 1)
         assert attempt.stands, attempt.why
 
     def test_what_was_not_kept_may_not(self):
-        attempt = coupled(planted.UnkeptCounts(), LOOSE, ADDED, 1)
+        attempt = coupled(planted.UnkeptCounts(), LOOSE, ADD_REMOVE, 1)
         assert attempt.why.startswith("The two results differ in their facts: {'sum': ")
 
     def test_a_person_in_more_counts_than_was_said(self):
-        attempt = coupled(planted.FindingTooMuch(), LOOSE, ADDED, 1)
+        attempt = coupled(planted.FindingTooMuch(), LOOSE, ADD_REMOVE, 1)
         assert attempt.why == "finding: one person moves the counts by 2 in all; 1 was said."
 
     def test_a_threshold_that_rare_things_pass(self, monkeypatch):
         right = Meter._find
 
-        def low(self, *given, **named):
-            kept, noisy, threshold = right(self, *given, **named)
-            return kept, noisy, threshold - 200
+        def low(self, *arguments, **options):
+            kept_flags, noisy, threshold = right(self, *arguments, **options)
+            return kept_flags, noisy, threshold - 200
 
         monkeypatch.setattr(Meter, "_find", low)
-        attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
+        attempt = coupled(planted.KeptCounts(), LOOSE, ADD_REMOVE, 1)
         assert attempt.why == (
             "finding: what only one person holds is found with a probability of 0.00168; a delta of 0.001 was charged."
         )
 
 
 class TestHalfTheNoise:
-    @pytest.mark.parametrize("budget", [ONE, LOOSE], ids=["pure", "zCDP"])
+    @pytest.mark.parametrize("budget", [UNIT_BUDGET, LOOSE], ids=["pure", "zCDP"])
     def test_a_scale_that_does_not_fit_its_charge(self, monkeypatch, budget):
         right = Meter.scale
 
@@ -131,10 +131,10 @@ class TestHalfTheNoise:
             return None if scale is None else scale / 2, variance / 4
 
         monkeypatch.setattr(Meter, "scale", halved)
-        attempt = coupled(Count(), budget, ADDED, 1)
-        reveals, charged = ("2", "1") if budget.pure else ("0.237561", "0.0593902")
+        attempt = coupled(Count(), budget, ADD_REMOVE, 1)
+        reveals, charged_text = ("2", "1") if budget.pure else ("0.237561", "0.0593902")
         assert attempt.why.startswith(f"counting the itemsets: the noise that was added can reveal {reveals}")
-        assert f"and {charged}" in attempt.why
+        assert f"and {charged_text}" in attempt.why
 
     @pytest.mark.statistical
     def test_noise_that_is_not_what_is_said(self, monkeypatch):
@@ -144,9 +144,9 @@ class TestHalfTheNoise:
         monkeypatch.setattr(
             meter_module, "discrete_laplace", lambda source, scale, many: right(source, scale / 2, many)
         )
-        assert coupled(Count(), ONE, ADDED, 1).stands
-        assert exact(Count(), ONE, ADDED).stands
-        attempt = statistical(Count(), ONE, ADDED, 1000, 1)
+        assert coupled(Count(), UNIT_BUDGET, ADD_REMOVE, 1).stands
+        assert exact(Count(), UNIT_BUDGET, ADD_REMOVE).stands
+        attempt = statistical(Count(), UNIT_BUDGET, ADD_REMOVE, 1000, 1)
         assert not attempt.stands
         assert 1 < attempt.loss < 2
         assert attempt.why.endswith(f"with 99 % confidence the loss is at least {attempt.loss:.4g}.")
@@ -157,21 +157,23 @@ class TestTheOrderOfPicks:
 
     @pytest.fixture
     def listed_first(self, monkeypatch):
-        def named(self, chosen, listed, universe):
-            places = [place for place in chosen.candidates if place >= 0]
-            rest = self._draw_unlisted(listed, universe, chosen.unlisted) if chosen.unlisted else ()
-            return [*listed.take(np.array(places, np.int64)).tuples(), *rest]
+        def name_listed_first(self, choice, listed_itemsets, universe):
+            places = [place for place in choice.candidates if place >= 0]
+            unlisted_itemsets = (
+                self._draw_unlisted(listed_itemsets, universe, choice.unlisted) if choice.unlisted else ()
+            )
+            return [*listed_itemsets.take(np.array(places, np.int64)).tuples(), *unlisted_itemsets]
 
-        monkeypatch.setattr(Meter, "_name_itemsets", named)
+        monkeypatch.setattr(Meter, "_name_itemsets", name_listed_first)
 
     @pytest.mark.usefixtures("listed_first")
     def test_coupled(self):
-        attempt = coupled(Exponential(), ONE, ADDED, 1)
+        attempt = coupled(Exponential(), UNIT_BUDGET, ADD_REMOVE, 1)
         assert attempt.why == "choosing the patterns: what is named is not what was chosen."
 
     @pytest.mark.usefixtures("listed_first")
     def test_exact(self):
-        assert exact(Exponential(), ONE, ADDED).loss == inf
+        assert exact(Exponential(), UNIT_BUDGET, ADD_REMOVE).loss == inf
 
 
 class TestLocality:
@@ -181,24 +183,24 @@ class TestLocality:
         # Where the items are those of the data, a new one gives all others new codes. Right: by the label.
         by_code = property(lambda vocabulary: np.arange(len(vocabulary), dtype=np.uint64))
         monkeypatch.setattr(Vocabulary, "identities", by_code)
-        attempt = coupled(planted.Right(), LOOSE, ADDED, 1)
+        attempt = coupled(planted.Right(), LOOSE, ADD_REMOVE, 1)
         assert attempt.question == "min_count=100, lengths=1 over 12 items that are not listed, the last one first"
         assert attempt.why.startswith("finding the items: one person moves ")
 
 
 def test_too_much_charged_is_found(monkeypatch):
     # A meter that forgets what it has spent lets a mechanism spend twice.
-    def forgetful(self, share, what=None):
+    def forgetful(self, share, step=None):
         self._spent_share = Fraction(0)
 
     monkeypatch.setattr(Meter, "_spend_share", forgetful)
 
     class Twice(planted.Right):
-        def run(self, engine, asked, meter):
-            super().run(engine, asked, meter)
-            return super().run(engine, asked, meter)
+        def run(self, engine, problem, meter):
+            super().run(engine, problem, meter)
+            return super().run(engine, problem, meter)
 
-    attempt = coupled(Twice(), ONE, ADDED, 1)
+    attempt = coupled(Twice(), UNIT_BUDGET, ADD_REMOVE, 1)
     assert attempt.why.endswith("AssertionError was raised: a release has cost more than its budget")
 
 

@@ -29,20 +29,20 @@ PAIRS = 40
 
 
 @pytest.fixture
-def few(monkeypatch):
+def run_few_pairs(monkeypatch):
     """Return a function that runs the coupled audit on few pairs of each question."""
 
-    def go(how, budget, neighbours, seed):
-        share = -(-PAIRS // len(coupling.list_questions(how, budget)))
-        whole = coupling.generate_pairs
+    def go(mechanism, budget, neighbours, seed):
+        share = -(-PAIRS // len(coupling.list_questions(mechanism, budget)))
+        all_pairs = coupling.generate_pairs
 
-        def thin(*given):
-            every = list(whole(*given))
+        def thin(*arguments):
+            every = list(all_pairs(*arguments))
             return every[:: -(-len(every) // share)]
 
         with monkeypatch.context() as patch:
             patch.setattr(coupling, "generate_pairs", thin)
-            attempt = coupled(how, budget, neighbours, seed)
+            attempt = coupled(mechanism, budget, neighbours, seed)
         assert 20 <= attempt.pairs <= PAIRS + 20
         return attempt
 
@@ -50,15 +50,15 @@ def few(monkeypatch):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_coupled_when_a_person_is_added(few, name):
-    attempt = few(mechanisms()[name].make(), budgets(name)[0], Neighbours.ADD_REMOVE, 1)
+def test_coupled_when_a_person_is_added(run_few_pairs, name):
+    attempt = run_few_pairs(mechanisms()[name].make(), budgets(name)[0], Neighbours.ADD_REMOVE, 1)
     assert attempt.stands, (attempt.why, attempt.question, attempt.pair)
     assert attempt.loss > 0.5 * budgets(name)[0].epsilon
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_coupled_when_a_person_is_replaced(few, name):
-    attempt = few(mechanisms()[name].make(), budgets(name)[-1], Neighbours.REPLACE, 2)
+def test_coupled_when_a_person_is_replaced(run_few_pairs, name):
+    attempt = run_few_pairs(mechanisms()[name].make(), budgets(name)[-1], Neighbours.REPLACE, 2)
     assert attempt.stands, (attempt.why, attempt.question, attempt.pair)
     assert attempt.loss > 0.1
 

@@ -18,9 +18,9 @@ def fewer(monkeypatch):
     monkeypatch.setattr(audited, "_QUESTIONS", audited._QUESTIONS[1:2])
 
 
-@pytest.mark.parametrize("more", [{}, {"neighbours": "replace"}, {"delta": "1/1000"}], ids=str)
-def test_the_claim_stands(more):
-    verdict = discreet.audit("release-relations", epsilon=1, **more)
+@pytest.mark.parametrize("options", [{}, {"neighbours": "replace"}, {"delta": "1/1000"}], ids=str)
+def test_the_claim_stands(options):
+    verdict = discreet.audit("release-relations", epsilon=1, **options)
     assert verdict.stands, str(verdict)
     assert 0.9 < verdict.attempts[0].loss <= 1
     assert verdict.attempts[0].pairs > 100
@@ -43,10 +43,10 @@ def test_pairs_of_items_that_were_not_released_are_found(monkeypatch):
     """Pairs among the items that are truly the most frequent, and not among those that noise chose."""
     right = RelationCase.pair_baskets
 
-    def exact(job, chosen):
-        best = (-job.listed.item_counts).argsort(kind="stable")[: len(chosen)]
-        best.sort()
-        return right(job, best.astype(chosen.dtype))
+    def exact(job, released_items):
+        best_items = (-job.listed.item_counts).argsort(kind="stable")[: len(released_items)]
+        best_items.sort()
+        return right(job, best_items.astype(released_items.dtype))
 
     monkeypatch.setattr(RelationCase, "pair_baskets", exact)
     assert not discreet.audit("release-relations", epsilon=1).stands
@@ -69,5 +69,5 @@ class Twice:
     def answer(self, query):
         return 2 * self.engine.answer(query)
 
-    def above(self, *given):
-        return self.engine.above(*given)
+    def above(self, *arguments):
+        return self.engine.above(*arguments)

@@ -15,21 +15,21 @@ from discreet.exact import Supports
 from discreet.privacy import Budget, Neighbours, unsealed
 from discreet.registry import mechanisms
 
-ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
+ADD_REMOVE, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+UNIT_BUDGET, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
 # Larger than any answer that the coupled audit gives.
-LARGE = 5_000
+LARGE_COUNT = 5_000
 
 
 class Deciding(planted.Planted):
     """Counts once, and decides how to go on where a noisy count is large: by what it may not look at."""
 
-    def run(self, engine, asked, meter):
-        query = Supports(planted.every_item(asked.item_count))
-        noisy = meter.count("counting", engine, query, planted.ALL / 2)
-        if noisy.values[0] > LARGE and self.decides(unsealed(engine).baskets):
-            noisy = meter.count("counting again", engine, query, planted.ALL / 2)
-        return self.found(asked, noisy.values.astype(float))
+    def run(self, engine, problem, meter):
+        query = Supports(planted.every_item(problem.item_count))
+        noisy = meter.count("counting", engine, query, planted.WHOLE_SHARE / 2)
+        if noisy.values[0] > LARGE_COUNT and self.decides(unsealed(engine).baskets):
+            noisy = meter.count("counting again", engine, query, planted.WHOLE_SHARE / 2)
+        return self.build_result(problem, noisy.values.astype(float))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,19 +81,19 @@ BY_BASKETS = (ByLongestBasket, ByWhatIsHeldFirst, ByOrderOfLabels, ByWhetherNoth
 
 
 @pytest.mark.parametrize(
-    ("kind", "neighbours"), [*product((*BY_PEOPLE, *BY_BASKETS), [ADDED]), *product(BY_BASKETS, [REPLACED])]
+    ("kind", "neighbours"), [*product((*BY_PEOPLE, *BY_BASKETS), [ADD_REMOVE]), *product(BY_BASKETS, [REPLACED])]
 )
 def test_a_decision_by_unpaid_data_is_found(kind, neighbours):
-    attempt = replayed(kind(), ONE, neighbours, 1, scripts=60)
+    attempt = replayed(kind(), UNIT_BUDGET, neighbours, 1, scripts=60)
     assert attempt.stands is False
     assert "counting again" in attempt.why
     assert attempt.pair
     assert attempt.question
 
 
-@pytest.mark.parametrize("budget", [ONE, LOOSE], ids=["pure", "zCDP"])
+@pytest.mark.parametrize("budget", [UNIT_BUDGET, LOOSE], ids=["pure", "zCDP"])
 def test_a_decision_by_answers_stands(budget):
-    attempt = replayed(ByNothing(), budget, ADDED, 1, scripts=30)
+    attempt = replayed(ByNothing(), budget, ADD_REMOVE, 1, scripts=30)
     assert attempt.stands, attempt.why
     assert attempt.pairs > 60
 
@@ -115,12 +115,14 @@ BEFORE_DATA = ("check", "plan", "_choose_by_facts", "_rank_share", "_truncated")
 
 def found_in_auto(name, tree):
     mechanism = decisions.planted_in(auto, tree, "Auto")
-    return any(replayed(mechanism, budget, ADDED, 1, scripts=200).stands is False for budget in (ONE, LOOSE))
+    return any(
+        replayed(mechanism, budget, ADD_REMOVE, 1, scripts=200).stands is False for budget in (UNIT_BUDGET, LOOSE)
+    )
 
 
 @pytest.mark.parametrize("start", SAMPLE)
 def test_auto_deciding_by_parity_is_found(start):
-    planted_here = [one for one in decisions.decisions(auto, BEFORE_DATA) if one[0].startswith(start)]
+    planted_here = [decision for decision in decisions.decisions(auto, BEFORE_DATA) if decision[0].startswith(start)]
     assert len(planted_here) == 1
     assert found_in_auto(*planted_here[0])
 
@@ -130,12 +132,14 @@ def test_auto_deciding_by_parity_is_found(start):
 def test_every_decision_of_auto_by_parity_is_found():
     every = list(decisions.decisions(auto, BEFORE_DATA))
     assert len(every) > 30
-    missed = [name for name, tree in every if not name.startswith(RARE) and not found_in_auto(name, tree)]
-    assert missed == []
+    missed_decisions = [name for name, tree in every if not name.startswith(RARE) and not found_in_auto(name, tree)]
+    assert missed_decisions == []
 
 
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_our_own_mechanisms_stand(name):
     needs = mechanisms()[name].kind.delta
-    attempt = replayed(mechanisms()[name].make(), LOOSE if needs is not False else ONE, ADDED, 2, scripts=12)
+    attempt = replayed(
+        mechanisms()[name].make(), LOOSE if needs is not False else UNIT_BUDGET, ADD_REMOVE, 2, scripts=12
+    )
     assert attempt.stands, (attempt.why, attempt.question, attempt.pair)

@@ -36,9 +36,9 @@ def test_the_bound_holds_as_often_as_it_says(chance):
 
 
 def test_the_bound_on_epsilon():
-    least, most = compute_lower_chance(900, 1000, 0.005), 1 - compute_lower_chance(900, 1000, 0.005)
-    assert bound_loss(900, 100, 1000, 0) == pytest.approx(log(least / most))
-    assert bound_loss(900, 100, 1000, "0.1") == pytest.approx(log((least - 0.1) / most))
+    lowest_chance, highest_chance = compute_lower_chance(900, 1000, 0.005), 1 - compute_lower_chance(900, 1000, 0.005)
+    assert bound_loss(900, 100, 1000, 0) == pytest.approx(log(lowest_chance / highest_chance))
+    assert bound_loss(900, 100, 1000, "0.1") == pytest.approx(log((lowest_chance - 0.1) / highest_chance))
     assert bound_loss(9, 100, 1000, "0.5") == 0
 
 
@@ -56,12 +56,12 @@ def test_a_right_claim_stands():
 def test_a_wrong_claim_does_not():
     # What is really 3 claims to be 1: with 500 runs a side the bound misses it with a probability below 10^-9.
     class Bold(Count):
-        def run(self, engine, asked, meter):
+        def run(self, engine, problem, meter):
             meter.total *= 3
-            found = super().run(engine, asked, meter)
+            result = super().run(engine, problem, meter)
             # As if it were within the budget: more is no release at all.
             meter.charges[:] = [Charge.pure(charge.what, charge.epsilon / 3) for charge in meter.charges]
-            return found
+            return result
 
     attempt = statistical(Bold(), Budget.of(1), Neighbours.ADD_REMOVE, 1000, 1)
     assert not attempt.stands
@@ -71,10 +71,10 @@ def test_a_wrong_claim_does_not():
 
 def test_an_exception_is_a_result():
     class Touchy(Count):
-        def run(self, engine, asked, meter):
+        def run(self, engine, problem, meter):
             if unsealed(engine).baskets.item_counts.any():
                 raise KeyError
-            return super().run(engine, asked, meter)
+            return super().run(engine, problem, meter)
 
     attempt = statistical(Touchy(), Budget.of(1), Neighbours.ADD_REMOVE, 200, 1)
     assert not attempt.stands
@@ -86,8 +86,8 @@ def test_what_is_told_about_a_release():
     numbers = list_features(release)
     assert numbers["the number of patterns"] == 2
     assert numbers["the number of people"] == 40
-    assert numbers["the sum of all counts"] == sum(one.count for one in release.patterns)
-    names = ["{" + ", ".join(map(str, sorted(one.items))) + "}" for one in release.patterns]
+    assert numbers["the sum of all counts"] == sum(pattern.count for pattern in release.patterns)
+    names = ["{" + ", ".join(map(str, sorted(pattern.items))) + "}" for pattern in release.patterns]
     assert numbers[f"the count of {names[1]}"] == release.patterns[1].count
     assert numbers[f"{names[0]} as the first pattern"] == numbers[f"{names[1]} among the patterns"] == 1
     assert numbers["gamma"] == release.facts["gamma"]

@@ -18,14 +18,14 @@ from discreet.privacy import Budget, Neighbours
 from discreet.publish import Release, _resolving as resolving, _run as run
 from discreet.registry import mechanisms
 
-ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
+ADD_REMOVE, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+UNIT_BUDGET, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
 
 
-def tried(name):
+def check_whole(name):
     # Without a list of items where it takes a delta, which no other question covers.
     loose = mechanisms()[name].kind.delta is not False
-    attempt = whole(mechanisms()[name].make(), LOOSE if loose else ONE, ADDED, 1)
+    attempt = whole(mechanisms()[name].make(), LOOSE if loose else UNIT_BUDGET, ADD_REMOVE, 1)
     assert attempt.stands, (attempt.why, attempt.question, attempt.pair)
     assert 0.1 < attempt.loss <= 1
     return attempt
@@ -35,35 +35,35 @@ def tried(name):
 def test_every_mechanism_stands(place, name, monkeypatch):
     """On every third pair of files; the next mechanism begins with the next pair, so that all are had."""
     monkeypatch.setattr(auditing, "_cases", lambda *given: list(_cases(*given))[place % 3 :: 3])
-    assert tried(name).pairs >= 3
+    assert check_whole(name).pairs >= 3
 
 
 @pytest.mark.slow  # about 15 seconds for all of them
 @pytest.mark.parametrize("name", mechanisms())
 def test_every_mechanism_stands_on_every_pair(name):
-    assert tried(name).stands
+    assert check_whole(name).stands
 
 
 def test_one_person_in_place_of_another():
-    attempt = whole(Count(), ONE, REPLACED, 1)
+    attempt = whole(Count(), UNIT_BUDGET, REPLACED, 1)
     assert attempt.stands, attempt.why
     assert 0.1 < attempt.loss <= 1
 
 
 def test_it_says_what_was_run():
-    attempt = whole(Count(), ONE, ADDED, 1)
+    attempt = whole(Count(), UNIT_BUDGET, ADD_REMOVE, 1)
     assert (attempt.means, attempt.engine) == ("whole", LocalEngine.__name__)
-    read, saved = (f"read from .{name}" for name in READERS), (f"saved as .{name}" for name in SUFFIXES)
-    assert set(attempt.paths) == {*read, "all people", "by segment", *saved}
-    assert attempt.pairs == len(list(_cases(Count(), ONE, ADDED)))
+    read_files, saved = (f"read from .{name}" for name in READERS), (f"saved as .{name}" for name in SUFFIXES)
+    assert set(attempt.paths) == {*read_files, "all people", "by segment", *saved}
+    assert attempt.pairs == len(list(_cases(Count(), UNIT_BUDGET, ADD_REMOVE)))
     assert attempt.tried.startswith(f"{attempt.pairs} pairs of files, ")
-    cases = list(_cases(Exponential(), LOOSE, ADDED))
+    cases = list(_cases(Exponential(), LOOSE, ADD_REMOVE))
     assert {case.reader for case in cases} == set(READERS)
     assert {case.segment for case in cases if case.by} > {SEGMENTS[1]}
     assert {case.has_list for case in cases} == {True, False}
 
 
-def broken(mechanism=None, budget=ONE, neighbours=ADDED) -> str:
+def broken(mechanism=None, budget=UNIT_BUDGET, neighbours=ADD_REMOVE) -> str:
     attempt = whole(mechanism or Exponential(), budget, neighbours, 1)
     assert not attempt.stands
     return attempt.why
@@ -81,12 +81,12 @@ class TestPlanted:
         # X5: the public list is widened by what occurs.
         right = resolving.resolve_items
 
-        def widened(items, held):
-            vocabulary, told = right(items, held)
+        def widened(items, baskets):
+            vocabulary, list_text = right(items, baskets)
             if vocabulary is None:
-                return vocabulary, told
-            more = [item for item in held.vocabulary if item not in set(vocabulary)]
-            return Vocabulary(sorted([*vocabulary, *more], key=str)), told
+                return vocabulary, list_text
+            extra_items = [item for item in baskets.vocabulary if item not in set(vocabulary)]
+            return Vocabulary(sorted([*vocabulary, *extra_items], key=str)), list_text
 
         monkeypatch.setattr(resolving, "resolve_items", widened)
         assert broken()
@@ -94,37 +94,39 @@ class TestPlanted:
     def test_segments_are_those_of_the_data(self, monkeypatch):
         right = resolving._resolve_segment_list
         monkeypatch.setattr(resolving, "_resolve_segment_list", lambda segments, values: right(sorted(values), values))
-        told = "There are releases of ['north', 'south'] for the one, and of ['hiv-clinic', 'north', 'south'] for the "
-        assert broken().startswith(told)
+        message = (
+            "There are releases of ['north', 'south'] for the one, and of ['hiv-clinic', 'north', 'south'] for the "
+        )
+        assert broken().startswith(message)
 
     @pytest.mark.parametrize("suffix", SUFFIXES)
     def test_a_file_says_how_many_were_read(self, monkeypatch, suffix):
-        right, many = Release.save, []
+        right, person_counts = Release.save, []
 
-        def telling(self, path, **more):
-            right(self, path, **more)
+        def save_with_size(self, path, **options):
+            right(self, path, **options)
             if path.suffix == f".{suffix}":
                 with path.open("ab") as stream:
-                    stream.write(b" " * (many[-1] % 7))
+                    stream.write(b" " * (person_counts[-1] % 7))
 
-        made = LocalEngine.__init__
+        init_engine = LocalEngine.__init__
 
-        def counting(self, baskets):
-            many.append(len(baskets))
-            made(self, baskets)
+        def count_people(self, baskets):
+            person_counts.append(len(baskets))
+            init_engine(self, baskets)
 
-        monkeypatch.setattr(LocalEngine, "__init__", counting)
-        monkeypatch.setattr(Release, "save", telling)
+        monkeypatch.setattr(LocalEngine, "__init__", count_people)
+        monkeypatch.setattr(Release, "save", save_with_size)
         assert broken(Count()).startswith(f"The two results differ in their bytes of release.{suffix}: ")
 
     def test_a_reader_whose_labels_follow_one_person(self, monkeypatch):
         # A name among numbers makes a reader take all items for names. Right: compared as text with those of the list.
         right = resolving.recode_baskets
 
-        def strict(held, vocabulary):
-            if held.vocabulary.numeric != vocabulary.numeric:
-                held = replace(held, offsets=held.offsets * 0, codes=held.codes[:0])
-            return right(held, vocabulary)
+        def strict(baskets, vocabulary):
+            if baskets.vocabulary.numeric != vocabulary.numeric:
+                baskets = replace(baskets, offsets=baskets.offsets * 0, codes=baskets.codes[:0])
+            return right(baskets, vocabulary)
 
         monkeypatch.setattr(resolving, "recode_baskets", strict)
         assert "one person moves the answer by " in broken(Count())
@@ -135,17 +137,17 @@ def test_a_file_that_only_one_of_two_gets(name, monkeypatch):
     people = []
     answer, save = LocalEngine.__init__, Release.save
 
-    def counted(self, baskets):
+    def note_people(self, baskets):
         people[:] = [len(baskets)] if len(people) > 8 else [*people, len(baskets)]
         answer(self, baskets)
 
-    def saved(self, path, **rest):
-        save(self, path, **rest)
+    def saved(self, path, **options):
+        save(self, path, **options)
         if "people" in name or max(people) > 68:
             Path(name.format(path=path, people=max(people))).write_text("")
 
-    monkeypatch.setattr(LocalEngine, "__init__", counted)
+    monkeypatch.setattr(LocalEngine, "__init__", note_people)
     monkeypatch.setattr(Release, "save", saved)
-    attempt = whole(Exponential(), ONE, ADDED, 1)
+    attempt = whole(Exponential(), UNIT_BUDGET, ADD_REMOVE, 1)
     assert not attempt.stands
     assert attempt.why.startswith("Only one of the two results has ")

@@ -40,16 +40,16 @@ def test_what_is_printed_is_no_less_than_what_is_enough():
 def test_the_best_size_is_the_best_of_all(items, doubt):
     for longest in range(1, items + 1):
         every = [(log(comb(items, size)) + log(1 - doubt)) / (6 * ceil(size / longest)) for size in range(1, items + 1)]
-        found = least_epsilon_of_short(items, 10, longest, slack=0.2, doubt=doubt)
-        assert found == pytest.approx(max(0.0, *every), abs=1e-12)
+        least_epsilon = least_epsilon_of_short(items, 10, longest, slack=0.2, doubt=doubt)
+        assert least_epsilon == pytest.approx(max(0.0, *every), abs=1e-12)
 
 
 @pytest.mark.parametrize("longest", [1, 5, 40])
 def test_short_baskets_need_less_and_what_is_enough_is_more(longest):
     items, threshold = 1_000, 200
-    short = least_epsilon_of_short(items, threshold, longest)
-    assert 0 < short <= least_epsilon(items, threshold)
-    assert sufficient_epsilon(items, threshold, longest) > short
+    least_of_short = least_epsilon_of_short(items, threshold, longest)
+    assert 0 < least_of_short <= least_epsilon(items, threshold)
+    assert sufficient_epsilon(items, threshold, longest) > least_of_short
 
 
 def test_what_is_enough_solves_its_equation():
@@ -64,16 +64,16 @@ def test_bounds_are_never_negative():
     assert least_epsilon(10**6, 1) < inf
 
 
-CUT = ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
+CUT_NOTE = ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "more", "end"),
+    ("epsilon", "options", "end"),
     [
         (20, {}, ". There is as much."),
-        (1, {}, CUT),
+        (1, {}, CUT_NOTE),
         (0.1, {}, ". There is less: no pure mechanism can promise it."),
-        (1, {"pure": False}, f"{CUT} Of mechanisms with a delta the bounds say nothing."),
+        (1, {"pure": False}, f"{CUT_NOTE} Of mechanisms with a delta the bounds say nothing."),
         (
             0.1,
             {"local": True},
@@ -82,8 +82,8 @@ CUT = ". There is less than the first: of pure mechanisms, only one that cuts ba
     ],
     ids=["enough", "cut", "less", "delta", "devices"],
 )
-def test_what_they_say_of_an_epsilon(epsilon, more, end):
-    assert bounds(3_340, 310, 10).in_words(epsilon, **more) == (
+def test_what_they_say_of_an_epsilon(epsilon, options, end):
+    assert bounds(3_340, 310, 10).in_words(epsilon, **options) == (
         "To show on any data what at least 310 people hold, give or take 20%, and be right in 50% of the cases, a pure "
         "epsilon of 18.4 is needed whatever the algorithm; 0.518 if no basket has more than 10 items" + end
     )
@@ -106,7 +106,7 @@ def test_one_person_holds_one_item():
     ],
 )
 def test_what_is_refused(changed, message):
-    given = {"items": 10, "threshold": 10} | changed
-    with pytest.raises(MisuseError) as told:
-        least_epsilon(**given)
-    assert str(told.value) == message
+    question = {"items": 10, "threshold": 10} | changed
+    with pytest.raises(MisuseError) as error:
+        least_epsilon(**question)
+    assert str(error.value) == message

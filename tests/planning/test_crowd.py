@@ -30,10 +30,10 @@ def test_supports_fall_and_add_up(items, mean, exponent):
 @pytest.mark.parametrize(("mean", "exponent"), [(1.5, 1.0), (4.0, 1.0), (20.0, 0.3)])
 def test_a_crowd_has_the_supports_and_sizes_it_was_given(mean, exponent):
     # Each support is a mean over 20,000 baskets, off by five deviations (0.018) once in 10^6; the fit adds 0.01.
-    supports, there = crowd(mean=mean, exponent=exponent)
-    found = there.baskets.item_counts / len(there.baskets)
-    assert np.abs(found - supports).max() < 0.03
-    assert there.baskets.sizes.mean() == pytest.approx(mean, rel=0.05)
+    supports, imagined = crowd(mean=mean, exponent=exponent)
+    supports_found = imagined.baskets.item_counts / len(imagined.baskets)
+    assert np.abs(supports_found - supports).max() < 0.03
+    assert imagined.baskets.sizes.mean() == pytest.approx(mean, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -46,35 +46,35 @@ def test_a_crowd_has_the_supports_and_sizes_it_was_given(mean, exponent):
 def test_items_that_nearly_everyone_holds_leave_room_for_others(items, mean, exponent):
     # Such an item is hundreds of times as likely as the next one, and is in a basket once all the same. Means over
     # 20,000 baskets, off by five deviations once in 10^6: 0.018 of a support, 0.035 of a mean; the fit adds 0.01.
-    supports, there = crowd(items=items, mean=mean, exponent=exponent)
-    found = there.baskets.item_counts / len(there.baskets)
-    assert np.abs(found - supports).max() < 0.03
-    assert there.baskets.sizes.mean() == pytest.approx(mean, rel=0.035)
+    supports, imagined = crowd(items=items, mean=mean, exponent=exponent)
+    supports_found = imagined.baskets.item_counts / len(imagined.baskets)
+    assert np.abs(supports_found - supports).max() < 0.03
+    assert imagined.baskets.sizes.mean() == pytest.approx(mean, rel=0.035)
 
 
 def test_a_dense_curve_gives_dense_baskets():
     supports = np.array([0.999] * 10 + [0.9] * 20 + [0.5] * 20 + [0.1] * 30 + [0.0] * 40)
-    there = imagine(supports, *sizes_of(float(supports.sum()), supports), 50_000)
-    assert there.baskets.sizes.mean() == pytest.approx(supports.sum(), rel=0.02)
-    found = there.baskets.item_counts / len(there.baskets)
-    assert np.abs(found - supports).max() < 0.05
-    assert not found[80:].any()
+    imagined = imagine(supports, *sizes_of(float(supports.sum()), supports), 50_000)
+    assert imagined.baskets.sizes.mean() == pytest.approx(supports.sum(), rel=0.02)
+    supports_found = imagined.baskets.item_counts / len(imagined.baskets)
+    assert np.abs(supports_found - supports).max() < 0.05
+    assert not supports_found[80:].any()
 
 
 def test_a_steep_curve_over_many_items_adds_up():
     supports = zipf(100_000, 5.0, 10.0)
     assert supports.sum() == pytest.approx(5.0)
-    there = imagine(supports, *sizes_of(5.0, supports), 50_000)
-    assert there.baskets.sizes.mean() == pytest.approx(5.0, rel=0.01)
-    assert there.baskets.item_counts[:4].min() > 0.98 * len(there.baskets)
+    imagined = imagine(supports, *sizes_of(5.0, supports), 50_000)
+    assert imagined.baskets.sizes.mean() == pytest.approx(5.0, rel=0.01)
+    assert imagined.baskets.item_counts[:4].min() > 0.98 * len(imagined.baskets)
 
 
-@pytest.mark.parametrize("held", [1, 40, 100], ids=["one", "some", "all"])
-def test_everyone_holds_as_many_as_were_asked_for(held):
+@pytest.mark.parametrize("basket_size", [1, 40, 100], ids=["one", "some", "all"])
+def test_everyone_holds_as_many_as_were_asked_for(basket_size):
     # Supports that do not belong to the size: one item outweighs the others by far.
     supports = np.array([0.999] + [1e-6] * 99 + [0.0] * 900)
-    there = imagine(supports, np.array([held]), np.array([1.0]), 5_000)
-    assert set(there.baskets.sizes.tolist()) == {held}
+    imagined = imagine(supports, np.array([basket_size]), np.array([1.0]), 5_000)
+    assert set(imagined.baskets.sizes.tolist()) == {basket_size}
 
 
 @pytest.mark.parametrize("mean", [1.5, 2.0, 6.5, 20.0])
@@ -91,7 +91,11 @@ def test_what_is_drawn_one_after_the_other():
     assert np.bincount(holders).tolist() == [2] * 40_000
     share = np.bincount(items) / 40_000
     for item, weight in enumerate(weights):
-        second = sum(other / 8 * weight / (8 - other) for place, other in enumerate(weights) if place != item)
+        second = sum(
+            earlier_weight / 8 * weight / (8 - earlier_weight)
+            for place, earlier_weight in enumerate(weights)
+            if place != item
+        )
         assert share[item] == pytest.approx(weight / 8 + second, abs=0.0125)
 
 
@@ -107,49 +111,49 @@ def test_rare_items_are_drawn_as_often_as_they_weigh():
 
 def test_typical_sizes_are_met():
     supports = zipf(100, 4.0, 1.0)
-    there = imagine(supports, np.array([2, 6]), np.array([0.5, 0.5]), 50_000)
-    assert set(there.baskets.sizes.tolist()) == {2, 6}
+    imagined = imagine(supports, np.array([2, 6]), np.array([0.5, 0.5]), 50_000)
+    assert set(imagined.baskets.sizes.tolist()) == {2, 6}
 
 
 def test_less_than_an_item_a_basket():
     supports = zipf(10, 0.5, 1.0)
-    there = imagine(supports, *sizes_of(0.5, supports), 10_000)
-    assert set(there.baskets.sizes.tolist()) == {0, 1}
+    imagined = imagine(supports, *sizes_of(0.5, supports), 10_000)
+    assert set(imagined.baskets.sizes.tolist()) == {0, 1}
 
 
 def test_the_same_numbers_draw_the_same_crowd():
-    one, other = crowd()[1], crowd()[1]
-    assert one.baskets == other.baskets
-    assert len(one.baskets) == BASKETS
-    assert one.of(7).people == 7
+    first_crowd, second_crowd = crowd()[1], crowd()[1]
+    assert first_crowd.baskets == second_crowd.baskets
+    assert len(first_crowd.baskets) == BASKETS
+    assert first_crowd.of(7).people == 7
 
 
 def test_the_engine_answers_for_everybody():
-    there = crowd()[1]
-    asked: list[str] = []
-    engine, inner = ScaledEngine(there.exact, there.scale, asked), LocalEngine(there.baskets)
+    imagined = crowd()[1]
+    questions_heard: list[str] = []
+    engine, inner = ScaledEngine(imagined.exact, imagined.scale, questions_heard), LocalEngine(imagined.baskets)
     pairs = Itemsets(np.array([0, 1, 3]), np.array([0, 0, 1], np.int32))
     for query in (BasketCount(), Sizes(5), Supports(pairs), Kth(3, 1, 2)):
         assert engine.answer(query).tolist() == (inner.answer(query) * 10).tolist()
     assert engine.answer(Largest(1, 50)).tolist() == (inner.answer(Largest(1, 5)) * 10).tolist()
-    listed = engine.above(20_000, 1, 2, 1_000)
-    assert (listed.counts > listed.bound).all()
+    listed_itemsets = engine.above(20_000, 1, 2, 1_000)
+    assert (listed_itemsets.counts > listed_itemsets.bound).all()
     expected = inner.above(2_000, 1, 2, 1_000)
-    assert listed.counts.tolist() == (expected.counts * 10).tolist()
-    assert asked == ["BasketCount", "Sizes", "Supports", "Kth", "Largest", "above"]
+    assert listed_itemsets.counts.tolist() == (expected.counts * 10).tolist()
+    assert questions_heard == ["BasketCount", "Sizes", "Supports", "Kth", "Largest", "above"]
 
 
 @pytest.mark.parametrize(("oracle", "pad"), [("grr", 1), ("olh", 3), ("privset", 3), ("wheel", 3), ("oue", 1)])
 def test_what_a_round_hears_is_right_on_average_and_as_noisy_as_its_oracle_says(oracle, pad):
     # The mean over 200 rounds is off by five deviations once in 10^6; a variance of 200 lies within half of the truth.
-    there = crowd(items=12, mean=1.0, people=40_000)[1]
+    imagined = crowd(items=12, mean=1.0, people=40_000)[1]
     ask = Ask.of("which", Who(0, WORD // 2), Which(CandidateList(items=12)), oracle, Fraction(2), pad=pad)
     generator = np.random.default_rng(5)
-    heard = [there.hear(ask, generator) for _ in range(200)]
-    assert {one.people for one in heard} == {20_000}
-    values = np.array([one.values for one in heard])
-    true = there.baskets.item_counts / len(there.baskets)
-    spread = np.sqrt(np.mean([one.variance for one in heard], axis=0))
-    assert (np.abs(values.mean(axis=0) - true) < 5 * spread / np.sqrt(200)).all()
+    estimates = [imagined.hear(ask, generator) for _ in range(200)]
+    assert {estimate.people for estimate in estimates} == {20_000}
+    values = np.array([estimate.values for estimate in estimates])
+    true_supports = imagined.baskets.item_counts / len(imagined.baskets)
+    spread = np.sqrt(np.mean([estimate.variance for estimate in estimates], axis=0))
+    assert (np.abs(values.mean(axis=0) - true_supports) < 5 * spread / np.sqrt(200)).all()
     assert (values.std(axis=0) / spread < 1.5).all()
     assert (values.std(axis=0) / spread > 0.5).all()

@@ -26,41 +26,41 @@ def bought():
 
 
 def test_the_smallest_epsilon_comes_first_and_none_comes_twice(bought):
-    assert [one.asked["epsilon"] for one in bought.by_epsilon] == ["0.1", "1", "4"]
+    assert [forecast.asked["epsilon"] for forecast in bought.by_epsilon] == ["0.1", "1", "4"]
     assert bought.epsilons == ("0.1", "1", "4")
     assert len(bought) == 3 * len(NAMES)
     assert bought.at("1/10") is bought.at("0.1") is bought.by_epsilon[0]
 
 
 def test_each_is_the_forecast_of_its_epsilon(bought):
-    alone = discreet.plan(**SHOP, epsilon=1, baskets_each=[1, 2, 6], names=NAMES)
-    assert bought.at(1).to_json() == alone.to_json()
+    single_forecast = discreet.plan(**SHOP, epsilon=1, baskets_each=[1, 2, 6], names=NAMES)
+    assert bought.at(1).to_json() == single_forecast.to_json()
 
 
 def test_an_epsilon_that_is_not_there(bought):
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         bought.at(3)
-    assert str(told.value) == "There is no forecast at an epsilon of 3; there are those at 0.1, 1, 4."
+    assert str(error.value) == "There is no forecast at an epsilon of 3; there are those at 0.1, 1, 4."
 
 
 def test_json_has_all_of_them(bought):
-    told = json.loads(bought.to_json())
-    assert [one["asked"]["epsilon"] for one in told["forecasts"]] == ["0.1", "1", "4"]
-    assert {"discreet": "forecast/1", **told["forecasts"][0]} == bought.at("0.1").to_dict()
+    document = json.loads(bought.to_json())
+    assert [forecast["asked"]["epsilon"] for forecast in document["forecasts"]] == ["0.1", "1", "4"]
+    assert {"discreet": "forecast/1", **document["forecasts"][0]} == bought.at("0.1").to_dict()
 
 
 def test_a_name_alone_does_not_say_at_which_epsilon(bought):
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         bought["auto"]
-    assert str(told.value) == (
+    assert str(error.value) == (
         "This is a forecast at several epsilons (0.1, 1, 4): say at which one, as in at(0.1)['auto']."
     )
 
 
 def test_one_epsilon_in_a_list_is_one_forecast():
-    alone, listed = (discreet.plan(**SHOP, epsilon=epsilon, names=["count"]) for epsilon in (1, [1]))
-    assert listed == alone
-    assert listed.at(1) is listed
+    single_forecast, listed_forecast = (discreet.plan(**SHOP, epsilon=epsilon, names=["count"]) for epsilon in (1, [1]))
+    assert listed_forecast == single_forecast
+    assert listed_forecast.at(1) is listed_forecast
 
 
 def test_both_units_are_said(bought):
@@ -88,36 +88,36 @@ def test_the_picture_has_a_line_for_each_that_finds_something(bought):
 
 
 def test_nothing_to_draw():
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         discreet.plan(**SHOP, epsilon=[1, 2], names=["count"]).plot()
-    assert str(told.value) == "There is nothing to draw: no mechanism can be forecast for this question."
+    assert str(error.value) == "There is nothing to draw: no mechanism can be forecast for this question."
 
 
 def test_what_is_needed_by_each_budget():
-    found = discreet.plan(items=60, sizes=3, min_support=0.05, lengths=1, epsilon=[1, 4], names=["auto"])
-    assert found.at(1).needed["auto"] > found.at(4).needed["auto"]
-    needs = [line for line in found.lines() if line.startswith("Recommended at")]
-    assert needs[0].endswith(f"auto. auto needs about {found.at(1).needed['auto']:,} people.")
+    forecast = discreet.plan(items=60, sizes=3, min_support=0.05, lengths=1, epsilon=[1, 4], names=["auto"])
+    assert forecast.at(1).needed["auto"] > forecast.at(4).needed["auto"]
+    needs = [line for line in forecast.lines() if line.startswith("Recommended at")]
+    assert needs[0].endswith(f"auto. auto needs about {forecast.at(1).needed['auto']:,} people.")
 
 
 @pytest.mark.parametrize("cap", [1, 3])
 def test_noise_grows_with_the_baskets_that_take_part(cap):
     # Eight counts of baskets share what is left of epsilon; each has Laplace noise of scale 80 times the cap. Intervals
     # cover the draw of baskets too, which is small beside so much noise.
-    one = discreet.plan(**SHOP, epsilon="0.1", baskets_each=4, max_baskets=cap, names=["count"])
-    assert one["count"].max_baskets == cap
-    least = 80 * cap * np.log(20)
-    assert least <= one["count"].interval < 1.6 * least
-    assert f"A curator counts baskets, {cap} of each person at most: as was asked." in one.units
+    forecast = discreet.plan(**SHOP, epsilon="0.1", baskets_each=4, max_baskets=cap, names=["count"])
+    assert forecast["count"].max_baskets == cap
+    least_error = 80 * cap * np.log(20)
+    assert least_error <= forecast["count"].interval < 1.6 * least_error
+    assert f"A curator counts baskets, {cap} of each person at most: as was asked." in forecast.units
 
 
 def test_an_empty_basket_may_be_drawn_on_devices():
-    one = discreet.plan(**SHOP, epsilon=4, baskets_each=2, max_baskets=3, names=["svim"])
-    assert one.units == (
+    forecast = discreet.plan(**SHOP, epsilon=4, baskets_each=2, max_baskets=3, names=["svim"])
+    assert forecast.units == (
         "Devices are counted as people: each answers for one of its baskets, drawn at random. Those with fewer than 3 "
         "may draw an empty one. The unit of privacy is the person, with all their baskets."
     )
-    assert one["svim"].max_baskets == 0
+    assert forecast["svim"].max_baskets == 0
 
 
 def test_one_basket_each_is_the_forecast_without_the_word():
@@ -128,12 +128,12 @@ def test_the_mean_is_what_was_said():
     numbers, chances = PublicFacts.of(60, 3, 1, None, 4).baskets_each
     assert numbers.min() == 1
     assert float(numbers @ chances) == pytest.approx(4, rel=0.01)
-    typical = PublicFacts.of(60, 3, 1, None, [1, 1, 7])
-    assert [one.tolist() for one in typical.baskets_each] == [[1, 7], pytest.approx([2 / 3, 1 / 3])]
-    assert typical.words["mean baskets each"] == 3
+    facts = PublicFacts.of(60, 3, 1, None, [1, 1, 7])
+    assert [law.tolist() for law in facts.baskets_each] == [[1, 7], pytest.approx([2 / 3, 1 / 3])]
+    assert facts.words["mean baskets each"] == 3
 
 
-EACH = (
+BASKETS_MESSAGE = (
     "baskets_each is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 to"
 )
 
@@ -141,10 +141,10 @@ EACH = (
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"baskets_each": 0.5}, f"{EACH} 10,000; 0.5 was given."),
-        ({"baskets_each": []}, f"{EACH} 10,000; [] was given."),
-        ({"baskets_each": [0, 1]}, f"{EACH} 10,000; [0, 1] was given."),
-        ({"baskets_each": 20_000}, f"{EACH} 10,000; 20000 was given."),
+        ({"baskets_each": 0.5}, f"{BASKETS_MESSAGE} 10,000; 0.5 was given."),
+        ({"baskets_each": []}, f"{BASKETS_MESSAGE} 10,000; [] was given."),
+        ({"baskets_each": [0, 1]}, f"{BASKETS_MESSAGE} 10,000; [0, 1] was given."),
+        ({"baskets_each": 20_000}, f"{BASKETS_MESSAGE} 10,000; 20000 was given."),
         ({"baskets_each": "some"}, "baskets_each is a number such as 1, 0.5 or 1/3; some was given."),
         (
             {"max_baskets": 3},
@@ -166,50 +166,50 @@ EACH = (
     ids=["half", "nobody", "none", "very many", "word", "one each", "no cap", "cap", "no budget", "zero", "over 1"],
 )
 def test_mistakes(changed, message):
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         discreet.plan(**(SHOP | {"epsilon": 1, "names": ["count"]} | changed))
-    assert str(told.value) == message
+    assert str(error.value) == message
 
 
 def test_from_the_command_line(tmp_path):
-    asked = ["plan", "--people", "6000", "--items", "60", "--sizes", "3", "--top", "8", "--name", "auto"]
-    several = [*asked, "--baskets-each", "1,2,6", "--epsilon", "0.1, 1"]
-    made = run(*several, "--format", "json")
-    assert made.returncode == 0
-    told = json.loads(made.stdout)["forecasts"]
-    assert [one["asked"]["epsilon"] for one in told] == ["0.1", "1"]
-    assert told[0]["asked"]["mean baskets each"] == 3
+    command = ["plan", "--people", "6000", "--items", "60", "--sizes", "3", "--top", "8", "--name", "auto"]
+    command_of_several = [*command, "--baskets-each", "1,2,6", "--epsilon", "0.1, 1"]
+    completed = run(*command_of_several, "--format", "json")
+    assert completed.returncode == 0
+    forecasts = json.loads(completed.stdout)["forecasts"]
+    assert [forecast["asked"]["epsilon"] for forecast in forecasts] == ["0.1", "1"]
+    assert forecasts[0]["asked"]["mean baskets each"] == 3
     picture = tmp_path / "plan.svg"
-    assert run(*several, "-o", str(picture)).returncode == 0
+    assert run(*command_of_several, "-o", str(picture)).returncode == 0
     ElementTree.parse(picture)
-    refused = run(*asked, "--epsilon", "1", "--baskets-each", "0")
+    refused = run(*command, "--epsilon", "1", "--baskets-each", "0")
     assert refused.returncode != 0
     assert "--baskets-each is how many baskets a person has" in " ".join(refused.stderr.split())
 
 
 def test_lines_say_what_they_show():
     rows = [DrawnLine("auto", (0.25, float("nan"), 1.0), strong=True), DrawnLine("<b>", (0.5, 0.5, 0.5))]
-    drawn = draw_lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
+    chart = draw_lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
     assert (
-        drawn.description.replace("\u202f", " ")
+        chart.description.replace("\u202f", " ")
         == "auto: 25 % at 0.5, 100 % at 2; <b>: 50 % at 0.5, 50 % at 0.51, 50 % at 2"
     )
-    assert "<b>" not in drawn.inside
+    assert "<b>" not in chart.inside
     # The number of a place that is too near to the one before it is not drawn.
-    assert ">0.51<" not in drawn.inside
-    assert ">0.5<" in drawn.inside
+    assert ">0.51<" not in chart.inside
+    assert ">0.5<" in chart.inside
 
 
 def test_lines_of_which_nothing_is_finite_are_left_out():
-    drawn = draw_lines([DrawnLine("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
-    assert drawn.description == ""
+    chart = draw_lines([DrawnLine("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
+    assert chart.description == ""
 
 
 def test_labels_stay_inside_and_apart():
     generator = np.random.default_rng(0)
-    for many in range(1, 11):
+    for label_count in range(1, 11):
         for _ in range(50):
-            places = spread_labels(generator.uniform(0, 220, many).tolist(), 18, 180)
+            places = spread_labels(generator.uniform(0, 220, label_count).tolist(), 18, 180)
             assert min(places) >= 18
             assert max(places) <= 180
             assert np.diff(sorted(places)).min(initial=18) >= 18 - 1e-9

@@ -12,23 +12,23 @@ from discreet import MisuseError
 from discreet.privacy import Budget, Charge, compose, epsilon_for, exact, rho_for, rounded_up, shown
 
 
-@pytest.mark.parametrize("typed", [0.1, "0.1", "1/10", Decimal("0.1"), Fraction(1, 10), np.float64(0.1), "1e-1"])
-def test_a_tenth_is_a_tenth(typed):
-    assert exact(typed, "epsilon") == Fraction(1, 10)
+@pytest.mark.parametrize("text", [0.1, "0.1", "1/10", Decimal("0.1"), Fraction(1, 10), np.float64(0.1), "1e-1"])
+def test_a_tenth_is_a_tenth(text):
+    assert exact(text, "epsilon") == Fraction(1, 10)
 
 
-@pytest.mark.parametrize("typed", ["1e999999999", "1e-300", "-1e61"])
-def test_numbers_beyond_all_reason_are_told_the_range(typed):
+@pytest.mark.parametrize("text", ["1e999999999", "1e-300", "-1e61"])
+def test_numbers_beyond_all_reason_are_told_the_range(text):
     with pytest.raises(MisuseError) as caught:
-        Budget.of(typed)
-    assert str(caught.value) == f"epsilon is a number between 10^-60 and 10^60; {typed} was given."
+        Budget.of(text)
+    assert str(caught.value) == f"epsilon is a number between 10^-60 and 10^60; {text} was given."
     assert Budget.of(1, "0e-99").delta == 0
 
 
-@pytest.mark.parametrize("typed", ["nan", float("nan"), float("inf"), "", "one", None, True, "1/0", [1]])
-def test_what_is_not_a_number(typed):
+@pytest.mark.parametrize("text", ["nan", float("nan"), float("inf"), "", "one", None, True, "1/0", [1]])
+def test_what_is_not_a_number(text):
     with pytest.raises(MisuseError, match=r"epsilon is a number such as 1, 0.5 or 1/3; .* was given"):
-        Budget.of(typed)
+        Budget.of(text)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_budgets_out_of_range(epsilon, delta, message):
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.5", "1", "8"])
 def test_parts_of_a_pure_budget_add_up_exactly(epsilon):
-    whole = Budget.of(epsilon).epsilon
-    parts = [Charge.pure("part", whole * share) for share in (Fraction(1, 3), Fraction(1, 6), Fraction(1, 2))]
-    assert compose(parts) == (whole, 0)
+    total_epsilon = Budget.of(epsilon).epsilon
+    parts = [Charge.pure("part", total_epsilon * share) for share in (Fraction(1, 3), Fraction(1, 6), Fraction(1, 2))]
+    assert compose(parts) == (total_epsilon, 0)
 
 
 def test_gaussian_noise_has_no_pure_loss():
@@ -94,8 +94,8 @@ class TestConversion:
             alpha = 1 + exp(power)
             return alpha * rho - log(alpha * delta) / (alpha - 1) + log(1 - 1 / alpha)
 
-        least = minimize_scalar(formula, bounds=(-6, 12), method="bounded", options={"xatol": 1e-9}).fun
-        assert float(epsilon_for(rho, delta)) == pytest.approx(least, rel=1e-7)
+        least_epsilon = minimize_scalar(formula, bounds=(-6, 12), method="bounded", options={"xatol": 1e-9}).fun
+        assert float(epsilon_for(rho, delta)) == pytest.approx(least_epsilon, rel=1e-7)
 
     @staticmethod
     def gaussian(rho: float, delta: float) -> float:

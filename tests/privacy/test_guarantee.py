@@ -18,51 +18,51 @@ from discreet.results import RELATIONS
 CHARGES = (Charge.pure("noise on 3 counts", Fraction(1, 3)), Charge.bounded_range("100 picks", Fraction(2, 3)))
 
 
-def promise(epsilon=1, delta=0, charges=(), **rest):
-    return Guarantee.of(Budget.of(epsilon, delta), charges, **rest)
+def promise(epsilon=1, delta=0, charges=(), **options):
+    return Guarantee.of(Budget.of(epsilon, delta), charges, **options)
 
 
 def test_the_cap_is_stated_and_not_what_was_spent():
     for charges in ((), CHARGES[:1], CHARGES):
-        made = promise(charges=charges)
-        assert (made.epsilon, made.delta, made.rho) == (1, 0, None)
-        assert str(made) == "central differential privacy, add or remove one person, epsilon = 1"
-        made = promise(delta="1e-6", charges=(Charge.gaussian("cells", Fraction(1, 50)),) if charges else ())
-        assert (made.epsilon, made.delta) == (1, Fraction(1, 10**6))
-        assert made.rho == Budget.of(1, "1e-6").rho
-        assert str(made).endswith("epsilon = 1, delta = 1e-06")
+        guarantee = promise(charges=charges)
+        assert (guarantee.epsilon, guarantee.delta, guarantee.rho) == (1, 0, None)
+        assert str(guarantee) == "central differential privacy, add or remove one person, epsilon = 1"
+        guarantee = promise(delta="1e-6", charges=(Charge.gaussian("cells", Fraction(1, 50)),) if charges else ())
+        assert (guarantee.epsilon, guarantee.delta) == (1, Fraction(1, 10**6))
+        assert guarantee.rho == Budget.of(1, "1e-6").rho
+        assert str(guarantee).endswith("epsilon = 1, delta = 1e-06")
 
 
 @pytest.mark.parametrize(
-    ("budget", "charges", "own"),
+    ("budget", "charges", "own_deltas"),
     [
         (Budget.of("0.99"), CHARGES, 0),
         (Budget.of(1, "1e-6"), [Charge.gaussian("cells", Budget.of(1, "1e-6").rho + Fraction(1, 10**12))], 0),
         (Budget.of(1, "1e-6"), [Charge.pure("found", Fraction(1, 2), Fraction(2, 10**6))], Fraction(1, 10**6)),
     ],
 )
-def test_more_than_the_cap_is_no_promise(budget, charges, own):
+def test_more_than_the_cap_is_no_promise(budget, charges, own_deltas):
     with pytest.raises(AssertionError, match="a release has cost more than its budget"):
-        Guarantee.of(budget, charges, discovery_delta=Fraction(own))
+        Guarantee.of(budget, charges, discovery_delta=Fraction(own_deltas))
 
 
 def test_in_words():
-    made = promise(charges=CHARGES, public=("the list of items",), assumed=("one person has one row",))
-    assert made.in_words() == (
+    guarantee = promise(charges=CHARGES, public=("the list of items",), assumed=("one person has one row",))
+    assert guarantee.in_words() == (
         "Whatever anyone concludes from this result about one person, they would have concluded with a probability at "
         "most 2.72 times larger or smaller had that person's data not been there. It rests on what was declared: one "
         "person has one row. Taken for public knowledge, and not protected: the list of items."
     )
-    other = promise(delta="0.001", neighbours=Neighbours.REPLACE)
-    assert other.in_words(curve=False) == (
+    other_guarantee = promise(delta="0.001", neighbours=Neighbours.REPLACE)
+    assert other_guarantee.in_words(curve=False) == (
         "Take any conclusion about one person that anyone may draw from this result. The probability that they draw it "
         "is at most 2.72 times the probability had that person's data been anything else, plus 0.001; and the same the "
         "other way round. Losses were added up by zero-concentrated differential privacy, rho = 0.0593903."
     )
-    assert other.in_words().endswith(
+    assert other_guarantee.in_words().endswith(
         "; at other deltas epsilon is 1.44 at 1e-05, 1.78 at 1e-07, 2.07 at 1e-09, 2.43 at 1e-12."
     )
-    assert other.in_words(simulated=True).startswith(
+    assert other_guarantee.in_words(simulated=True).startswith(
         "This result protects nobody. A study that went like it promises: take any conclusion about one person that "
         "anyone may draw from it."
     )
@@ -70,60 +70,64 @@ def test_in_words():
 
 @pytest.mark.parametrize("epsilon", ["0.2", "0.1", "1/3", "1", "2", "3.3", "20"])
 def test_at_most_is_rounded_up(epsilon):
-    said = re.search(r"at most (\S+) times", promise(epsilon).in_words())
-    assert said is not None
-    assert exp(float(Fraction(epsilon))) <= Decimal(said[1]) <= Decimal(exp(float(Fraction(epsilon))) * 1.01)
+    match = re.search(r"at most (\S+) times", promise(epsilon).in_words())
+    assert match is not None
+    assert exp(float(Fraction(epsilon))) <= Decimal(match[1]) <= Decimal(exp(float(Fraction(epsilon))) * 1.01)
 
 
 def test_numbers_of_the_promise_are_rounded_up():
     third = promise("0.333333333333333333", "0.000000333333333333333333")
-    said = re.fullmatch(r".*epsilon = (\S+), delta = (\S+)", str(third))
-    assert said is not None
-    assert Fraction(said[1]) >= third.epsilon
-    assert Fraction(said[2]) >= third.delta
+    match = re.fullmatch(r".*epsilon = (\S+), delta = (\S+)", str(third))
+    assert match is not None
+    assert Fraction(match[1]) >= third.epsilon
+    assert Fraction(match[2]) >= third.delta
 
 
 def excess(sigma, epsilon):
     """Return the exact delta of Gaussian noise on a count at an epsilon (Balle, Wang 2018)."""
-    one, other = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
-    return norm.cdf(one) - exp(epsilon) * norm.cdf(other)
+    upper, lower = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+    return norm.cdf(upper) - exp(epsilon) * norm.cdf(lower)
 
 
 def test_the_sentence_about_delta_is_true_where_the_former_was_not():
     # "Except with a probability of delta" is false of Gaussian noise; "plus delta" is what is proved, at every delta.
-    made = promise(1, "1e-6")
-    sigma = float(1 / (2 * made.rho)) ** 0.5
+    guarantee = promise(1, "1e-6")
+    sigma = float(1 / (2 * guarantee.rho)) ** 0.5
     more_than_epsilon = norm.sf(sigma - 1 / (2 * sigma))  # of the privacy loss, under the data set with the person
     assert more_than_epsilon > 2e-6
-    for delta, epsilon in made.curve():
+    for delta, epsilon in guarantee.curve():
         assert excess(sigma, float(epsilon)) <= float(delta)
-    assert [delta for delta, _ in made.curve()] == [Fraction(1, 10**power) for power in (3, 5, 6, 7, 9, 12)]
+    assert [delta for delta, _ in guarantee.curve()] == [Fraction(1, 10**power) for power in (3, 5, 6, 7, 9, 12)]
 
 
 def test_epsilon_at_other_deltas():
-    found = promise(1, "1e-6", discovery_delta=Fraction(1, 2 * 10**6))
-    assert found.epsilon_at(Fraction(1, 10**6)) <= 1
+    guarantee = promise(1, "1e-6", discovery_delta=Fraction(1, 2 * 10**6))
+    assert guarantee.epsilon_at(Fraction(1, 10**6)) <= 1
     with pytest.raises(MisuseError, match="holds for a delta over 5e-07 and below 1"):
-        found.epsilon_at(Fraction(1, 10**7))
+        guarantee.epsilon_at(Fraction(1, 10**7))
     pure = promise(1)
     assert pure.epsilon_at(Fraction(1, 10**9)) == 1
     assert pure.curve() == []
 
 
 def test_as_plain_values_it_is_whole_and_exact():
-    for made in (
+    for guarantee in (
         promise(charges=CHARGES, public=("n",), assumed=("that",)),
         promise(1, "1e-5", [Charge.gaussian("cells", Fraction(1, 70))], model="local"),
         promise(1, "1e-5", discovery_delta=Fraction(1, 10**6)),
         promise(neighbours=Neighbours.REPLACE),
     ):
-        told = json.loads(json.dumps(made.to_dict()))
-        assert told.keys() == {field.name for field in fields(Guarantee)}
-        assert (told["model"], told["unit"], told["neighbours"]) == (made.model, "person", str(made.neighbours))
-        assert (tuple(told["public"]), tuple(told["assumed"])) == (made.public, made.assumed)
+        document = json.loads(json.dumps(guarantee.to_dict()))
+        assert document.keys() == {field.name for field in fields(Guarantee)}
+        assert (document["model"], document["unit"], document["neighbours"]) == (
+            guarantee.model,
+            "person",
+            str(guarantee.neighbours),
+        )
+        assert (tuple(document["public"]), tuple(document["assumed"])) == (guarantee.public, guarantee.assumed)
         for name in ("epsilon", "delta", "discovery_delta"):
-            assert Fraction(told[name]) == getattr(made, name)
-        assert (told["rho"] and Fraction(told["rho"])) == made.rho
+            assert Fraction(document[name]) == getattr(guarantee, name)
+        assert (document["rho"] and Fraction(document["rho"])) == guarantee.rho
         assert [
             Charge(
                 what=charge["what"],
@@ -131,8 +135,8 @@ def test_as_plain_values_it_is_whole_and_exact():
                 rho=Fraction(charge["rho"]),
                 delta=Fraction(charge["delta"]),
             )
-            for charge in told["charges"]
-        ] == list(made.charges)
+            for charge in document["charges"]
+        ] == list(guarantee.charges)
 
 
 def test_the_relation_is_kept_by_its_name_and_not_by_its_words():
@@ -199,10 +203,10 @@ def test_a_huge_epsilon_is_not_made_smaller():
 
 def test_where_finding_takes_part_of_delta_other_deltas_are_told_too():
     half = Fraction(1, 2000)
-    made = promise(1, "0.001", discovery_delta=half)
-    assert "at other deltas epsilon is ." not in made.in_words()
-    assert all(delta > half for delta, _ in made.curve())
-    assert len(made.curve()) > 3
+    guarantee = promise(1, "0.001", discovery_delta=half)
+    assert "at other deltas epsilon is ." not in guarantee.in_words()
+    assert all(delta > half for delta, _ in guarantee.curve())
+    assert len(guarantee.curve()) > 3
 
 
 def test_losses_are_written_as_numbers():
@@ -210,20 +214,20 @@ def test_losses_are_written_as_numbers():
 
 
 @pytest.mark.parametrize(
-    "made",
+    "guarantee",
     [
         Guarantee.of(Budget.of("1/3"), [Charge.pure("a", Fraction(1, 3))], public=("items",), assumed=("trust",)),
         Guarantee.of(Budget.of(1, "1e-6"), [Charge.gaussian("b", Fraction(1, 50))]),
         Guarantee.of(Budget.of(2), [], neighbours=Neighbours.REPLACE, model="local"),
     ],
 )
-def test_a_promise_is_read_as_it_was_written(made):
-    assert Guarantee.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+def test_a_promise_is_read_as_it_was_written(guarantee):
+    assert Guarantee.from_dict(json.loads(json.dumps(guarantee.to_dict()))) == guarantee
 
 
 def test_a_promise_of_a_file_that_names_no_steps():
-    told = {"model": "central", "neighbours": "add-remove", "epsilon": "1/2"}
-    (charge,) = Guarantee.from_dict(told).charges
+    document = {"model": "central", "neighbours": "add-remove", "epsilon": "1/2"}
+    (charge,) = Guarantee.from_dict(document).charges
     assert (charge.what, charge.epsilon) == ("steps that the file does not name", Fraction(1, 2))
 
 
@@ -242,6 +246,6 @@ def test_a_promise_of_a_file_that_names_no_steps():
     ],
 )
 def test_a_damaged_promise_is_refused(change):
-    told = {"model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0"} | change
+    document = {"model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0"} | change
     with pytest.raises(InputError, match=r"^The guarantee of this result cannot be read: it was changed or damaged\.$"):
-        Guarantee.from_dict(told)
+        Guarantee.from_dict(document)

@@ -20,9 +20,9 @@ from naive import watching
 
 ITEMS = 3
 SUBSETS = strategies.subsets(ITEMS)
-EVERY = Itemsets.of([tuple(sorted(one)) for one in SUBSETS if one])
+EVERY = Itemsets.of([tuple(sorted(subset)) for subset in SUBSETS if subset])
 # Functions that a mechanism may apply, as they are used and one on another.
-MADE = {
+QUERIES = {
     "as answered": lambda engine: engine.answer(Supports(EVERY)),
     "some": lambda engine: engine.answer(Supports(EVERY)).take([4, 0, 4]),
     "joined": lambda engine: engine.answer(Supports(EVERY)).joined(engine.answer(Kth(2, 1, 3))),
@@ -45,13 +45,13 @@ MADE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-def test_one_person_moves_it_as_it_says(made):
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_one_person_moves_it_as_it_says(query):
     reached = 0
     for people in list(product(SUBSETS, repeat=2))[::3]:
-        before = made(watching.engine(people, ITEMS))
+        before = query(watching.engine(people, ITEMS))
         for basket in SUBSETS:
-            after = made(watching.engine([*people, basket], ITEMS))
+            after = query(watching.engine([*people, basket], ITEMS))
             assert (len(after), after.step, after.monotone) == (len(before), before.step, before.monotone)
             change = unsealed(after) - unsealed(before)
             assert np.abs(change).max() <= before.step
@@ -60,14 +60,14 @@ def test_one_person_moves_it_as_it_says(made):
     assert reached == before.step
 
 
-@pytest.mark.parametrize("made", [made for name, made in MADE.items() if "near" in name])
-def test_nearness_is_not_said_to_be_monotone(made):
-    assert not made(watching.engine([], ITEMS)).monotone
+@pytest.mark.parametrize("query", [make_answer for name, make_answer in QUERIES.items() if "near" in name])
+def test_nearness_is_not_said_to_be_monotone(query):
+    assert not query(watching.engine([], ITEMS)).monotone
 
 
 SEALED = watching.engine([{0, 1}] * 7, ITEMS)
 ANSWER = SEALED.answer(Supports(EVERY))
-LISTED = SEALED.above(0, 1, 2)
+SEALED_LIST = SEALED.above(0, 1, 2)
 PEEKS = {
     "as a number": int,
     "as a fraction": float,
@@ -98,34 +98,38 @@ PEEKS = {
 }
 
 
-@pytest.mark.parametrize("closed", [ANSWER, LISTED, SEALED], ids=["answer", "list", "engine"])
+@pytest.mark.parametrize("sealed_value", [ANSWER, SEALED_LIST, SEALED], ids=["answer", "list", "engine"])
 @pytest.mark.parametrize("peek", PEEKS.values(), ids=PEEKS)
-def test_it_cannot_be_looked_at(closed, peek):
+def test_it_cannot_be_looked_at(sealed_value, peek):
     with pytest.raises((TypeError, AttributeError)) as caught:
-        peek(closed)
+        peek(sealed_value)
     assert "7" not in str(caught.value)
 
 
 def test_only_what_is_public_is_shown():
     assert len(ANSWER) == 7
-    assert [repr(closed) for closed in (ANSWER, LISTED, SEALED)] == ["<SealedAnswer>", "<SealedList>", "<SealedEngine>"]
+    assert [repr(sealed_value) for sealed_value in (ANSWER, SEALED_LIST, SEALED)] == [
+        "<SealedAnswer>",
+        "<SealedList>",
+        "<SealedEngine>",
+    ]
     assert SEALED.items == ITEMS
-    assert (LISTED.floor, LISTED.universe) == (0, Universe(ITEMS, 1, 2))
+    assert (SEALED_LIST.floor, SEALED_LIST.universe) == (0, Universe(ITEMS, 1, 2))
     assert SEALED.above(0, 1, 2, 5).floor is None
-    assert LISTED.most is None
+    assert SEALED_LIST.most is None
     assert SEALED.cut(Truncation(2, 5)).above(0, 1, 2).most == 3
     # What occurs in the data is not public: where nobody says how many items there are, the seal does not.
     unlisted = SealedEngine(unsealed(SEALED))
     assert unlisted.items is unlisted.above(0, 1, 2).universe is None
     with pytest.raises(TypeError):
-        len(LISTED)
+        len(SEALED_LIST)
 
 
 def test_the_list_is_that_of_the_engine():
-    listed = unsealed(SEALED.above(0, 1, 2))
-    again = unsealed(SEALED).above(0, 1, 2, MAX_COUNT)
-    assert (listed.itemsets.tuples(), listed.counts.tolist()) == ([(0,), (1,), (0, 1)], [7, 7, 7])
-    assert again.itemsets.tuples() == listed.itemsets.tuples()
+    itemset_list = unsealed(SEALED.above(0, 1, 2))
+    unsealed_list = unsealed(SEALED).above(0, 1, 2, MAX_COUNT)
+    assert (itemset_list.itemsets.tuples(), itemset_list.counts.tolist()) == ([(0,), (1,), (0, 1)], [7, 7, 7])
+    assert unsealed_list.itemsets.tuples() == itemset_list.itemsets.tuples()
 
 
 @pytest.mark.parametrize(

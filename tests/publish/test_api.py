@@ -39,7 +39,7 @@ from discreet.results._formats import listed_suffixes
 from questions import cases
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
-ASKED = {"top": 2, "epsilon": 1, "items": "public"}
+QUESTION = {"top": 2, "epsilon": 1, "items": "public"}
 
 
 class Strange:
@@ -49,7 +49,7 @@ class Strange:
         return "<strange>"
 
 
-NAMED = "by has a name or a number for each person, such as 'north' or 3, and so has a list of segments."
+NAMES_MESSAGE = "by has a name or a number for each person, such as 'north' or 3, and so has a list of segments."
 SEGMENTS = (
     "Say which there are: list them, segments=['north', 'south'], also those nobody is in; or declare with "
     "segments='public' that those found in the data are public knowledge."
@@ -123,11 +123,11 @@ SEGMENTS = (
             {"settings": ["selecting"]},
             "settings are values by name, such as {'selecting': '0.3'}; ['selecting'] was given.",
         ),
-        ({"by": [{"north"}] * 120, "segments": "public"}, NAMED),
-        ({"by": [("a", "b")] * 120, "segments": "public"}, NAMED),
-        ({"by": ["a"] * 120, "segments": [("a", "b")]}, NAMED),
-        ({"by": ["a"] * 120, "segments": [["a"]]}, NAMED),
-        ({"by": ["a"] * 120, "segments": ["a", ""]}, NAMED),
+        ({"by": [{"north"}] * 120, "segments": "public"}, NAMES_MESSAGE),
+        ({"by": [("a", "b")] * 120, "segments": "public"}, NAMES_MESSAGE),
+        ({"by": ["a"] * 120, "segments": [("a", "b")]}, NAMES_MESSAGE),
+        ({"by": ["a"] * 120, "segments": [["a"]]}, NAMES_MESSAGE),
+        ({"by": ["a"] * 120, "segments": ["a", ""]}, NAMES_MESSAGE),
         ({"by": ["a"] * 120}, f"Segments that few people are in would give them away by their names. {SEGMENTS}"),
         ({"by": ["a"] * 120, "segments": "north"}, f"segments is a list; 'north' was given. {SEGMENTS}"),
         ({"by": ["a"] * 120, "segments": 3}, f"segments is a list; 3 was given. {SEGMENTS}"),
@@ -148,29 +148,29 @@ def test_what_a_question_may_not_be(question, message, tmp_path):
     ledger = discreet.Ledger.create(tmp_path / "budget.db", epsilon=8, delta="1e-3" if "delta" in question else 0)
     make = discreet.release_by if "by" in question else discreet.release
     with pytest.raises(MisuseError) as caught:
-        make(SHOP, **(ASKED | {"ledger": ledger} | question))
+        make(SHOP, **(QUESTION | {"ledger": ledger} | question))
     assert str(caught.value) == message
     assert ledger.spends() == ()
 
 
 def test_a_list_of_lists_is_no_list_of_items():
     with pytest.raises(MisuseError) as caught:
-        discreet.release(SHOP, **(ASKED | {"items": [["tea"]]}))
+        discreet.release(SHOP, **(QUESTION | {"items": [["tea"]]}))
     assert str(caught.value) == f"items is a list of names or of numbers; ['tea'] is in it. {ITEM_CHOICES}"
 
 
 def test_patterns_of_any_length_are_no_trouble_where_none_is_drawn():
     # The lengths are typed: they must not decide how long a release takes.
     for name, items in (("privbasis", None), ("threshold", None), ("auto", 10_000)):
-        made = discreet.release(
+        release = discreet.release(
             SHOP, top=2, lengths=(1, 3_000_000), epsilon=1, delta="1e-6", mechanism=name, items=items
         )
-        assert made.guarantee.charges
+        assert release.guarantee.charges
 
 
 def test_a_release_says_where_it_can_be_kept(tmp_path):
     with pytest.raises(MisuseError) as caught:
-        discreet.release(SHOP, **ASKED).save(tmp_path / "x.txt")
+        discreet.release(SHOP, **QUESTION).save(tmp_path / "x.txt")
     assert str(caught.value) == (
         f"{tmp_path / 'x.txt'} ends in .txt, but results are kept in "
         f"{listed_suffixes('rows', 'page', 'picture')} files."
@@ -207,7 +207,7 @@ def test_what_is_counted_is_a_list_of_sets(itemsets, message):
 
 
 @pytest.mark.parametrize(
-    ("source", "what"),
+    ("source", "missing_choice"),
     [
         ("sales.csv", "sales.csv: which column is the person? A release protects people, and lines may repeat one. "),
         (
@@ -218,24 +218,24 @@ def test_what_is_counted_is_a_list_of_sets(itemsets, message):
     ],
     ids=["file", "table"],
 )
-def test_the_person_is_asked_for(source, what, tmp_path, monkeypatch):
+def test_the_person_is_asked_for(source, missing_choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sales.csv").write_text("customer,product\n1,tea\n1,milk\n")
     for ask in (discreet.release, lambda data, **asked: discreet.count(data, [{"tea"}], epsilon=asked["epsilon"])):
         with pytest.raises(MisuseError) as caught:
-            ask(source, **ASKED | {"top": 1})
+            ask(source, **QUESTION | {"top": 1})
         assert str(caught.value) == (
-            f'{what}Say who is who: person="customer", item="product", here or in discreet.read(…). '
+            f'{missing_choice}Say who is who: person="customer", item="product", here or in discreet.read(…). '
             "Without person= every row is taken for the whole basket of one person; if that is so, hand over what "
             "discreet.read(…) returns."
         )
     options = {"format": "baskets"} if isinstance(source, str) else {}
-    assert len(discreet.release(discreet.read(source, **options), **ASKED | {"top": 1})) == 1
+    assert len(discreet.release(discreet.read(source, **options), **QUESTION | {"top": 1})) == 1
 
 
 def test_a_ledger_takes_the_relation_as_it_is_typed(tmp_path):
-    made = discreet.Ledger.create(tmp_path / "b.db", epsilon=1, neighbours="replace")
-    assert made.state().neighbours.value == "replace"
+    ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=1, neighbours="replace")
+    assert ledger.state().neighbours.value == "replace"
     with pytest.raises(MisuseError) as caught:
         discreet.Ledger.create(tmp_path / "c.db", epsilon=1, neighbours="swap")
     assert str(caught.value) == "neighbours is 'add-remove' or 'replace'; 'swap' was given."
@@ -243,11 +243,11 @@ def test_a_ledger_takes_the_relation_as_it_is_typed(tmp_path):
 
 def test_numbers_of_numpy_can_be_saved(tmp_path):
     # A question that could not be written down would lose the result after it was paid for.
-    where = [np.int64(place % 2) for place in range(4)]
+    segment_numbers = [np.int64(place % 2) for place in range(4)]
     data = [{1, 2}, {1}, {2}, {1, 2}]
-    found = discreet.release_by(
+    releases = discreet.release_by(
         data,
-        where,
+        segment_numbers,
         top=np.int64(1),
         epsilon=1,
         items="public",
@@ -255,20 +255,20 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
         lengths=(np.int64(1), None),
         segments="public",
     )
-    found[0].save(tmp_path / "r.json")
+    releases[0].save(tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text())["asked"]["segment"] == 0
 
 
 def test_count_by_segment():
-    where = ["north"] * 90 + ["south"] * 30
-    found = discreet.count_by(SHOP, [{"tea"}, {"bread"}], where, epsilon=50, really=True, segments="public")
-    assert list(found) == ["north", "south"]
-    assert abs(found["north"].patterns.counts[0] - 90) < 5
-    assert abs(found["south"].patterns.counts[0]) < 5
+    segment_names = ["north"] * 90 + ["south"] * 30
+    counts = discreet.count_by(SHOP, [{"tea"}, {"bread"}], segment_names, epsilon=50, really=True, segments="public")
+    assert list(counts) == ["north", "south"]
+    assert abs(counts["north"].patterns.counts[0] - 90) < 5
+    assert abs(counts["south"].patterns.counts[0]) < 5
 
 
 class TestStages:
-    def told(self, data, **question):
+    def stage_texts(self, data, **question):
         stages, shares = [], []
         jobs = cases(data, epsilon=1, items=["bread", "milk", "tea"], **question)
         answer(
@@ -277,14 +277,14 @@ class TestStages:
         return stages, shares
 
     def test_they_are_named_as_they_are_charged(self):
-        stages, shares = self.told(SHOP, top=2, mechanism="exponential")
+        stages, shares = self.stage_texts(SHOP, top=2, mechanism="exponential")
         assert stages == ["counting the people", "choosing the patterns", "counting the patterns"]
         assert shares == [0, 0.02, 0.51, 1]
 
-    @pytest.mark.parametrize("how", ["exponential", "laplace", "truncated-items"])
-    def test_they_do_not_tell_who_is_there(self, how):
-        question = {"top": 2, "mechanism": how, "lengths": 1}
-        assert self.told(SHOP, **question) == self.told([{"tea"}], **question)
+    @pytest.mark.parametrize("count_mode", ["exponential", "laplace", "truncated-items"])
+    def test_they_do_not_tell_who_is_there(self, count_mode):
+        question = {"top": 2, "mechanism": count_mode, "lengths": 1}
+        assert self.stage_texts(SHOP, **question) == self.stage_texts([{"tea"}], **question)
 
     def test_segments_follow_one_another(self):
         jobs = cases(SHOP, itemsets=[{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60, segments=[0, 1])
@@ -295,7 +295,7 @@ class TestStages:
 
 def test_the_receipt_comes_before_the_result(tmp_path):
     ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=3)
-    jobs = cases(SHOP, **ASKED, mechanism="exponential")
+    jobs = cases(SHOP, **QUESTION, mechanism="exponential")
     receipts = []
     answer(discreet.read(SHOP), jobs, payer=Payer(ledger), observer=Observer(paid=receipts.append))
     assert str(receipts[0]) == f"What was paid stays paid: spend 1 of {tmp_path / 'b.db'}, epsilon = 1."
@@ -304,16 +304,16 @@ def test_the_receipt_comes_before_the_result(tmp_path):
 
 
 def test_what_was_chosen_is_cited_with_its_settings():
-    found = discreet.release(SHOP, **ASKED, lengths=1)
-    chosen = mechanism(found.chosen)
-    assert found.citations == (chosen.citation, mechanism("auto").citation)
-    assert found.settings == settings_of(chosen)
+    release = discreet.release(SHOP, **QUESTION, lengths=1)
+    chosen_entry = mechanism(release.chosen)
+    assert release.citations == (chosen_entry.citation, mechanism("auto").citation)
+    assert release.settings == settings_of(chosen_entry)
     assert discreet.count(SHOP, [{"tea"}], epsilon=1).citations == (mechanism("count").citation,)
 
 
 def test_the_report_speaks_plainly():
-    found = discreet.release(SHOP, **ASKED, mechanism="exponential")
-    page = found.report(title="The shop")
+    release = discreet.release(SHOP, **QUESTION, mechanism="exponential")
+    page = release.report(title="The shop")
     assert "<title>The shop</title>" in page
     assert "<dt>gamma</dt>" not in page
     assert "<dt>eta</dt>" not in page
@@ -343,7 +343,7 @@ def test_by_segment_takes_what_a_release_takes_and_nothing_else():
 
 # What a function takes beside the fields of its question.
 READING_AND_PAYING = {"person", "item", "basket", "ledger", "who", "same_data", "progress"}
-ASKING = {
+QUESTION_FUNCTIONS = {
     discreet.release: (Question, "release", keywords.ReleaseOptions),
     discreet.release_by: (Question, "release release_by", keywords.ReleaseOptions),
     discreet.count: (Question, "count", keywords.CountOptions),
@@ -357,36 +357,40 @@ ASKING = {
 class TestKeywordsAreTheFieldsOfTheQuestion:
     """A field of a question is a keyword of its functions, with its default and its words; nothing else is."""
 
-    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    @pytest.mark.parametrize("function", QUESTION_FUNCTIONS, ids=lambda function: function.__name__)
     def test_in_the_signature_and_for_type_checkers(self, function):
-        question, name, options = ASKING[function]
-        asked = {one.name: default_of(one) for one, _ in question_fields(question, name)}
-        shown = inspect.signature(function).parameters
-        keyword = {one.name: one.default for one in shown.values() if one.name not in ("baskets", "question", "scores")}
-        own = {one for one in ("by", "itemsets") if one in keyword}
+        question, name, options = QUESTION_FUNCTIONS[function]
+        question_defaults = {field.name: default_of(field) for field, _ in question_fields(question, name)}
+        parameters = inspect.signature(function).parameters
+        keyword = {
+            field.name: field.default
+            for field in parameters.values()
+            if field.name not in ("baskets", "question", "scores")
+        }
+        own_options = {field for field in ("by", "itemsets") if field in keyword}
         reading_and_paying = READING_AND_PAYING | {"time", "pair"}
-        assert keyword.keys() - reading_and_paying - own == asked.keys() - own
-        assert all(keyword[one] == asked[one] for one in asked.keys() - own)
-        assert options.__annotations__.keys() >= asked.keys() - own - {"segments"}
+        assert keyword.keys() - reading_and_paying - own_options == question_defaults.keys() - own_options
+        assert all(keyword[field] == question_defaults[field] for field in question_defaults.keys() - own_options)
+        assert options.__annotations__.keys() >= question_defaults.keys() - own_options - {"segments"}
         assert options.__annotations__.keys() <= keyword.keys()
 
-    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    @pytest.mark.parametrize("function", QUESTION_FUNCTIONS, ids=lambda function: function.__name__)
     def test_choices_are_those_of_the_types(self, function):
-        question, name, options = ASKING[function]
-        shown = inspect.signature(function).parameters
-        for one, words in question_fields(question, name):
+        question, name, options = QUESTION_FUNCTIONS[function]
+        parameters = inspect.signature(function).parameters
+        for field, words in question_fields(question, name):
             if words.choices:
-                kinds = str(eval(shown[one.name].annotation, vars(sys.modules[options.__module__])))
-                assert all(f"'{choice}'" in kinds for choice in words.choices), one.name
+                kinds = str(eval(parameters[field.name].annotation, vars(sys.modules[options.__module__])))
+                assert all(f"'{choice}'" in kinds for choice in words.choices), field.name
 
-    @pytest.mark.parametrize("function", ASKING, ids=lambda function: function.__name__)
+    @pytest.mark.parametrize("function", QUESTION_FUNCTIONS, ids=lambda function: function.__name__)
     def test_in_its_help(self, function):
-        question, name, _ = ASKING[function]
+        question, name, _ = QUESTION_FUNCTIONS[function]
         text = " ".join(inspect.getdoc(function).split())
         assert "FIELDS" not in text
-        for one, words in question_fields(question, name):
-            if one.name not in ("by", "itemsets", "segments"):
-                assert f" {one.name} {' '.join(str(words.help).split())}" in text, one.name
+        for field, words in question_fields(question, name):
+            if field.name not in ("by", "itemsets", "segments"):
+                assert f" {field.name} {' '.join(str(words.help).split())}" in text, field.name
 
     @pytest.mark.parametrize(
         ("command", "function"),
@@ -398,33 +402,35 @@ class TestKeywordsAreTheFieldsOfTheQuestion:
         ],
     )
     def test_on_the_command_line(self, command, function):
-        question, name, _ = ASKING[function]
-        options = {one.name: one for one in get_command(app).commands[command].params}
-        for one, words in question_fields(question, name):
-            option = options[one.name]
-            if one.name != "itemsets":
-                assert option.help.replace("\\[", "[").startswith(words.help.typed.replace("\\[", "[")), one.name
+        question, name, _ = QUESTION_FUNCTIONS[function]
+        options = {field.name: field for field in get_command(app).commands[command].params}
+        for field, words in question_fields(question, name):
+            option = options[field.name]
+            if field.name != "itemsets":
+                assert option.help.replace("\\[", "[").startswith(words.help.typed.replace("\\[", "[")), field.name
                 assert option.default is None
 
     def test_each_is_handed_on(self, monkeypatch):
         """What is typed reaches the question, or who reads and who pays."""
-        seen: dict[str, Any] = {}
+        seen_fields: dict[str, Any] = {}
 
-        def heard(question, baskets, call, by=None):
-            seen.update(vars(question) | call.reading | vars(call.payer) | vars(call.observer))
+        def record_question(question, baskets, call, segments=None):
+            seen_fields.update(vars(question) | call.reading | vars(call.payer) | vars(call.observer))
             return {"": None}
 
         monkeypatch.setattr("discreet.publish._api.Question", lambda **fields: SimpleNamespace(by=None, **fields))
         monkeypatch.setattr("discreet.publish._keywords.Question", lambda **fields: SimpleNamespace(by=None, **fields))
-        monkeypatch.setattr("discreet.publish._api.read_and_answer", heard)
-        for function, given in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
+        monkeypatch.setattr("discreet.publish._api.read_and_answer", record_question)
+        for function, arguments in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
             names = [
-                one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY
+                parameter.name
+                for parameter in inspect.signature(function).parameters.values()
+                if parameter.kind is parameter.KEYWORD_ONLY
             ]
             values = {name: object() for name in names}
-            seen.clear()
-            function(SHOP, *given, **values)
-            assert seen.items() >= values.items()
+            seen_fields.clear()
+            function(SHOP, *arguments, **values)
+            assert seen_fields.items() >= values.items()
 
     @pytest.mark.parametrize("function", [discreet.release_by, discreet.preview])
     def test_other_words(self, function):

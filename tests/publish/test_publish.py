@@ -28,9 +28,9 @@ def shop(seed=1, **question):
 
 class TestItems:
     def test_undeclared_items_are_dropped_and_absent_ones_stay(self):
-        found = shop(top=3, lengths=1, items=["tea", "coffee", "milk"])
-        assert found.patterns.to_dict() == {frozenset({"tea"}): 90, frozenset({"milk"}): 90, frozenset({"coffee"}): 0}
-        assert found.guarantee.public == ("which 3 items there are, as declared",)
+        release = shop(top=3, lengths=1, items=["tea", "coffee", "milk"])
+        assert release.patterns.to_dict() == {frozenset({"tea"}): 90, frozenset({"milk"}): 90, frozenset({"coffee"}): 0}
+        assert release.guarantee.public == ("which 3 items there are, as declared",)
 
     def test_public_items_are_said_to_be_public(self):
         assert shop(top=1).guarantee.public == ("which 3 items there are, as found in the data",)
@@ -40,8 +40,8 @@ class TestItems:
         assert len(shop(top=3, items=tmp_path / "items.txt").patterns) == 3
 
     def test_a_number(self):
-        found = trial([{1, 2}, {7}], seed=1, epsilon=10**6, top=3, lengths=1, items=3, mechanism="exponential")
-        assert found.patterns.to_dict() == {frozenset({0}): 0, frozenset({1}): 1, frozenset({2}): 1}
+        release = trial([{1, 2}, {7}], seed=1, epsilon=10**6, top=3, lengths=1, items=3, mechanism="exponential")
+        assert release.patterns.to_dict() == {frozenset({0}): 0, frozenset({1}): 1, frozenset({2}): 1}
 
     def test_without_a_list_a_pure_release_is_refused_with_three_choices(self):
         with pytest.raises(MisuseError) as caught:
@@ -55,11 +55,11 @@ class TestItems:
 
     def test_with_a_delta_they_are_found_and_rare_ones_are_not(self):
         people = [*SHOP * 20, {"my secret"}]
-        found = trial(people, seed=3, top=3, epsilon=2, delta="1e-6", lengths=1, mechanism="exponential")
-        assert {one for pattern in found.patterns for one in pattern.items} == {"tea", "milk", "bread"}
-        assert found.guarantee.delta == Fraction("1e-6")
-        assert found.guarantee.epsilon <= 2
-        assert "3 items were found with noise" in found.notes[0]
+        release = trial(people, seed=3, top=3, epsilon=2, delta="1e-6", lengths=1, mechanism="exponential")
+        assert {item for pattern in release.patterns for item in pattern.items} == {"tea", "milk", "bread"}
+        assert release.guarantee.delta == Fraction("1e-6")
+        assert release.guarantee.epsilon <= 2
+        assert "3 items were found with noise" in release.notes[0]
 
     @pytest.mark.parametrize(
         ("mechanism", "question", "message"),
@@ -74,8 +74,8 @@ class TestItems:
             trial(SHOP, seed=3, epsilon=1, delta="1e-6", mechanism=mechanism, **question)
 
     def test_finding_nothing_is_a_release_without_patterns(self):
-        found = trial([{"a"}], seed=3, top=3, epsilon=1, delta="1e-6", mechanism="exponential")
-        assert len(found.patterns) == 0
+        release = trial([{"a"}], seed=3, top=3, epsilon=1, delta="1e-6", mechanism="exponential")
+        assert len(release.patterns) == 0
         empty = trial([], seed=3, top=3, epsilon=1, delta="1e-6", mechanism="exponential")
         assert len(empty.patterns) == 0
 
@@ -97,37 +97,37 @@ class TestItems:
         assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("listed", "items"), [("tea\nmilk\n", {"tea", "milk"}), ("3\n4\n", {3, 4})])
-def test_an_empty_file_is_released_with_noise(listed, items, tmp_path):
+@pytest.mark.parametrize(("list_kind", "items"), [("tea\nmilk\n", {"tea", "milk"}), ("3\n4\n", {3, 4})])
+def test_an_empty_file_is_released_with_noise(list_kind, items, tmp_path):
     # Refusing it would tell that nobody is there.
     (tmp_path / "nobody.dat").write_text("")
-    (tmp_path / "items.txt").write_text(listed)
-    found = discreet.release(tmp_path / "nobody.dat", top=2, lengths=1, epsilon=1, items=tmp_path / "items.txt")
-    assert {item for one in found.patterns for item in one.items} == items
+    (tmp_path / "items.txt").write_text(list_kind)
+    release = discreet.release(tmp_path / "nobody.dat", top=2, lengths=1, epsilon=1, items=tmp_path / "items.txt")
+    assert {item for pattern in release.patterns for item in pattern.items} == items
     with pytest.raises(discreet.NobodyError):
         discreet.mine(tmp_path / "nobody.dat", top=1)
 
 
 @pytest.mark.parametrize("name", ["auto", "clipped", "bases", "peeling", "exponential"])
 def test_counts_and_intervals_are_whole_people_and_counts_lie_within(name):
-    held = [{person % 7, 7 + person % 11, 18 + person % 13} for person in range(600)]
-    made = trial(held, seed=4, top=60, epsilon=3, items="public", mechanism=name).patterns
-    assert (made.low <= made.counts).all()
-    assert (made.counts <= made.high).all()
-    assert (made.low == np.rint(made.low)).all()
-    assert (made.high == np.rint(made.high)).all()
+    baskets = [{person % 7, 7 + person % 11, 18 + person % 13} for person in range(600)]
+    patterns = trial(baskets, seed=4, top=60, epsilon=3, items="public", mechanism=name).patterns
+    assert (patterns.low <= patterns.counts).all()
+    assert (patterns.counts <= patterns.high).all()
+    assert (patterns.low == np.rint(patterns.low)).all()
+    assert (patterns.high == np.rint(patterns.high)).all()
 
 
 def test_an_empty_release_says_first_that_it_may_be_the_noise():
-    made = trial([{1}] * 50, seed=1, min_count=40_000, epsilon=1, items="public")
-    assert not len(made.patterns)
-    assert made.notes[0] == NOTHING
+    release = trial([{1}] * 50, seed=1, min_count=40_000, epsilon=1, items="public")
+    assert not len(release.patterns)
+    assert release.notes[0] == NOTHING
     assert NOTHING not in trial([{1}] * 50, seed=1, top=1, epsilon=1, items="public").notes
 
 
 def test_nobody_with_public_items_is_a_release_without_patterns():
-    found = discreet.release([], top=3, epsilon=1, items="public")
-    assert len(found.patterns) == 0
+    release = discreet.release([], top=3, epsilon=1, items="public")
+    assert len(release.patterns) == 0
 
 
 @pytest.mark.parametrize(
@@ -153,21 +153,21 @@ def test_an_epsilon_beyond_all_reason_still_has_a_report():
 
 class TestPeople:
     def test_they_are_counted_with_noise_and_charged(self):
-        found = shop(top=1, epsilon=1)
-        assert found.guarantee.charges[0].what == "counting the people"
-        assert found.guarantee.charges[0].epsilon == Fraction(1, 50)
-        assert found.guarantee.epsilon == 1
+        release = shop(top=1, epsilon=1)
+        assert release.guarantee.charges[0].what == "counting the people"
+        assert release.guarantee.charges[0].epsilon == Fraction(1, 50)
+        assert release.guarantee.epsilon == 1
 
     def test_a_public_number_costs_nothing(self):
-        found = shop(top=1, epsilon=1, people=120)
-        assert found.people == 120
-        assert "counting the people" not in [charge.what for charge in found.guarantee.charges]
-        assert "that there are 120 people, as declared" in found.guarantee.public
+        release = shop(top=1, epsilon=1, people=120)
+        assert release.people == 120
+        assert "counting the people" not in [charge.what for charge in release.guarantee.charges]
+        assert "that there are 120 people, as declared" in release.guarantee.public
 
     def test_under_replace_it_is_public(self):
-        found = shop(top=1, epsilon=1, neighbours="replace")
-        assert found.people == 120
-        assert "that there are 120 people" in found.guarantee.public
+        release = shop(top=1, epsilon=1, neighbours="replace")
+        assert release.people == 120
+        assert "that there are 120 people" in release.guarantee.public
         with pytest.raises(MisuseError, match="leave people out"):
             shop(top=1, neighbours="replace", people=7)
 
@@ -181,28 +181,28 @@ class TestPeople:
 class TestMustHaves:
     @pytest.mark.parametrize("top", [1, 2, 4])
     def test_contains(self, top):
-        found = shop(top=top, contains="milk")
+        release = shop(top=top, contains="milk")
         exact = discreet.mine(SHOP, top=top, contains="milk")
-        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
-        assert all("milk" in one.items for one in found.patterns)
+        assert sorted(release.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+        assert all("milk" in pattern.items for pattern in release.patterns)
 
     def test_contains_with_lengths(self):
-        found = shop(top=1, contains=["milk"], lengths=3)
-        assert found.patterns.to_dict() == {frozenset({"bread", "milk", "tea"}): 30}
+        release = shop(top=1, contains=["milk"], lengths=3)
+        assert release.patterns.to_dict() == {frozenset({"bread", "milk", "tea"}): 30}
 
     def test_excludes(self):
-        found = shop(top=3, excludes="tea")
-        assert found.patterns.to_dict() == discreet.mine(SHOP, top=3, excludes="tea").to_dict()
+        release = shop(top=3, excludes="tea")
+        assert release.patterns.to_dict() == discreet.mine(SHOP, top=3, excludes="tea").to_dict()
 
     def test_contains_without_counts(self):
-        found = shop(top=2, contains="milk", counts=False)
-        assert len(found.patterns) == 2
-        assert frozenset({"milk"}) in {one.items for one in found.patterns}
-        assert "counting the items every pattern has" not in [charge.what for charge in found.guarantee.charges]
+        release = shop(top=2, contains="milk", counts=False)
+        assert len(release.patterns) == 2
+        assert frozenset({"milk"}) in {pattern.items for pattern in release.patterns}
+        assert "counting the items every pattern has" not in [charge.what for charge in release.guarantee.charges]
 
     def test_what_was_typed_is_public_and_may_be_missing(self):
-        found = trial(SHOP * 30, seed=1, top=2, epsilon=3, delta="1e-6", contains="gold", mechanism="exponential")
-        assert all("gold" in one.items for one in found.patterns)
+        release = trial(SHOP * 30, seed=1, top=2, epsilon=3, delta="1e-6", contains="gold", mechanism="exponential")
+        assert all("gold" in pattern.items for pattern in release.patterns)
 
     @pytest.mark.parametrize(
         ("question", "message"),
@@ -226,7 +226,7 @@ class TestMustHaves:
 
 
 class TestSegments:
-    where = ["north"] * 60 + ["south"] * 60
+    segment_names = ["north"] * 60 + ["south"] * 60
 
     def released(self, **question):
         return discreet.release_by(
@@ -235,16 +235,16 @@ class TestSegments:
         )
 
     def test_each_segment_has_its_release_for_the_price_of_one(self):
-        found = self.released(by=self.where, segments="public")
-        assert list(found) == ["north", "south"]
-        for segment in found.values():
+        releases = self.released(by=self.segment_names, segments="public")
+        assert list(releases) == ["north", "south"]
+        for segment in releases.values():
             assert segment.guarantee.epsilon == 50
             assert "which 2 segments there are, as found in the data" in segment.guarantee.public
-        assert found["north"].patterns.counts.max() > 50
+        assert releases["north"].patterns.counts.max() > 50
 
-    @pytest.mark.parametrize("two", [["a", "a\0"], [2**53 + 1, 2.0**53]])
-    def test_nobody_is_in_two_segments(self, two):
-        jobs = cases(SHOP, top=1, epsilon=1, items="public", by=[two[0]] * 119 + [two[1]], segments=two)
+    @pytest.mark.parametrize("segments", [["a", "a\0"], [2**53 + 1, 2.0**53]])
+    def test_nobody_is_in_two_segments(self, segments):
+        jobs = cases(SHOP, top=1, epsilon=1, items="public", by=[segments[0]] * 119 + [segments[1]], segments=segments)
         assert [len(job.baskets) for job in jobs.values()] == [119, 1]
 
     def test_a_generator_is_read_once(self, tmp_path):
@@ -255,9 +255,9 @@ class TestSegments:
             discreet.release((basket for basket in [{"b"}] * 90), **question)
 
     def test_declared_segments_may_be_empty_and_others_are_dropped(self):
-        found = self.released(by=self.where, segments=["south", "west"])
-        assert list(found) == ["south", "west"]
-        assert len(found["west"].patterns) == 2
+        releases = self.released(by=self.segment_names, segments=["south", "west"])
+        assert list(releases) == ["south", "west"]
+        assert len(releases["west"].patterns) == 2
 
     @pytest.mark.parametrize(
         ("question", "message"),
@@ -267,7 +267,7 @@ class TestSegments:
                 "by is a segment for each person: as many as there are people, in their order.",
             ),
             (
-                {"by": where, "people": 120},
+                {"by": segment_names, "people": 120},
                 "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment.",
             ),
         ],
@@ -308,60 +308,60 @@ def test_refusals(question, message):
 
 
 def test_a_release_draws_from_the_system_and_a_trial_says_that_it_is_one(monkeypatch):
-    drawn = []
+    sources = []
     words = SystemSource.words
-    monkeypatch.setattr(SystemSource, "words", lambda self, count: drawn.append(count) or words(self, count))
-    real = discreet.release(SHOP, top=1, epsilon=1, items="public", mechanism="exponential")
-    assert drawn
-    assert not real.simulated
-    assert real.patterns.about["simulated"] is False
-    drawn.clear()
-    tried = shop(top=1)
-    assert not drawn
-    assert tried.simulated
-    assert tried.patterns.about["simulated"] is True
+    monkeypatch.setattr(SystemSource, "words", lambda self, count: sources.append(count) or words(self, count))
+    real_release = discreet.release(SHOP, top=1, epsilon=1, items="public", mechanism="exponential")
+    assert sources
+    assert not real_release.simulated
+    assert real_release.patterns.about["simulated"] is False
+    sources.clear()
+    trial_release = shop(top=1)
+    assert not sources
+    assert trial_release.simulated
+    assert trial_release.patterns.about["simulated"] is True
 
 
 def test_progress_tells_of_stages_only():
-    told = []
-    discreet.release(SHOP, top=1, epsilon=1, items="public", mechanism="exponential", progress=told.append)
-    assert told == [0, 0.02, 0.02 + 0.98 / 2, 1]
+    stages = []
+    discreet.release(SHOP, top=1, epsilon=1, items="public", mechanism="exponential", progress=stages.append)
+    assert stages == [0, 0.02, 0.02 + 0.98 / 2, 1]
 
 
 @pytest.mark.parametrize(
-    ("top", "least", "longest"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (63, 1, 6), (64, 1, 6), (10, 2, 3)]
+    ("top", "min_size", "longest"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (63, 1, 6), (64, 1, 6), (10, 2, 3)]
 )
-def test_the_longest_pattern_a_top_can_hold(top, least, longest):
-    assert lengths_for(top, least) == longest
+def test_the_longest_pattern_a_top_can_hold(top, min_size, longest):
+    assert lengths_for(top, min_size) == longest
     size = longest + 1
-    assert sum(1 for length in range(least, size + 1) for _ in combinations(range(size), length)) > top
+    assert sum(1 for length in range(min_size, size + 1) for _ in combinations(range(size), length)) > top
 
 
 def test_baskets_over_another_list():
     baskets = discreet.read([{"b", "d"}, {"a", "c"}, set()])
-    other = recode_baskets(baskets, discreet.Vocabulary(["a", "b", "z"]))
-    assert list(other) == [{"b"}, {"a"}, set()]
+    recoded = recode_baskets(baskets, discreet.Vocabulary(["a", "b", "z"]))
+    assert list(recoded) == [{"b"}, {"a"}, set()]
     assert list(restrict_items(baskets, np.array([1, 3]))) == [{"b", "d"}, set(), set()]
 
 
 def test_rules_come_with_intervals():
-    found = shop(top=7, epsilon=20)
-    rules = found.rules(min_confidence=0.5)
+    release = shop(top=7, epsilon=20)
+    rules = release.rules(min_confidence=0.5)
     assert len(rules)
     assert (rules.low <= rules.high).all()
 
 
 def test_release_files(tmp_path):
-    found = shop(top=4, epsilon=1)
+    release = shop(top=4, epsilon=1)
     for name in ("r.json", "r.parquet"):
-        found.save(tmp_path / name)
+        release.save(tmp_path / name)
         back = discreet.load(tmp_path / name)
-        assert back == found.patterns
+        assert back == release.patterns
         assert back.about["guarantee"]["epsilon"] == "1"
-    found.save(tmp_path / "r.html")
+    release.save(tmp_path / "r.html")
     assert "SIMULATED" in (tmp_path / "r.html").read_text().upper()
-    assert len(found.digest()) == 64
-    assert found.digest() != shop(top=4, epsilon=1, seed=2).digest()
+    assert len(release.digest()) == 64
+    assert release.digest() != shop(top=4, epsilon=1, seed=2).digest()
 
 
 def test_half_of_delta_finds_the_items_and_half_turns_rho_into_epsilon():
@@ -369,13 +369,13 @@ def test_half_of_delta_finds_the_items_and_half_turns_rho_into_epsilon():
     assert job.discovery_delta == job.budget.delta / 2
     assert case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", items="public").discovery_delta == 0
     # A mechanism that finds patterns by itself takes all of it.
-    whole = case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", mechanism="threshold")
-    assert whole.discovery_delta == whole.budget.delta
+    whole_case = case([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", mechanism="threshold")
+    assert whole_case.discovery_delta == whole_case.budget.delta
 
 
 def test_what_a_release_takes_from_a_ledger():
-    one = price_budget(Budget.of("1/2"), Neighbours.ADD_REMOVE)
-    assert (one.epsilon, one.rho, one.discovery_delta) == (Fraction(1, 2), Fraction(1, 8), 0)
+    price = price_budget(Budget.of("1/2"), Neighbours.ADD_REMOVE)
+    assert (price.epsilon, price.rho, price.discovery_delta) == (Fraction(1, 2), Fraction(1, 8), 0)
     half = Fraction(1, 2 * 10**6)
     loose = price_budget(Budget.of(1, "1e-6"), Neighbours.ADD_REMOVE, half)
     assert loose.rho == rho_for(Fraction(1), half)
@@ -383,14 +383,14 @@ def test_what_a_release_takes_from_a_ledger():
 
 
 def test_no_number_of_people_is_negative():
-    found = [trial([], seed=seed, top=1, epsilon="0.05", items=["tea"]).patterns for seed in range(9)]
-    assert all(one.people >= 0 for one in found)
-    assert any(one.people == 0 for one in found)  # of nine fair signs, none is negative once in 500
+    pattern_lists = [trial([], seed=seed, top=1, epsilon="0.05", items=["tea"]).patterns for seed in range(9)]
+    assert all(patterns.people >= 0 for patterns in pattern_lists)
+    assert any(patterns.people == 0 for patterns in pattern_lists)  # of nine fair signs, none is negative once in 500
 
 
 def test_the_interval_of_what_every_pattern_has_reaches_both_ways():
-    made = trial(SHOP, seed=3, top=3, lengths=(1, 2), contains=["milk"], epsilon=8, items="public").patterns
-    places = [place for place, one in enumerate(made) if one.items == frozenset({"milk"})]
+    patterns = trial(SHOP, seed=3, top=3, lengths=(1, 2), contains=["milk"], epsilon=8, items="public").patterns
+    places = [place for place, pattern in enumerate(patterns) if pattern.items == frozenset({"milk"})]
     assert places
-    low, count, high = made.low[places[0]], made.counts[places[0]], made.high[places[0]]
+    low, count, high = patterns.low[places[0]], patterns.counts[places[0]], patterns.high[places[0]]
     assert count - low == high - count > 0

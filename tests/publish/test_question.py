@@ -68,11 +68,11 @@ class TestValue:
         assert refused.value.message.typed == "Say how much may be lost: --epsilon 1 is usual, less protects more."
 
     def test_every_field_says_what_it_is(self):
-        assert {one.name for one in fields(Question)} == {one.name for one, _ in question_fields(Question)}
-        for one, words in question_fields(Question):
-            assert words.help.python.endswith("."), one.name
-            assert words.help.typed.endswith("."), one.name
-            assert f"    {one.name}\n" in Question.__doc__
+        assert {field.name for field in fields(Question)} == {field.name for field, _ in question_fields(Question)}
+        for field, words in question_fields(Question):
+            assert words.help.python.endswith("."), field.name
+            assert words.help.typed.endswith("."), field.name
+            assert f"    {field.name}\n" in Question.__doc__
 
 
 QUESTIONS = st.builds(
@@ -122,17 +122,17 @@ class TestFile:
         assert question.epsilon == Fraction(1, 2)
 
     def test_has_long_lists_by_their_digest(self, tmp_path):
-        listed = [f"item {place}" for place in range(MOST_LISTED + 1)]
-        question, path = Question(top=2, epsilon=1, items=listed), tmp_path / "q.toml"
+        items = [f"item {place}" for place in range(MOST_LISTED + 1)]
+        question, path = Question(top=2, epsilon=1, items=items), tmp_path / "q.toml"
         path.write_text(question.to_toml())
         assert path.stat().st_size < 300
-        assert Question.from_file(path, items=reversed(listed)).items == tuple(reversed(listed))
+        assert Question.from_file(path, items=reversed(items)).items == tuple(reversed(items))
         with pytest.raises(
             MisuseError, match=r"a list of 1001 items, which is too long to be in it: give it by items="
         ):
             Question.from_file(path)
         with pytest.raises(MisuseError, match="its digest differs"):
-            Question.from_file(path, items=[*listed[1:], "another"])
+            Question.from_file(path, items=[*items[1:], "another"])
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -160,14 +160,14 @@ class TestFile:
 class TestAsked:
     def test_by_release(self):
         question = Question(top=2, epsilon=5, items=ITEMS)
-        made = discreet.release(SHOP, question)
-        assert (len(made.patterns), made.asked) == (2, {"top": 2, "items": 3})
+        release = discreet.release(SHOP, question)
+        assert (len(release.patterns), release.asked) == (2, {"top": 2, "items": 3})
         assert discreet.release(SHOP, question, min_count=100, epsilon=1).asked == {"min_count": 100, "items": 3}
         assert discreet.preview(SHOP, question=question).listed == 3
 
     def test_for_itemsets(self):
-        made = discreet.release(SHOP, Question(itemsets=[["tea"], ["milk", "tea"]], epsilon=5))
-        assert (made.mechanism, made.asked, len(made.patterns)) == ("count", {"itemsets": 2, "items": 2}, 2)
+        release = discreet.release(SHOP, Question(itemsets=[["tea"], ["milk", "tea"]], epsilon=5))
+        assert (release.mechanism, release.asked, len(release.patterns)) == ("count", {"itemsets": 2, "items": 2}, 2)
 
     def test_for_segments(self):
         regions = ["north"] * 600 + ["south"] * 300
@@ -177,8 +177,11 @@ class TestAsked:
             "item": [item for basket in SHOP for item in sorted(basket)],
         }
         question = Question(top=1, epsilon=5, items=ITEMS, by="region", segments=["north", "south"])
-        made = discreet.release_by(table, question=question, person="person", item="item")
-        assert {name: one.asked["segment"] for name, one in made.items()} == {"north": "north", "south": "south"}
+        releases = discreet.release_by(table, question=question, person="person", item="item")
+        assert {name: release.asked["segment"] for name, release in releases.items()} == {
+            "north": "north",
+            "south": "south",
+        }
         with pytest.raises(MisuseError, match=r"one release per segment: ask it by release_by\(\)"):
             discreet.release(table, question, person="person", item="item")
         with pytest.raises(MisuseError, match="by is the name of a column in a question"):
@@ -186,7 +189,7 @@ class TestAsked:
 
     def test_on_the_command_line(self, tmp_path):
         (tmp_path / "shop.jsonl").write_text("".join(f"{json.dumps(sorted(basket))}\n" for basket in SHOP))
-        typed = [
+        arguments = [
             "--top",
             "2",
             "--epsilon",
@@ -199,23 +202,23 @@ class TestAsked:
             "selecting=0.3",
         ]
         (tmp_path / "items.txt").write_text("bread\nmilk\ntea\n")
-        printed = run("release", *typed, "--mechanism", "exponential", "--print-question", cwd=tmp_path, check=True)
+        printed = run("release", *arguments, "--mechanism", "exponential", "--print-question", cwd=tmp_path, check=True)
         (tmp_path / "monthly.toml").write_text(printed.stdout)
         assert Question.from_file(tmp_path / "monthly.toml") == Question(
             top=2, epsilon=5, excludes=["bread"], items=ITEMS, mechanism="exponential", settings={"selecting": "0.3"}
         )
-        again = ["--question", "monthly.toml", "--lengths", "1", "-o", "made.json"]
-        run("release", "shop.jsonl", *again, cwd=tmp_path, check=True)
-        asked = discreet.load(tmp_path / "made.json").provenance.question
-        assert asked == {"top": 2, "excludes": ["bread"], "lengths": 1, "items": 3}
+        repeated_arguments = ["--question", "monthly.toml", "--lengths", "1", "-o", "made.json"]
+        run("release", "shop.jsonl", *repeated_arguments, cwd=tmp_path, check=True)
+        question = discreet.load(tmp_path / "made.json").provenance.question
+        assert question == {"top": 2, "excludes": ["bread"], "lengths": 1, "items": 3}
         wrong = run("release", "shop.jsonl", "--question", "items.txt", cwd=tmp_path)
         assert (wrong.returncode, "items.txt is not written as a question is" in wrong.stderr) == (1, True)
 
     def test_itemsets_on_the_command_line(self, tmp_path):
         (tmp_path / "shop.jsonl").write_text("".join(f"{json.dumps(sorted(basket))}\n" for basket in SHOP))
         (tmp_path / "wanted.txt").write_text("tea\nmilk, tea\n")
-        typed = ["--itemsets", "wanted.txt", "--epsilon", "5", "--print-question"]
-        printed = run("count", "shop.jsonl", *typed, cwd=tmp_path, check=True)
+        arguments = ["--itemsets", "wanted.txt", "--epsilon", "5", "--print-question"]
+        printed = run("count", "shop.jsonl", *arguments, cwd=tmp_path, check=True)
         (tmp_path / "q.toml").write_text(printed.stdout)
         for command in ("count", "release"):
             run(command, "shop.jsonl", "--question", "q.toml", "-o", f"{command}.json", cwd=tmp_path, check=True)

@@ -36,7 +36,7 @@ def rank(scores, **question):
     return discreet.rank(scores, **DECLARED | question)
 
 
-def tried(scores=REGIONS, seed=1, **question):
+def try_ranking(scores=REGIONS, seed=1, **question):
     contest = prepare(scores, **({"top": 2, "epsilon": 1} | question))
     return run_contest(contest, build_meter(contest, SimulationSource(seed)))
 
@@ -48,11 +48,13 @@ class TestGrid:
         sensitivity=st.fractions(Fraction(1, 50), 20, max_denominator=999),
     )
     def test_rounding_keeps_sensitivity_and_direction(self, score, change, sensitivity):
-        other = score + change * sensitivity
-        one, two = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
-        assert abs(one - two) <= STEPS_PER_UNIT
-        assert (two >= one) if change >= 0 else (two <= one)
-        assert 0 <= score / (sensitivity / STEPS_PER_UNIT) - one < 1
+        moved_score = score + change * sensitivity
+        first_score, second_score = prepare(
+            {"a": score, "b": moved_score}, top=1, epsilon=1, sensitivity=sensitivity
+        ).scores.tolist()
+        assert abs(first_score - second_score) <= STEPS_PER_UNIT
+        assert (second_score >= first_score) if change >= 0 else (second_score <= first_score)
+        assert 0 <= score / (sensitivity / STEPS_PER_UNIT) - first_score < 1
 
     @settings(max_examples=300)
     @given(
@@ -62,30 +64,32 @@ class TestGrid:
     )
     def test_long_decimals_keep_their_order_and_are_rounded_down(self, digits, places, sensitivity):
         # On both sides of every limit: what is not written out comes to the same as what is.
-        written = [f"{number}e{place}" for number, place in zip(digits, places, strict=True)]
-        one, two = prepare(dict(enumerate(written)), top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
+        decimals = [f"{number}e{place}" for number, place in zip(digits, places, strict=True)]
+        first_score, second_score = prepare(
+            dict(enumerate(decimals)), top=1, epsilon=1, sensitivity=sensitivity
+        ).scores.tolist()
         exact = [number * Fraction(10) ** place for number, place in zip(digits, places, strict=True)]
         step = Fraction(sensitivity) / STEPS_PER_UNIT
-        assert [one, two] == [max(-MAX_STEPS, min(MAX_STEPS, number // step)) for number in exact]
-        assert (one >= two) if exact[0] >= exact[1] else (one <= two)
+        assert [first_score, second_score] == [max(-MAX_STEPS, min(MAX_STEPS, number // step)) for number in exact]
+        assert (first_score >= second_score) if exact[0] >= exact[1] else (first_score <= second_score)
 
     @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
     @pytest.mark.parametrize("place", [-400, -61, -60, 59, 60, 61, 400])
     def test_a_step_across_a_limit_stays_within_the_sensitivity(self, sensitivity, place):
         for sign in ("", "-"):
             score = Decimal(f"{sign}9.999e{place}")
-            other = Fraction(score) + Fraction(sensitivity)
-            contest = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity)
-            one, two = contest.scores.tolist()
-            assert 0 <= two - one <= STEPS_PER_UNIT
+            moved_score = Fraction(score) + Fraction(sensitivity)
+            contest = prepare({"a": score, "b": moved_score}, top=1, epsilon=1, sensitivity=sensitivity)
+            first_score, second_score = contest.scores.tolist()
+            assert 0 <= second_score - first_score <= STEPS_PER_UNIT
 
     def test_the_grid_does_not_come_from_the_scores(self):
         # A common denominator of the scores would show in the noisy ones.
         for scores in ({"a": "1/3", "b": "1/7"}, {"a": 1, "b": 2}, {"a": "0.000001", "b": 10**12}):
             contest = prepare(scores, top=1, epsilon=1, sensitivity="1/2")
             assert contest.grid == Fraction(1, 2000)
-            made = run_contest(contest, build_meter(contest, SimulationSource(3)))
-            assert all(Fraction(repr(score)) % Fraction(1, 2000) == 0 for score in made.scores)
+            ranking = run_contest(contest, build_meter(contest, SimulationSource(3)))
+            assert all(Fraction(repr(score)) % Fraction(1, 2000) == 0 for score in ranking.scores)
 
     @pytest.mark.parametrize(
         ("score", "steps"),
@@ -113,15 +117,15 @@ class TestGrid:
 
 
 def law(scores, rate, picks) -> dict[tuple, float]:
-    told = {}
+    chances = {}
     for order in permutations(range(len(scores)), picks):
-        chance, left = 1.0, dict(enumerate(scores))
-        for one in order:
-            weights = {place: exp(float(rate) * (score - max(scores))) for place, score in left.items()}
-            chance *= weights[one] / sum(weights.values())
-            del left[one]
-        told[order] = chance
-    return told
+        chance, remaining_scores = 1.0, dict(enumerate(scores))
+        for label in order:
+            weights = {place: exp(float(rate) * (score - max(scores))) for place, score in remaining_scores.items()}
+            chance *= weights[label] / sum(weights.values())
+            del remaining_scores[label]
+        chances[order] = chance
+    return chances
 
 
 @pytest.mark.parametrize("monotone", [True, False])
@@ -139,36 +143,36 @@ def test_the_enumerated_choice_loses_no_more_than_it_costs(neighbours, monotone)
     meter = Meter(Budget.of(2), neighbours, SimulationSource(1))
     rate = meter.rate(2, Fraction(1), "exponential", monotone=monotone, step=STEPS_PER_UNIT)
     before = law(base.tolist(), rate, 2)
-    worst = 0.0
+    worst_loss = 0.0
     for change in changes:
         after = law((base + change).tolist(), rate, 2)
-        worst = max(worst, *(abs(log(before[key] / after[key])) for key in before))
-    assert 0.55 * epsilon < worst <= epsilon + 1e-9
+        worst_loss = max(worst_loss, *(abs(log(before[key] / after[key])) for key in before))
+    assert 0.55 * epsilon < worst_loss <= epsilon + 1e-9
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, monkeypatch):
-    drawn = {}
+    draws = {}
     right = Meter.count
 
-    def watched(self, what, engine, query, share):
-        drawn.update(zip(("scale", "variance"), self.scale(query, share), strict=True), total=self.total)
-        return right(self, what, engine, query, share)
+    def watched(self, step_name, engine, query, share):
+        draws.update(zip(("scale", "variance"), self.scale(query, share), strict=True), total=self.total)
+        return right(self, step_name, engine, query, share)
 
     monkeypatch.setattr(Meter, "count", watched)
-    tried(top=3, delta=delta, monotone=monotone, neighbours=neighbours)
+    try_ranking(top=3, delta=delta, monotone=monotone, neighbours=neighbours)
     moves = (0, 1) if monotone else (-1, 1)
     person = [np.array(move) for move in product(moves, repeat=3)]
     replaced = neighbours == "replace"
     changes = [come - go for come in person for go in person] if replaced else person
-    most = max(int(np.abs(change).sum()) for change in changes) * STEPS_PER_UNIT
+    largest_change = max(int(np.abs(change).sum()) for change in changes) * STEPS_PER_UNIT
     squared = max(int((change**2).sum()) for change in changes) * STEPS_PER_UNIT**2
     if delta == 0:
-        assert most / drawn["scale"] == Fraction(1, 2)
+        assert largest_change / draws["scale"] == Fraction(1, 2)
     else:
-        assert squared / (2 * drawn["variance"]) == drawn["total"] / 2
+        assert squared / (2 * draws["variance"]) == draws["total"] / 2
 
 
 @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
@@ -177,11 +181,11 @@ def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, mon
 @pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
 def test_the_smallest_and_the_largest_of_everything_succeed(mechanism, epsilon, delta, sensitivity):
     scores = {"a": "1e300", "b": "-1e300", "c": 0, "d": 7}
-    made = tried(
+    ranking = try_ranking(
         scores, top=4, epsilon=epsilon, delta=delta, sensitivity=sensitivity, mechanism=mechanism, neighbours="replace"
     )
-    assert set(made.labels) == set(scores)
-    assert all(low <= score <= high for low, score, high in zip(made.low, made.scores, made.high, strict=True))
+    assert set(ranking.labels) == set(scores)
+    assert all(low <= score <= high for low, score, high in zip(ranking.low, ranking.scores, ranking.high, strict=True))
 
 
 def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
@@ -199,33 +203,33 @@ def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
 class TestCharges:
     @pytest.mark.parametrize("epsilon", EPSILONS)
     def test_they_add_up(self, epsilon, mechanism, neighbours, counts):
-        made = tried(epsilon=epsilon, mechanism=mechanism, neighbours=neighbours, counts=counts)
-        assert made.guarantee.epsilon == Fraction(epsilon)
+        ranking = try_ranking(epsilon=epsilon, mechanism=mechanism, neighbours=neighbours, counts=counts)
+        assert ranking.guarantee.epsilon == Fraction(epsilon)
         halves = [Fraction(epsilon) / 2] * 2 if counts else [Fraction(epsilon)]
-        assert [charge.epsilon for charge in made.guarantee.charges] == halves
+        assert [charge.epsilon for charge in ranking.guarantee.charges] == halves
 
     @pytest.mark.parametrize("epsilon", ["0.05", "1", "8"])
     def test_zcdp(self, epsilon, mechanism, neighbours, counts):
-        made = tried(epsilon=epsilon, delta="1e-6", mechanism=mechanism, neighbours=neighbours, counts=counts)
-        assert made.guarantee.epsilon == Fraction(epsilon)
-        assert made.guarantee.delta == Fraction("1e-6")
-        assert made.guarantee.neighbours.value == neighbours
+        ranking = try_ranking(epsilon=epsilon, delta="1e-6", mechanism=mechanism, neighbours=neighbours, counts=counts)
+        assert ranking.guarantee.epsilon == Fraction(epsilon)
+        assert ranking.guarantee.delta == Fraction("1e-6")
+        assert ranking.guarantee.neighbours.value == neighbours
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
 class TestResults:
     def test_without_noise_it_is_the_truth(self, mechanism):
-        made = tried(top=5, epsilon=10**9, mechanism=mechanism)
-        assert made.labels == ("north", "east", "south", "west", "nowhere")
-        assert made.scores == pytest.approx(list(REGIONS.values()), abs=0.01)
-        assert made.gamma < 0.01
-        assert made.eta < 0.01
+        ranking = try_ranking(top=5, epsilon=10**9, mechanism=mechanism)
+        assert ranking.labels == ("north", "east", "south", "west", "nowhere")
+        assert ranking.scores == pytest.approx(list(REGIONS.values()), abs=0.01)
+        assert ranking.gamma < 0.01
+        assert ranking.eta < 0.01
 
     def test_labels_alone(self, mechanism):
-        made = tried(counts=False, mechanism=mechanism)
-        assert set(made.labels) == {"north", "east"}
-        assert (made.scores, made.low, made.high, made.eta) == (None, None, None, None)
-        assert len(made) == 2
+        ranking = try_ranking(counts=False, mechanism=mechanism)
+        assert set(ranking.labels) == {"north", "east"}
+        assert (ranking.scores, ranking.low, ranking.high, ranking.eta) == (None, None, None, None)
+        assert len(ranking) == 2
 
     def test_degenerate_scores(self, mechanism):
         for scores in (
@@ -236,16 +240,19 @@ class TestResults:
             {(1, 2): "1/3", None: 0},
         ):
             for epsilon in ("0.01", "8"):
-                made = tried(scores, top=len(scores), epsilon=epsilon, mechanism=mechanism)
-                assert set(made.labels) == set(scores)
+                ranking = try_ranking(scores, top=len(scores), epsilon=epsilon, mechanism=mechanism)
+                assert set(ranking.labels) == set(scores)
                 assert all(
-                    low <= score <= high for low, score, high in zip(made.low, made.scores, made.high, strict=True)
+                    low <= score <= high
+                    for low, score, high in zip(ranking.low, ranking.scores, ranking.high, strict=True)
                 )
 
     def test_scores_fall_and_lie_in_their_intervals(self, mechanism):
-        made = tried(top=4, sensitivity=60, mechanism=mechanism, monotone=True)
-        assert list(made.scores) == sorted(made.scores, reverse=True)
-        assert all(low < score < high for low, score, high in zip(made.low, made.scores, made.high, strict=True))
+        ranking = try_ranking(top=4, sensitivity=60, mechanism=mechanism, monotone=True)
+        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+        assert all(
+            low < score < high for low, score, high in zip(ranking.low, ranking.scores, ranking.high, strict=True)
+        )
 
     @pytest.mark.statistical
     def test_the_promise_is_kept(self, mechanism):
@@ -254,34 +261,43 @@ class TestResults:
         fifth = 40 * 25
         failed = np.zeros(3)
         for seed in range(300):
-            made = tried(scores, top=5, epsilon=4, mechanism=mechanism, seed=seed)
-            true = [scores[label] for label in made.labels]
-            failed[0] += min(true) < fifth - made.gamma
-            failed[1] += any(score > fifth + made.gamma and label not in made.labels for label, score in scores.items())
-            failed[2] += max(abs(one - other) for one, other in zip(true, made.scores, strict=True)) > made.eta
-            assert made.gamma < 400
+            ranking = try_ranking(scores, top=5, epsilon=4, mechanism=mechanism, seed=seed)
+            true_scores = [scores[label] for label in ranking.labels]
+            failed[0] += min(true_scores) < fifth - ranking.gamma
+            failed[1] += any(
+                score > fifth + ranking.gamma and label not in ranking.labels for label, score in scores.items()
+            )
+            failed[2] += (
+                max(
+                    abs(true_score - noisy_score)
+                    for true_score, noisy_score in zip(true_scores, ranking.scores, strict=True)
+                )
+                > ranking.eta
+            )
+            assert ranking.gamma < 400
         assert (failed <= 60).all()
 
     @pytest.mark.statistical
     def test_intervals_cover(self, mechanism):
         # 1200 intervals of 95 %: fewer than 1100 hold the score with a probability below 1e-7.
-        held = 0
+        covered_count = 0
         for seed in range(400):
-            made = tried(top=3, sensitivity=5, mechanism=mechanism, monotone=True, seed=seed)
-            held += sum(
-                low <= REGIONS[label] <= high for label, low, high in zip(made.labels, made.low, made.high, strict=True)
+            ranking = try_ranking(top=3, sensitivity=5, mechanism=mechanism, monotone=True, seed=seed)
+            covered_count += sum(
+                low <= REGIONS[label] <= high
+                for label, low, high in zip(ranking.labels, ranking.low, ranking.high, strict=True)
             )
-        assert 1100 < held < 1190
+        assert 1100 < covered_count < 1190
 
 
 def test_what_is_told_can_be_written_down():
-    made = tried()
-    told = made.to_dict()
-    assert json.loads(json.dumps(told, default=str))["labels"] == list(made.labels)
-    assert told["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
-    assert told["simulated"] is True
-    assert made.digest() == tried().digest()
-    assert made.digest() != tried(seed=2).digest()
+    ranking = try_ranking()
+    document = ranking.to_dict()
+    assert json.loads(json.dumps(document, default=str))["labels"] == list(ranking.labels)
+    assert document["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
+    assert document["simulated"] is True
+    assert ranking.digest() == try_ranking().digest()
+    assert ranking.digest() != try_ranking(seed=2).digest()
 
 
 class TestLedger:
@@ -291,14 +307,14 @@ class TestLedger:
         return tmp_path / "budget.db"
 
     def test_it_pays_first_and_records_after(self, path):
-        made = rank(REGIONS, top=2, epsilon="0.75", ledger=path, who="me", sensitivity="1/3", monotone=True)
-        assert not made.simulated
+        ranking = rank(REGIONS, top=2, epsilon="0.75", ledger=path, who="me", sensitivity="1/3", monotone=True)
+        assert not ranking.simulated
         (spend,) = Ledger.open(path).spends()
         assert (spend.what, spend.epsilon, spend.state, spend.release) == (
             "rank",
             Fraction(3, 4),
             "released",
-            made.digest(),
+            ranking.digest(),
         )
         assert spend.parameters == {
             "top": 2, "labels": 5, "sensitivity": "1/3", "monotone": True, "mechanism": "exponential", "counts": True,
@@ -371,18 +387,18 @@ class TestLedger:
         ({}, {}, "scores is a score for each label, such as {'north': 48, 'south': 21}; there is none."),
         *(
             (
-                {"ann": bad, "bob": 2},
+                {"ann": invalid_score, "bob": 2},
                 {},
                 "The score of 'ann' is not a number: a score is a whole number, a fraction such as '1/3' or a decimal "
                 "number such as '0.25'.",
             )
-            for bad in ("secret", float("nan"), float("inf"), None, True, [1], "1/0")
+            for invalid_score in ("secret", float("nan"), float("inf"), None, True, [1], "1/0")
         ),
     ],
 )
 def test_what_is_refused_and_no_score_in_the_message(scores, question, message):
     with pytest.raises(MisuseError) as caught:
-        tried(scores, **question)
+        try_ranking(scores, **question)
     assert str(caught.value) == message
 
 

@@ -41,26 +41,29 @@ def receipts(people) -> Baskets:
 def shop(people: int, seed: int = 7) -> Baskets:
     """Return people of whom a few have very many baskets, and buy other things than most do."""
     source = np.random.default_rng(seed)
-    made = []
+    events = []
     for _ in range(people):
-        many = 1 + min(int(source.pareto(1.2)), 60)
-        each = (0.7, 0.5, 0.1, 0.3) if many < 8 else (0.2, 0.9, 0.6, 0.3)
-        made.append(
-            [[name for name, share in zip(NAMES, each, strict=True) if source.random() < share] for _ in range(many)]
+        receipt_count = 1 + min(int(source.pareto(1.2)), 60)
+        probabilities = (0.7, 0.5, 0.1, 0.3) if receipt_count < 8 else (0.2, 0.9, 0.6, 0.3)
+        events.append(
+            [
+                [name for name, share in zip(NAMES, probabilities, strict=True) if source.random() < share]
+                for _ in range(receipt_count)
+            ]
         )
-    return receipts(made)
+    return receipts(events)
 
 
-def weighed(baskets: Baskets, itemset, most: int) -> float:
+def weighed(baskets: Baskets, itemset, max_baskets: int) -> float:
     """Return the number of baskets that hold an itemset, where those of a person weigh `most` in all at most."""
     rows, total = list(baskets), 0.0
     for low, high in pairwise(baskets.owners.tolist()):
-        total += sum(set(itemset) <= row for row in rows[low:high]) * min(1.0, most / (high - low))
+        total += sum(set(itemset) <= row for row in rows[low:high]) * min(1.0, max_baskets / (high - low))
     return total
 
 
-def simulated(baskets, seed, **asked):
-    (job,) = cases(baskets, **{"items": NAMES, "epsilon": 1, **asked}).values()
+def simulated(baskets, seed, **question):
+    (job,) = cases(baskets, **{"items": NAMES, "epsilon": 1, **question}).values()
     return carry_out(job, SimulationSource(seed))
 
 
@@ -75,12 +78,12 @@ class TestReading:
     )
 
     def test_a_basket_for_each_person_and_receipt(self):
-        read = discreet.read(self.TABLE, person="customer", basket="receipt", item="product", by="region")
-        assert list(read) == [{"tea", "rice"}, {"milk"}, set(), {"tea"}, {"milk"}]
-        assert read.owners.tolist() == [0, 3, 5]
-        assert read.segments.of_people() == ["north"] * 3 + ["south"] * 2
-        merged = discreet.read(self.TABLE, person="customer", item="product", by="region")
-        assert read.merged_people() == merged
+        baskets = discreet.read(self.TABLE, person="customer", basket="receipt", item="product", by="region")
+        assert list(baskets) == [{"tea", "rice"}, {"milk"}, set(), {"tea"}, {"milk"}]
+        assert baskets.owners.tolist() == [0, 3, 5]
+        assert baskets.segments.of_people() == ["north"] * 3 + ["south"] * 2
+        merged_baskets = discreet.read(self.TABLE, person="customer", item="product", by="region")
+        assert baskets.merged_people() == merged_baskets
 
     @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
     def test_from_files(self, tmp_path, suffix):
@@ -133,43 +136,43 @@ class TestReading:
 
 class TestReleases:
     def test_counts_are_of_baskets_and_the_cap_is_told(self):
-        made = simulated(shop(3_000), 7, top=3, epsilon=8, max_baskets=4)
-        assert made.patterns.unit == "baskets"
-        assert made.asked["max_baskets"] == made.facts["most baskets of a person"] == 4
-        assert made.notes[0] == (
+        simulation = simulated(shop(3_000), 7, top=3, epsilon=8, max_baskets=4)
+        assert simulation.patterns.unit == "baskets"
+        assert simulation.asked["max_baskets"] == simulation.facts["most baskets of a person"] == 4
+        assert simulation.notes[0] == (
             "Counts are of baskets, and the unit of privacy is the person. As was asked: of each person 4 baskets take "
             "part at most, and where there are more, so many of them drawn at random. So each basket of a person with "
             "n baskets weighs 4 / n on average where n is larger than 4, and 1 otherwise. Intervals are for the sum of "
             "these weights: they cover the noise and the draw."
         )
-        assert repr(made).startswith("3 patterns of about ")
-        assert " baskets (" in repr(made).splitlines()[0]
-        assert made.guarantee.charges[0].what == "counting the baskets"
+        assert repr(simulation).startswith("3 patterns of about ")
+        assert " baskets (" in repr(simulation).splitlines()[0]
+        assert simulation.guarantee.charges[0].what == "counting the baskets"
 
     def test_a_cap_is_chosen_and_paid_for(self):
-        made = simulated(shop(3_000), 7, top=3)
-        first = made.guarantee.charges[0]
-        assert (first.what, first.epsilon) == ("counting how many baskets people have", Fraction(1, 25))
-        assert made.facts["most baskets of a person"] in CAPS
-        assert "A number chosen with noise" in made.notes[0]
+        simulation = simulated(shop(3_000), 7, top=3)
+        first_charge = simulation.guarantee.charges[0]
+        assert (first_charge.what, first_charge.epsilon) == ("counting how many baskets people have", Fraction(1, 25))
+        assert simulation.facts["most baskets of a person"] in CAPS
+        assert "A number chosen with noise" in simulation.notes[0]
 
     @pytest.mark.parametrize("delta", [0, "1e-6"])
     @pytest.mark.parametrize("mechanism", ["auto", "clipped", "exponential", "bases", "peeling", "count"])
     def test_intervals_hold_the_weighed_counts(self, mechanism, delta):
         # 40 releases of 4 patterns: 95 % intervals, and fewer than 135 of 160 hold in one of 10,000 such tests if each
         # held with exactly that chance, by itself; seeds are fixed.
-        held = total = 0
+        covered_count = total = 0
         baskets = shop(800)
         for seed in range(40):
-            asked = {"top": 4, "lengths": 1, "mechanism": mechanism}
+            question = {"top": 4, "lengths": 1, "mechanism": mechanism}
             if mechanism == "count":
-                asked = {"itemsets": [["bread"], ["milk"], ["rice", "milk"], ["tea"]], "mechanism": "count"}
-            made = simulated(baskets, seed, delta=delta, max_baskets=3, **asked)
-            for pattern in made.patterns:
+                question = {"itemsets": [["bread"], ["milk"], ["rice", "milk"], ["tea"]], "mechanism": "count"}
+            simulation = simulated(baskets, seed, delta=delta, max_baskets=3, **question)
+            for pattern in simulation.patterns:
                 total += 1
-                held += pattern.low <= weighed(baskets, pattern.items, 3) <= pattern.high
+                covered_count += pattern.low <= weighed(baskets, pattern.items, 3) <= pattern.high
         assert total == 160
-        assert held >= 135
+        assert covered_count >= 135
 
     @pytest.mark.parametrize("epsilon", [1, 10])
     @pytest.mark.parametrize(
@@ -187,32 +190,37 @@ class TestReleases:
         # 200 releases: fewer than 177 of 200 intervals hold in one of 10,000 such tests at just 95 in 100. Seeds are
         # fixed.
         baskets = receipts(people)
-        true = weighed(baskets, {"tea"}, 1)
-        made = [
+        true_count = weighed(baskets, {"tea"}, 1)
+        simulations = [
             simulated(baskets, seed, itemsets=[["tea"]], mechanism="count", epsilon=epsilon, max_baskets=1)
             for seed in range(200)
         ]
-        assert sum(one.patterns.low[0] <= true <= one.patterns.high[0] for one in made) >= 177
+        assert (
+            sum(simulation.patterns.low[0] <= true_count <= simulation.patterns.high[0] for simulation in simulations)
+            >= 177
+        )
 
     def test_noise_grows_with_the_cap(self):
         # With so little budget the noise is far larger than the draw of baskets, which intervals cover too.
-        asked = {"itemsets": [["tea"]], "mechanism": "count", "epsilon": "0.05"}
-        counted = [simulated(shop(1_000), 7, max_baskets=cap, **asked) for cap in (1, 10)]
-        one, ten = (float(made.patterns.high[0] - made.patterns.counts[0]) for made in counted)
-        assert 8 * one < ten < 12 * one
+        question = {"itemsets": [["tea"]], "mechanism": "count", "epsilon": "0.05"}
+        simulations = [simulated(shop(1_000), 7, max_baskets=cap, **question) for cap in (1, 10)]
+        margin_of_one, ten = (
+            float(simulation.patterns.high[0] - simulation.patterns.counts[0]) for simulation in simulations
+        )
+        assert 8 * margin_of_one < ten < 12 * margin_of_one
 
     def test_everyone_is_public_where_one_is_replaced_and_baskets_are_not(self):
-        made = simulated(shop(50), 7, top=2, neighbours="replace", max_baskets=2)
-        assert "that there are 50 people" in made.guarantee.public
-        assert made.patterns.people_within is not None
+        simulation = simulated(shop(50), 7, top=2, neighbours="replace", max_baskets=2)
+        assert "that there are 50 people" in simulation.guarantee.public
+        assert simulation.patterns.people_within is not None
 
     def test_by_segment(self):
         baskets = receipts([[{"tea"}, {"tea"}]] * 40 + [[{"milk"}]] * 40)
         regions = ["north"] * 40 + ["south"] * 40
-        made = discreet.release_by(
+        releases = discreet.release_by(
             baskets, regions, segments=["north", "south"], top=1, epsilon=8, items=NAMES, max_baskets=2
         )
-        assert [next(iter(made[name].patterns)).items for name in ("north", "south")] == [{"tea"}, {"milk"}]
+        assert [next(iter(releases[name].patterns)).items for name in ("north", "south")] == [{"tea"}, {"milk"}]
 
     def test_empty_data(self):
         assert len(simulated(receipts([]), 7, top=2)) == 2
@@ -224,28 +232,33 @@ class TestReleases:
             schema = pa.schema([("customer", pa.string()), ("receipt", pa.string()), ("product", pa.string())])
             return pa.table({name: rows.get(name, []) for name in schema.names}, schema=schema)
 
-        def told(data, **asked):
-            reading = {"person": "customer", "basket": "receipt", "item": "product"}
-            options = {"top": 2, "epsilon": 1, "items": NAMES, **asked}
+        def read_facts(data, **question):
+            columns = {"person": "customer", "basket": "receipt", "item": "product"}
+            options = {"top": 2, "epsilon": 1, "items": NAMES, **question}
             try:
-                made = discreet.release(data, **reading, **options)
+                release = discreet.release(data, **columns, **options)
             except MisuseError as error:
                 return str(error)
-            public = (made.guarantee.public, [charge.what for charge in made.guarantee.charges], made.asked)
-            return (*public, made.patterns.unit, list(made.facts)[:1], made.notes[:1] if "max_baskets" in asked else "")
+            public = (release.guarantee.public, [charge.what for charge in release.guarantee.charges], release.asked)
+            return (
+                *public,
+                release.patterns.unit,
+                list(release.facts)[:1],
+                release.notes[:1] if "max_baskets" in question else "",
+            )
 
-        one = table(customer=["al"], receipt=["1"], product=["tea"])
+        single_row = table(customer=["al"], receipt=["1"], product=["tea"])
         # A mechanism whose steps are fixed: those of `auto` follow the noise.
         fixed = {"mechanism": "exponential", "lengths": 1}
-        for asked in ({"max_baskets": 2, **fixed}, {"people": 5}, {"mechanism": "laplace", "lengths": 1}):
-            assert told(table(), **asked) == told(one, **asked)
-        for data in (table(), one):
+        for question_change in ({"max_baskets": 2, **fixed}, {"people": 5}, {"mechanism": "laplace", "lengths": 1}):
+            assert read_facts(table(), **question_change) == read_facts(single_row, **question_change)
+        for data in (table(), single_row):
             with pytest.raises(MisuseError, match="for people with several baskets"):
                 discreet.release(data, person="customer", item="product", top=2, epsilon=1, items=NAMES, max_baskets=2)
 
     def test_files_say_what_is_counted(self, tmp_path):
-        made = simulated(shop(300), 7, top=4, max_baskets=2)
-        for result in (made.patterns, made.patterns.rules(0.1), discreet.mine(shop(300), top=4)):
+        simulation = simulated(shop(300), 7, top=4, max_baskets=2)
+        for result in (simulation.patterns, simulation.patterns.rules(0.1), discreet.mine(shop(300), top=4)):
             for suffix in ("csv", "json", "parquet"):
                 path = tmp_path / f"result.{suffix}"
                 result.save(path)
@@ -262,7 +275,7 @@ class TestReleases:
             discreet.load(path)
 
     @pytest.mark.parametrize(
-        ("baskets", "asked", "message"),
+        ("baskets", "question", "message"),
         [
             (
                 Baskets(np.array([0, 1]), np.array([0], np.int32), Vocabulary(NAMES)),
@@ -280,26 +293,28 @@ class TestReleases:
             (receipts([[{"tea"}]]), {"max_baskets": 10**7}, "max_baskets is at most 1,000,000; 10000000 was given."),
         ],
     )
-    def test_misuse(self, baskets, asked, message):
+    def test_misuse(self, baskets, question, message):
         with pytest.raises(MisuseError) as caught:
-            discreet.release(baskets, top=1, epsilon=1, items=NAMES, **asked)
+            discreet.release(baskets, top=1, epsilon=1, items=NAMES, **question)
         assert str(caught.value) == message
 
     def test_a_ledger_takes_the_same_people_for_the_same_data(self):
-        held = shop(50)
-        one, other = (HashedRows.of(baskets, b"key").fingerprint() for baskets in (held, held.merged_people()))
-        assert one == other
+        shop_baskets = shop(50)
+        fingerprint, merged_fingerprint = (
+            HashedRows.of(baskets, b"key").fingerprint() for baskets in (shop_baskets, shop_baskets.merged_people())
+        )
+        assert fingerprint == merged_fingerprint
 
 
 class TestCaps:
     def test_few_people_few_baskets_and_many_people_many(self):
-        def chosen(times: int, epsilon: int) -> int:
+        def chosen_cap(times: int, epsilon: int) -> int:
             people = np.array([4_000, 2_000, 1_000, 900, 800, 500, 300, 200, 100, 50, 20, 10, 5, 2, 1, 0]) * times
             meter = Meter(Budget.of(epsilon), Neighbours.ADD_REMOVE, SimulationSource(7))
             return choose_cap(Noisy(people, Fraction(25), 2 * Fraction(25) ** 2), meter)
 
-        assert chosen(1, 1) < chosen(10, 1) < chosen(1000, 1)
-        assert chosen(1, 1) < chosen(1, 20)
+        assert chosen_cap(1, 1) < chosen_cap(10, 1) < chosen_cap(1000, 1)
+        assert chosen_cap(1, 1) < chosen_cap(1, 20)
 
     def test_nobody(self):
         meter = Meter(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(7))
@@ -321,13 +336,13 @@ class TestPrivacy:
         monkeypatch.setattr(
             coupling,
             "list_questions",
-            lambda *asked: [one for one in questions(*asked) if "several baskets" in str(one)],
+            lambda *asked: [question for question in questions(*asked) if "several baskets" in str(question)],
         )
         verdict = coupled(mechanism, Budget.of(1, delta), neighbours, 7)
         assert verdict.stands
         assert verdict.pairs > 50
         # A meter that reckons with one basket of a person is found out.
-        monkeypatch.setattr("discreet.privacy._meter.moves", lambda query, relation, _: _one(query, relation))
+        monkeypatch.setattr("discreet.privacy._meter.moves", lambda query, relation, _: _judge_query(query, relation))
         swap = 2 if neighbours is Neighbours.REPLACE else 1
         monkeypatch.setattr(Meter, "_max_changed_counts", lambda _, most: most * swap)
         broken = coupled(mechanism, Budget.of(1, delta), neighbours, 7)
@@ -339,27 +354,31 @@ class TestPrivacy:
     @pytest.mark.parametrize("epsilon", [1, 8, 20])
     def test_the_threshold_of_finding_counts_all_baskets_of_a_person(self, neighbours, baskets, epsilon):
         """By the law of the noise: whatever one person alone has, in all their baskets, passes with delta at most."""
-        delta, most = Fraction(1, 10**6), 3
+        delta, max_baskets = Fraction(1, 10**6), 3
         meter = Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(7), discovery_delta=delta)
         meter.max_baskets = baskets
-        touched = most * baskets * (2 if neighbours is Neighbours.REPLACE else 1)
+        touched = max_baskets * baskets * (2 if neighbours is Neighbours.REPLACE else 1)
         scale = touched / epsilon
-        over = meter.threshold(most, Fraction(1)) - baskets  # what the noise has to be, or more
-        passes = np.exp(-over / scale) / (1 + np.exp(-1 / scale))
+        needed_noise = meter.threshold(max_baskets, Fraction(1)) - baskets  # what the noise has to be, or more
+        passes = np.exp(-needed_noise / scale) / (1 + np.exp(-1 / scale))
         assert touched * passes <= delta
         assert touched * passes > delta / 10**4  # and it is no higher than it has to be
 
     def test_what_one_person_alone_holds_is_hardly_found(self):
         # The person has 30 baskets of what nobody else holds: a threshold for one basket would let it out often.
-        held = receipts([[{"milk"}]] * 2_000 + [[{"rice"}] * 30])
-        (job,) = cases(held, top=2, lengths=1, epsilon=8, delta="1e-6", mechanism="threshold", max_baskets=30).values()
-        seen = [carry_out(job, SimulationSource(seed)).patterns for seed in range(200)]
-        assert not any({"rice"} in patterns for patterns in seen)  # a chance of 200 in a million
-        assert all({"milk"} in patterns for patterns in seen)
+        baskets = receipts([[{"milk"}]] * 2_000 + [[{"rice"}] * 30])
+        (job,) = cases(
+            baskets, top=2, lengths=1, epsilon=8, delta="1e-6", mechanism="threshold", max_baskets=30
+        ).values()
+        pattern_lists = [carry_out(job, SimulationSource(seed)).patterns for seed in range(200)]
+        assert not any({"rice"} in patterns for patterns in pattern_lists)  # a chance of 200 in a million
+        assert all({"milk"} in patterns for patterns in pattern_lists)
 
 
-def _one(query, neighbours):
-    said = query.sensitivity(1)
+def _judge_query(query, neighbours):
+    stated_sensitivity = query.sensitivity(1)
     return (
-        (said.l1_replace, said.squared_l2_replace) if neighbours is Neighbours.REPLACE else (said.l1, said.squared_l2)
+        (stated_sensitivity.l1_replace, stated_sensitivity.squared_l2_replace)
+        if neighbours is Neighbours.REPLACE
+        else (stated_sensitivity.l1, stated_sensitivity.squared_l2)
     )

@@ -19,7 +19,7 @@ from questions import relations_case
 ITEMS = 12
 
 
-def shoppers(people: int, seed: int, **reading) -> discreet.Baskets:
+def shoppers(people: int, seed: int, **read_options) -> discreet.Baskets:
     """Return people who buy a few of twelve things in some order; the thing 1 mostly comes after the thing 0."""
     draws = np.random.default_rng(seed)
     chance = 1 / np.arange(2, ITEMS + 2)
@@ -29,7 +29,7 @@ def shoppers(people: int, seed: int, **reading) -> discreet.Baskets:
         if 0 in row and draws.random() < 0.6:
             row = [item for item in row if item != 1] + [1]
         rows.append(row)
-    return discreet.read(rows, ordered=True, **reading)
+    return discreet.read(rows, ordered=True, **read_options)
 
 
 def simulated(baskets, seed=0, **question):
@@ -38,22 +38,22 @@ def simulated(baskets, seed=0, **question):
 
 
 def by_name(relations):
-    return {(*one.antecedent, *one.consequent): one for one in relations}
+    return {(*relation.antecedent, *relation.consequent): relation for relation in relations}
 
 
-@pytest.mark.parametrize("how", ["after", "together"])
-def test_without_much_noise_it_is_the_truth(how):
+@pytest.mark.parametrize("pair_kind", ["after", "together"])
+def test_without_much_noise_it_is_the_truth(pair_kind):
     baskets = shoppers(3000, 1)
-    made = simulated(baskets, how=how, epsilon=20, people=3000)
-    true = by_name(discreet.relations(baskets, how=how, items=6, support=10**6, top=10**6))
-    found = by_name(made.relations)
-    assert len(found) == 8
-    best = sorted(true.values(), key=lambda one: -one.count)[:8]
-    assert {(*one.antecedent, *one.consequent) for one in best[:6]} <= found.keys()
-    for name, one in found.items():
-        assert one.count == pytest.approx(true[name].count, abs=60)
-        assert one.confidence == pytest.approx(true[name].confidence, abs=0.06)
-    assert made.relations.counts.tolist() == sorted(made.relations.counts.tolist(), reverse=True)
+    simulation = simulated(baskets, how=pair_kind, epsilon=20, people=3000)
+    true_relations = by_name(discreet.relations(baskets, how=pair_kind, items=6, support=10**6, top=10**6))
+    found_relations = by_name(simulation.relations)
+    assert len(found_relations) == 8
+    best_relations = sorted(true_relations.values(), key=lambda relation: -relation.count)[:8]
+    assert {(*relation.antecedent, *relation.consequent) for relation in best_relations[:6]} <= found_relations.keys()
+    for name, relation in found_relations.items():
+        assert relation.count == pytest.approx(true_relations[name].count, abs=60)
+        assert relation.confidence == pytest.approx(true_relations[name].confidence, abs=0.06)
+    assert simulation.relations.counts.tolist() == sorted(simulation.relations.counts.tolist(), reverse=True)
 
 
 def test_given_pairs():
@@ -61,9 +61,12 @@ def test_given_pairs():
     import pyarrow as pa
 
     baskets = discreet.read(pa.table(rows), person="who", pair=("one", "other"))
-    made = simulated(baskets, items=["a", "b", "c", "d"], top=2, among=3, epsilon=10)
-    assert {(*one.antecedent, *one.consequent) for one in made.relations} == {("a", "b"), ("b", "c")}
-    assert made.asked["how"] == "given"
+    simulation = simulated(baskets, items=["a", "b", "c", "d"], top=2, among=3, epsilon=10)
+    assert {(*relation.antecedent, *relation.consequent) for relation in simulation.relations} == {
+        ("a", "b"),
+        ("b", "c"),
+    }
+    assert simulation.asked["how"] == "given"
 
 
 def test_intervals_hold():
@@ -72,26 +75,28 @@ def test_intervals_hold():
     If they failed as often as that, over 16 of 160 counts, or over 26 confidences, would fail in 1 of 200 such tests.
     """
     baskets = shoppers(2000, 2)
-    true = by_name(discreet.relations(baskets, support=10**6, top=10**6))
-    missed = {"count": 0, "confidence": 0}
+    true_relations = by_name(discreet.relations(baskets, support=10**6, top=10**6))
+    missed_counts = {"count": 0, "confidence": 0}
     for seed in range(20):
         relations = simulated(baskets, seed).relations
-        for one, low, high in zip(relations, *relations.ends[2], strict=True):
-            real = true.get((*one.antecedent, *one.consequent))
-            missed["count"] += not low <= (real.count if real else 0) <= high
-            missed["confidence"] += not one.low <= (real.confidence if real else 0) <= one.high
-    assert missed["count"] <= 16
-    assert missed["confidence"] <= 26
+        for relation, low, high in zip(relations, *relations.ends[2], strict=True):
+            true_relation = true_relations.get((*relation.antecedent, *relation.consequent))
+            missed_counts["count"] += not low <= (true_relation.count if true_relation else 0) <= high
+            missed_counts["confidence"] += (
+                not relation.low <= (true_relation.confidence if true_relation else 0) <= relation.high
+            )
+    assert missed_counts["count"] <= 16
+    assert missed_counts["confidence"] <= 26
 
 
 def test_the_promise_and_the_ledger(tmp_path):
     baskets = shoppers(500, 3)
     path = tmp_path / "budget.db"
     discreet.Ledger.create(path, epsilon=1)
-    made = release_relations(baskets, top=3, among=4, epsilon="0.6", items=ITEMS, ledger=path, who="me")
-    assert made.guarantee.epsilon == Fraction(3, 5)
-    assert sum(charge.epsilon for charge in made.guarantee.charges) <= Fraction(3, 5)
-    assert not made.simulated
+    outcome = release_relations(baskets, top=3, among=4, epsilon="0.6", items=ITEMS, ledger=path, who="me")
+    assert outcome.guarantee.epsilon == Fraction(3, 5)
+    assert sum(charge.epsilon for charge in outcome.guarantee.charges) <= Fraction(3, 5)
+    assert not outcome.simulated
     (spend,) = discreet.Ledger.open(path).spends()
     assert (spend.what, spend.epsilon) == ("release-relations", Fraction(3, 5))
     with pytest.raises(BudgetError):
@@ -102,56 +107,60 @@ def test_the_promise_and_the_ledger(tmp_path):
 
 
 def test_files_and_the_report(tmp_path):
-    made = simulated(shoppers(500, 4))
+    simulation = simulated(shoppers(500, 4))
     for suffix in ("json", "csv", "parquet"):
-        made.save(tmp_path / f"found.{suffix}")
-        assert discreet.load(tmp_path / f"found.{suffix}") == made.relations
-    page = made.report()
+        simulation.save(tmp_path / f"found.{suffix}")
+        assert discreet.load(tmp_path / f"found.{suffix}") == simulation.relations
+    page = simulation.report()
     assert '<h2 id="rules">Relations</h2>' in page
     assert "the 8 that most people have" in page
     assert "the second item comes after the first, in time" in page
-    assert len(made) == 8
-    assert repr(made).startswith("8 relations of about")
-    assert made.digest() != simulated(shoppers(500, 4), seed=1).digest()
+    assert len(simulation) == 8
+    assert repr(simulation).startswith("8 relations of about")
+    assert simulation.digest() != simulated(shoppers(500, 4), seed=1).digest()
 
 
 @pytest.mark.parametrize("people", [[], [set()], [set(), set()]])
 def test_nobody_and_people_with_nothing(people):
-    made = release_relations(people, how="together", top=2, among=3, epsilon=1, items=5)
-    assert len(made.relations) == 2
-    assert np.isfinite(made.relations.measure("confidence")).all()
-    assert np.isfinite(made.relations.low).all()
+    outcome = release_relations(people, how="together", top=2, among=3, epsilon=1, items=5)
+    assert len(outcome.relations) == 2
+    assert np.isfinite(outcome.relations.measure("confidence")).all()
+    assert np.isfinite(outcome.relations.low).all()
 
 
-@pytest.mark.parametrize("reading", [{"time": "when"}, {"pair": ("what", "when")}, {}])
-def test_what_makes_a_pair_does_not_tell_that_there_is_nobody(reading):
-    def asked(rows):
+@pytest.mark.parametrize("read_options", [{"time": "when"}, {"pair": ("what", "when")}, {}])
+def test_what_makes_a_pair_does_not_tell_that_there_is_nobody(read_options):
+    def release_rows(rows):
         table = pa.table({name: pa.array(rows[name], pa.string()) for name in ("who", "what", "when")})
-        how = {} if "pair" in reading else {"item": "what"}
-        made = release_relations(table, person="who", **how, **reading, top=2, among=3, epsilon=1, items=["a", "b"])
-        return made.asked, made.guarantee.public
+        item_option = {} if "pair" in read_options else {"item": "what"}
+        outcome = release_relations(
+            table, person="who", **item_option, **read_options, top=2, among=3, epsilon=1, items=["a", "b"]
+        )
+        return outcome.asked, outcome.guarantee.public
 
-    assert asked({"who": [], "what": [], "when": []}) == asked({"who": ["x"], "what": ["a"], "when": ["1"]})
+    assert release_rows({"who": [], "what": [], "when": []}) == release_rows(
+        {"who": ["x"], "what": ["a"], "when": ["1"]}
+    )
 
 
 def test_of_several_baskets_everything_a_person_holds_is_put_together():
     rows = {"who": [1, 1, 1, 2], "which": [1, 2, 2, 1], "what": ["a", "b", "c", "a"]}
     baskets = discreet.read(pa.table(rows), person="who", basket="which", item="what")
-    true = discreet.relations(baskets, top=10)
-    assert true.people == 2
-    assert by_name(true)["a", "b"].count == 1
-    assert true == discreet.relations(baskets.merged_people(), top=10)
-    made = simulated(baskets, items=["a", "b", "c"], top=2, among=3)
-    assert made.notes[0] == "Counts are of people: what all baskets of a person hold was put together."
+    true_relations = discreet.relations(baskets, top=10)
+    assert true_relations.people == 2
+    assert by_name(true_relations)["a", "b"].count == 1
+    assert true_relations == discreet.relations(baskets.merged_people(), top=10)
+    simulation = simulated(baskets, items=["a", "b", "c"], top=2, among=3)
+    assert simulation.notes[0] == "Counts are of people: what all baskets of a person hold was put together."
 
 
 def test_items_of_the_list_that_nobody_holds_and_others_that_are_not_on_it():
-    made = simulated(discreet.read([["x", "a", "b"]] * 900, ordered=True), items=["a", "b", "c"], top=1, among=2)
-    assert [(*one.antecedent, *one.consequent) for one in made.relations] == [("a", "b")]
+    simulation = simulated(discreet.read([["x", "a", "b"]] * 900, ordered=True), items=["a", "b", "c"], top=1, among=2)
+    assert [(*relation.antecedent, *relation.consequent) for relation in simulation.relations] == [("a", "b")]
     # Numbers on the list may be names in the data.
     numbers = discreet.read([["1", "2", "tea"]] * 900, ordered=True)
-    made = simulated(numbers, items=[1, 2, 3], top=1, among=2)
-    assert [(*one.antecedent, *one.consequent) for one in made.relations] == [(1, 2)]
+    simulation = simulated(numbers, items=[1, 2, 3], top=1, among=2)
+    assert [(*relation.antecedent, *relation.consequent) for relation in simulation.relations] == [(1, 2)]
 
 
 MISTAKES = {
@@ -185,7 +194,9 @@ def test_more_pairs_than_can_be_counted_are_refused_before_paying(monkeypatch):
 
 def test_several_baskets_of_a_person_are_one_here():
     # The unit is the person: a relation is about all that someone holds, in whatever baskets.
-    held = discreet.read([{"tea", "milk"}] * 60)
-    apart = Baskets(np.arange(121), np.tile([0, 1], 60).astype(np.int32), held.vocabulary, owners=np.arange(0, 121, 2))
-    asked = {"how": "together", "top": 1, "epsilon": 8, "items": ["milk", "tea"], "among": 2}
-    assert abs(int(discreet.release_relations(apart, **asked).relations.counts[0]) - 60) < 30
+    baskets = discreet.read([{"tea", "milk"}] * 60)
+    separate_baskets = Baskets(
+        np.arange(121), np.tile([0, 1], 60).astype(np.int32), baskets.vocabulary, owners=np.arange(0, 121, 2)
+    )
+    question = {"how": "together", "top": 1, "epsilon": 8, "items": ["milk", "tea"], "among": 2}
+    assert abs(int(discreet.release_relations(separate_baskets, **question).relations.counts[0]) - 60) < 30

@@ -13,9 +13,9 @@ from clients import browser
 from discreet.baskets import Hierarchy
 from discreet.report import contents_of, page
 from naive.rules import make_patterns
-from report.told import bounded, tell
+from report.contents import bounded, tell
 
-WIDE = [
+WIDE_NAMES = [
     "WWWWWWWWWWWWWWWW MMMMMM",
     "@@@@@@@@@@@@@@@@@@",
     "漢字漢字漢字漢字漢字漢字",
@@ -23,10 +23,10 @@ WIDE = [
     "Illili",
     "Ünïted &c.",
 ]
-ITEMS = [*WIDE, *(f"item number {place}" for place in range(18))]
+ITEMS = [*WIDE_NAMES, *(f"item number {place}" for place in range(18))]
 
 
-def many() -> dict[frozenset[str], int]:
+def count_sets() -> dict[frozenset[str], int]:
     """Return patterns with long names and many pairs: the hardest a graph has to place."""
     counts = {frozenset({item}): 3_000 - 10 * place for place, item in enumerate(ITEMS)}
     pairs = list(combinations(ITEMS, 2))
@@ -36,14 +36,14 @@ def many() -> dict[frozenset[str], int]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    with browser.opened() as one:
-        yield one
+    with browser.opened() as opened_browser:
+        yield opened_browser
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> str:
     file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(page(tell(patterns=bounded(many(), 5_000, 40))))
+    file.write_text(page(tell(patterns=bounded(count_sets(), 5_000, 40))))
     return file.as_uri()
 
 
@@ -51,12 +51,12 @@ def looked_at(chromium, place, *, scheme="light", width=1100, script=True):
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script, has_touch=True
     )
-    one = context.new_page()
+    opened_page = context.new_page()
     wrong: list[str] = []
-    one.on("console", lambda message: wrong.append(message.text))
-    one.on("pageerror", lambda error: wrong.append(str(error)))
-    one.goto(place)
-    return one, wrong
+    opened_page.on("console", lambda message: wrong.append(message.text))
+    opened_page.on("pageerror", lambda error: wrong.append(str(error)))
+    opened_page.goto(place)
+    return opened_page, wrong
 
 
 OVERLAPPING = """() => {
@@ -78,19 +78,19 @@ OVERLAPPING = """() => {
 
 @pytest.mark.parametrize("width", [390, 1100])
 def test_labels_of_the_graph_never_collide_and_fit(chromium, place, width):
-    seen, wrong = looked_at(chromium, place, width=width)
-    number, touching, outside = seen.evaluate(OVERLAPPING)
+    page, wrong = looked_at(chromium, place, width=width)
+    number, touching, outside = page.evaluate(OVERLAPPING)
     assert number > 40
     assert touching == []
     assert outside == []
-    assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    browser.save_screenshot(seen, f"report-{width}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    browser.save_screenshot(page, f"report-{width}")
     assert wrong == []
 
 
 def test_the_night_is_dark_and_pictures_with_it(chromium, place):
-    seen, wrong = looked_at(chromium, place, scheme="dark")
-    colours = seen.evaluate(
+    page, wrong = looked_at(chromium, place, scheme="dark")
+    colours = page.evaluate(
         """() => ["body", "figure svg text", "figure rect"].map(where => {
              const style = getComputedStyle(document.querySelector(where));
              return [style.color, style.fill, style.backgroundColor];
@@ -100,15 +100,15 @@ def test_the_night_is_dark_and_pictures_with_it(chromium, place):
     assert colours[0][2] == "rgb(20, 23, 26)"
     assert colours[1][1] == "rgb(179, 185, 191)"
     assert colours[2][1] == "rgb(74, 141, 181)"
-    browser.save_screenshot(seen, "report-dark")
-    seen.emulate_media(media="print")  # paper stays white
-    assert seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    browser.save_screenshot(page, "report-dark")
+    page.emulate_media(media="print")  # paper stays white
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert wrong == []
 
 
 def test_tables_are_sorted_and_filtered(chromium, place):
-    seen, wrong = looked_at(chromium, place)
-    section = seen.locator("section", has=seen.locator("#all"))
+    page, wrong = looked_at(chromium, place)
+    section = page.locator("section", has=page.locator("#all"))
     rows = section.locator("tbody tr")
     before = rows.locator("th").all_inner_texts()
     button = section.get_by_role("button", name="Count")
@@ -125,52 +125,52 @@ def test_tables_are_sorted_and_filtered(chromium, place):
     section.get_by_role("button", name="Items").click()
     assert rows.first.inner_text().startswith("@")
     section.get_by_role("searchbox").fill("NUMBER 17")
-    shown = section.locator("tbody tr:not([hidden]) th").all_inner_texts()
-    assert shown
-    assert all("number 17" in text for text in shown)
-    assert section.get_by_role("status").inner_text().strip() == f"{len(shown)} of {len(before)} rows"
+    row_names = section.locator("tbody tr:not([hidden]) th").all_inner_texts()
+    assert row_names
+    assert all("number 17" in text for text in row_names)
+    assert section.get_by_role("status").inner_text().strip() == f"{len(row_names)} of {len(before)} rows"
     section.get_by_role("searchbox").fill("")
     assert section.get_by_role("status").inner_text() == ""
     assert wrong == []
 
 
 def test_the_pointer_is_told_what_it_is_on(chromium, place):
-    seen, wrong = looked_at(chromium, place)
-    circle = seen.locator("circle[data-n='0']").first
+    page, wrong = looked_at(chromium, place)
+    circle = page.locator("circle[data-n='0']").first
     circle.scroll_into_view_if_needed()
-    seen.wait_for_timeout(200)  # what scrolls away takes its words along
+    page.wait_for_timeout(200)  # what scrolls away takes its words along
     circle.hover()
-    tip = seen.locator(".tip")
+    tip = page.locator(".tip")
     assert tip.is_visible()
     assert "(" in tip.inner_text()
-    assert seen.locator("svg.dim .lit").count() > 2
-    assert seen.locator("svg title").count() == 0  # the browser's own would come on top
-    seen.locator("h1").hover()
+    assert page.locator("svg.dim .lit").count() > 2
+    assert page.locator("svg title").count() == 0  # the browser's own would come on top
+    page.locator("h1").hover()
     assert not tip.is_visible()
     assert wrong == []
 
 
 def test_without_its_script_nothing_is_missing(chromium, place):
-    seen, _ = looked_at(chromium, place, script=False)
-    assert seen.locator("button, input").count() == 0
-    section = seen.locator("section", has=seen.locator("#all"))
-    assert section.locator("tbody tr").count() == len(many())
+    page, _ = looked_at(chromium, place, script=False)
+    assert page.locator("button, input").count() == 0
+    section = page.locator("section", has=page.locator("#all"))
+    assert section.locator("tbody tr").count() == len(count_sets())
     assert section.locator("thead").inner_text().split() == ["Items", "Count", "from", "to", "Support", "from", "to"]
-    assert seen.locator("svg title").count() > 30
+    assert page.locator("svg title").count() > 30
 
 
 @pytest.mark.parametrize("width", [390, 1100])
 def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
-    patterns = make_patterns(many(), 5_000)
+    patterns = make_patterns(count_sets(), 5_000)
     for name, result in (("exact", patterns), ("rules", patterns.rules(0, consequents="one"))):
         (tmp_path / f"{name}.html").write_text(page(contents_of(result)))
-        seen, wrong = looked_at(chromium, (tmp_path / f"{name}.html").as_uri(), width=width)
-        assert seen.locator(".standing").inner_text() == "EXACT: not private"
-        assert seen.evaluate("document.documentElement.scrollWidth") <= width
+        opened, wrong = looked_at(chromium, (tmp_path / f"{name}.html").as_uri(), width=width)
+        assert opened.locator(".standing").inner_text() == "EXACT: not private"
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
         if name == "rules":  # the matrix is moved sideways by itself: its letters can be read on a telephone too
-            scale = seen.locator(".scrolls svg").evaluate("svg => svg.clientWidth / svg.viewBox.baseVal.width")
+            scale = opened.locator(".scrolls svg").evaluate("svg => svg.clientWidth / svg.viewBox.baseVal.width")
             assert scale > 0.8
-        browser.save_screenshot(seen, f"report-{name}-{width}")
+        browser.save_screenshot(opened, f"report-{name}-{width}")
         assert wrong == []
 
 
@@ -186,12 +186,12 @@ def compared(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1100, "light"), (1100, "dark")])
 def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compared, width, scheme):
-    seen, wrong = looked_at(chromium, compared, width=width, scheme=scheme)
-    assert seen.locator("body > *").first.inner_text() == "NOT PRIVATE: for the curator's eyes"
-    assert seen.locator("main h2").first.inner_text().startswith("What to take")
-    assert seen.locator(".findings li").count() == 2
-    assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    section = seen.locator("section", has=seen.locator("#numbers"))
+    page, wrong = looked_at(chromium, compared, width=width, scheme=scheme)
+    assert page.locator("body > *").first.inner_text() == "NOT PRIVATE: for the curator's eyes"
+    assert page.locator("main h2").first.inner_text().startswith("What to take")
+    assert page.locator(".findings li").count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    section = page.locator("section", has=page.locator("#numbers"))
     assert section.locator("tbody tr").count() == 2 * 8
     # The heading of a table covers none of its rows.
     tops = section.locator("table").first.evaluate(
@@ -202,7 +202,7 @@ def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compa
     errors = section.locator("table").first.locator("tbody td:nth-child(3)")
     values = [float(value) for value in errors.evaluate_all("all => all.map(cell => cell.dataset.v)")]
     assert values == sorted(values, reverse=True)
-    browser.save_screenshot(seen, f"compared-{scheme}-{width}")
+    browser.save_screenshot(page, f"compared-{scheme}-{width}")
     assert wrong == []
 
 
@@ -223,41 +223,41 @@ def shop(tmp_path_factory) -> str:
 @pytest.mark.parametrize("width", [390, 1100])
 @pytest.mark.parametrize("script", [True, False])
 def test_a_report_across_levels_folds_without_a_script(chromium, shop, width, script):
-    seen, wrong = looked_at(chromium, shop, width=width, script=script)
-    listed = seen.locator("section", has=seen.locator("#all"))
-    heads = [text.split("\n")[0] for text in listed.locator("summary").all_inner_texts()]
+    page, wrong = looked_at(chromium, shop, width=width, script=script)
+    pattern_section = page.locator("section", has=page.locator("#all"))
+    heads = [text.split("\n")[0] for text in pattern_section.locator("summary").all_inner_texts()]
     assert [head.split(" ")[0] for head in heads] == ["Department", "Category", "Product", "Across"]
-    table = listed.locator("details table").first
+    table = pattern_section.locator("details table").first
     assert table.is_visible()
-    listed.locator("summary").first.click()
+    pattern_section.locator("summary").first.click()
     assert not table.is_visible()
-    graphs = seen.locator("section", has=seen.locator("#together"))
-    one = graphs.locator("details").nth(1)
-    assert not one.locator("figure").is_visible()
-    one.locator("summary").click()
-    assert one.locator("figure").is_visible()
-    assert "dairy" in one.locator("svg:visible").inner_html()
-    assert "of kind" not in one.locator("svg:visible").inner_html()
+    graphs = page.locator("section", has=page.locator("#together"))
+    graph_fold = graphs.locator("details").nth(1)
+    assert not graph_fold.locator("figure").is_visible()
+    graph_fold.locator("summary").click()
+    assert graph_fold.locator("figure").is_visible()
+    assert "dairy" in graph_fold.locator("svg:visible").inner_html()
+    assert "of kind" not in graph_fold.locator("svg:visible").inner_html()
     if script:
-        assert seen.evaluate("document.documentElement.scrollWidth") <= width
-        number, touching, outside = seen.evaluate(OVERLAPPING)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        number, touching, outside = page.evaluate(OVERLAPPING)
         assert number > 20
         assert touching == []
         assert outside == []
-    browser.save_screenshot(seen, f"report-levels-{width}")
+    browser.save_screenshot(page, f"report-levels-{width}")
     assert wrong == []
 
 
 def test_rules_are_filtered_by_level(chromium, shop):
-    seen, wrong = looked_at(chromium, shop, scheme="dark")
-    rules = seen.locator("section", has=seen.locator("#rules"))
+    page, wrong = looked_at(chromium, shop, scheme="dark")
+    rules = page.locator("section", has=page.locator("#rules"))
     rows = rules.locator("tbody tr")
     levels = rows.evaluate_all("all => all.map(row => row.dataset.level)")
     assert len(set(levels)) > 1
-    chosen = levels[0]
-    rules.get_by_label("Level").select_option(chosen)
-    assert rules.locator("tbody tr:not([hidden])").count() == levels.count(chosen)
-    assert rules.get_by_role("status").inner_text().strip() == f"{levels.count(chosen)} of {len(levels)} rows"
+    level = levels[0]
+    rules.get_by_label("Level").select_option(level)
+    assert rules.locator("tbody tr:not([hidden])").count() == levels.count(level)
+    assert rules.get_by_role("status").inner_text().strip() == f"{levels.count(level)} of {len(levels)} rows"
     rules.get_by_label("Level").select_option("All")
     assert rules.locator("tbody tr:not([hidden])").count() == len(levels)
     assert wrong == []
@@ -269,7 +269,7 @@ NAMES = ["whole milk", "other vegetables", "fruit/vegetable juice", "a,b", "a,c"
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory) -> str:
     """Return the page of changes of sets that begin alike, whose supports lie close to each other."""
-    sets = [frozenset(some) for size in (1, 2, 3) for some in combinations(NAMES, size)]
+    sets = [frozenset(members) for size in (1, 2, 3) for members in combinations(NAMES, size)]
     before, after = (
         bounded({items: 900 - 3 * place + step * (place % 7) for place, items in enumerate(sets)}, 5_000, 2)
         for step in (0, 9)
@@ -314,14 +314,14 @@ BROKEN = """() => {
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "light"), (1280, "dark")])
 def test_slopes_are_told_apart_and_words_of_their_table_are_whole(chromium, changed, width, scheme):
-    seen, wrong = looked_at(chromium, changed, width=width, scheme=scheme)
-    labels, touching, outside = seen.evaluate(LABELS)
+    page, wrong = looked_at(chromium, changed, width=width, scheme=scheme)
+    labels, touching, outside = page.evaluate(LABELS)
     assert len(labels) == len(set(labels)) == 12
     assert not any("+ " in label for label in labels)
     assert (touching, outside) == ([], [])
-    assert seen.evaluate(BROKEN) == []
-    assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    browser.save_screenshot(seen, f"changed-{width}-{scheme}")
+    assert page.evaluate(BROKEN) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    browser.save_screenshot(page, f"changed-{width}-{scheme}")
     assert wrong == []
 
 
@@ -342,40 +342,40 @@ def test_heads_stand_over_their_numbers_and_rules_have_room(chromium, tmp_path, 
     hierarchy = Hierarchy.from_rows(["product", "department"], [*above.items()])
     baskets = [{"tea"} | ({"gin"} if number % 2 else {"ham"}) for number in range(4_000)]
     if private:
-        found = discreet.release(discreet.read(baskets), top=12, epsilon=20, items="public", hierarchy=hierarchy).rules(
+        rules = discreet.release(discreet.read(baskets), top=12, epsilon=20, items="public", hierarchy=hierarchy).rules(
             0
         )
     else:
-        found = discreet.mine(baskets, min_count=40, hierarchy=hierarchy).rules(0)
-    (tmp_path / "rules.html").write_text(found.report())
-    seen, wrong = looked_at(chromium, (tmp_path / "rules.html").as_uri(), width=width)
-    astray, room = seen.evaluate(ASTRAY)
+        rules = discreet.mine(baskets, min_count=40, hierarchy=hierarchy).rules(0)
+    (tmp_path / "rules.html").write_text(rules.report())
+    page, wrong = looked_at(chromium, (tmp_path / "rules.html").as_uri(), width=width)
+    astray, room = page.evaluate(ASTRAY)
     assert astray == []
     assert room > 150
-    assert seen.evaluate("document.documentElement.scrollWidth") <= width
-    rows = seen.locator("table.many tbody tr")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    rows = page.locator("table.many tbody tr")
     if rows.count() > 8:  # a row that the filter hides stays hidden
-        seen.locator("select").select_option("Product")
+        page.locator("select").select_option("Product")
         assert any(not rows.nth(place).is_visible() for place in range(rows.count()))
-    browser.save_screenshot(seen, f"rules-of-levels-{private}-{width}")
+    browser.save_screenshot(page, f"rules-of-levels-{private}-{width}")
     assert wrong == []
 
 
 def test_a_picture_fits_a_telephone(chromium, tmp_path):
-    make_patterns(many(), 5_000).plot().save(tmp_path / "picture.html")
-    seen, wrong = looked_at(chromium, (tmp_path / "picture.html").as_uri(), width=390)
-    assert seen.evaluate("document.documentElement.scrollWidth") <= 390
+    make_patterns(count_sets(), 5_000).plot().save(tmp_path / "picture.html")
+    page, wrong = looked_at(chromium, (tmp_path / "picture.html").as_uri(), width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert wrong == []
 
 
 def test_p_values_are_sorted_by_the_smallest_first(chromium, tmp_path):
     baskets = [{"tea"} | ({"gin", "lime"} if number % 3 else {"ham"}) for number in range(400)] + [{"ham"}] * 9
     (tmp_path / "rules.html").write_text(discreet.mine(baskets, min_count=3).rules(0).report())
-    seen, _ = looked_at(chromium, (tmp_path / "rules.html").as_uri())
-    table = seen.locator("table.sorts").first
+    page, _ = looked_at(chromium, (tmp_path / "rules.html").as_uri())
+    table = page.locator("table.sorts").first
     heads = table.locator("thead th").all_inner_texts()
     table.get_by_role("button", name="Adjusted p").click()
     values = table.locator(f"tbody tr > *:nth-child({[head.startswith('Adj') for head in heads].index(True) + 1})")
-    read = [float(value) for value in values.evaluate_all("cells => cells.map(cell => cell.dataset.v)")]
-    assert read == sorted(read)
-    assert read[0] < read[-1]
+    cell_values = [float(value) for value in values.evaluate_all("cells => cells.map(cell => cell.dataset.v)")]
+    assert cell_values == sorted(cell_values)
+    assert cell_values[0] < cell_values[-1]

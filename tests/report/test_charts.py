@@ -24,9 +24,10 @@ def test_bars_as_they_are_drawn():
         '<desc id="a-said">Horizontal bars, from 0 to 60.0\u202f%. tea &amp; &lt;milk&gt;: 50.0\u202f% '
         "(from 45.0\u202f% to 55.0\u202f%); jam: 2.0\u202f% (from 0.0\u202f% to 7.0\u202f%)</desc>"
         + "".join(
-            f'<line x1="{at}" x2="{at}" y1="16" y2="80" stroke="#dddddd"/><text x="{at}" y="12" text-anchor="{anchor}" '
+            f'<line x1="{position}" x2="{position}" y1="16" y2="80" stroke="#dddddd"/>'
+            f'<text x="{position}" y="12" text-anchor="{anchor}" '
             f'fill="#555555" font-size="11">{mark}\u202f%</text>'
-            for at, anchor, mark in (
+            for position, anchor, mark in (
                 ("0.00%", "start", 0),
                 ("33.33%", "middle", 20),
                 ("66.67%", "middle", 40),
@@ -56,14 +57,14 @@ def test_share_as_it_is_drawn():
 
 
 def test_charts_side_by_side_share_a_scale():
-    whole, rest = (
+    whole_bar, small_bar = (
         draw_bars([row], title="", scale_end=2.0, with_scale=marked).inline("a")
         for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
     )
-    assert 'width="25.00%"' in whole
-    assert 'width="1.00%"' in rest
-    assert "200" in whole
-    assert len(ElementTree.fromstring(rest).findall(f"{SVG}text")) == 0
+    assert 'width="25.00%"' in whole_bar
+    assert 'width="1.00%"' in small_bar
+    assert "200" in whole_bar
+    assert len(ElementTree.fromstring(small_bar).findall(f"{SVG}text")) == 0
 
 
 def test_counts_have_whole_marks():
@@ -90,7 +91,7 @@ def test_any_bars_are_sound_and_stay_inside(rows, unit):
 
 
 @pytest.mark.parametrize(
-    ("most", "marks"),
+    ("max_marks", "marks"),
     [
         (0.57, [0, 0.2, 0.4, 0.6]),
         (0.6, [0, 0.2, 0.4, 0.6]),
@@ -103,38 +104,43 @@ def test_any_bars_are_sound_and_stay_inside(rows, unit):
         (math.inf, [0, 1]),
     ],
 )
-def test_ticks(most, marks):
-    assert list(ticks(0, most)) == marks
+def test_ticks(max_marks, marks):
+    assert list(ticks(0, max_marks)) == marks
 
 
 @given(st.floats(1e-9, 1e12))
-def test_ticks_reach_and_are_few(most):
-    marks = ticks(0, most)
+def test_ticks_reach_and_are_few(max_marks):
+    marks = ticks(0, max_marks)
     assert marks[0] == 0
-    assert marks[-1] >= most * (1 - 1e-8)
-    assert marks[-2] < most
+    assert marks[-1] >= max_marks * (1 - 1e-8)
+    assert marks[-2] < max_marks
     assert 3 <= len(marks) <= 7
-    assert len(ticks(0, most, 1.0)) <= 7
+    assert len(ticks(0, max_marks, 1.0)) <= 7
 
 
 def test_numbers_stand_in_a_column_and_not_at_a_place_of_the_scale():
     rows = [Bar("tea", value, value / 2, min(1.0, 1.6 * value)) for value in (0.12, 0.5, 1.0)]
-    drawn = draw_bars(rows, title="", scale_end=1.0).inside.split("<g><title>")[1:]
-    assert all('<text x="100%"' in row and row.count("text-anchor") == 1 for row in drawn)
+    drawn_bars = draw_bars(rows, title="", scale_end=1.0).inside.split("<g><title>")[1:]
+    assert all('<text x="100%"' in row and row.count("text-anchor") == 1 for row in drawn_bars)
 
 
 def test_a_number_that_was_cut_is_the_least_that_it_may_be():
-    drawn = draw_bars([Bar("tea", 1.0, 0.8727, 1.0, is_cut=True)], title="")
-    assert "≥ 87.2\u202f%</text>" in drawn.inside
-    assert "tea: ≥ 87.2\u202f% (from" in drawn.description
+    bars = draw_bars([Bar("tea", 1.0, 0.8727, 1.0, is_cut=True)], title="")
+    assert "≥ 87.2\u202f%</text>" in bars.inside
+    assert "tea: ≥ 87.2\u202f% (from" in bars.description
 
 
 def test_a_label_that_has_no_room_is_cut_with_a_sign():
     label = "PACK OF 72 RETROSPOT CAKE CASES, SET OF 3 CAKE TINS PANTRY DESIGN"
-    drawn = {least: draw_bars([Bar(label, 0.5)], title="", min_width=least).inside for least in (328, 2_000)}
-    texts = {least: re.findall(r'<text y="14"[^>]*>([^<]*)</text>', one)[0] for least, one in drawn.items()}
+    drawings = {
+        min_width: draw_bars([Bar(label, 0.5)], title="", min_width=min_width).inside for min_width in (328, 2_000)
+    }
+    texts = {
+        min_width: re.findall(r'<text y="14"[^>]*>([^<]*)</text>', drawing)[0]
+        for min_width, drawing in drawings.items()
+    }
     assert texts[2_000] == label
     assert texts[328].endswith("…")
     assert label.startswith(texts[328].removesuffix("…"))
     assert text_width(texts[328]) <= 0.84 * 328
-    assert f"<title>{label}: 50.0" in drawn[328]  # the whole of it is told
+    assert f"<title>{label}: 50.0" in drawings[328]  # the whole of it is told

@@ -17,8 +17,8 @@ PEOPLE = [{"tea", "milk"}] * 6 + [{"tea"}] * 2 + [{"<b>jam</b>", "tea"}] * 2
 def squares(text: str) -> dict[str, float]:
     """Return what each square says, and how dark it is."""
     names = {"svg": "http://www.w3.org/2000/svg"}
-    found = ElementTree.fromstring(text).iterfind(".//svg:rect[svg:title]", names)
-    titles = {one.findtext("svg:title", "", names): float(one.attrib["fill-opacity"]) for one in found}
+    squares = ElementTree.fromstring(text).iterfind(".//svg:rect[svg:title]", names)
+    titles = {square.findtext("svg:title", "", names): float(square.attrib["fill-opacity"]) for square in squares}
     # Names are kept from turning what is around them about (U+2068, U+2069), and numbers from their unit.
     return {title.translate({0x2068: "", 0x2069: "", 0x202F: " "}): shade for title, shade in titles.items()}
 
@@ -52,52 +52,55 @@ def test_pairs_stand_on_both_sides_of_the_diagonal():
 ALIKE = ["ALARM CLOCK BAKELIKE GREEN", "ALARM CLOCK BAKELIKE RED", "ALARM CLOCK BAKELIKE PINK", "SET OF 12 RED"]
 
 
-def texts(drawn) -> list[str]:
-    tree = ElementTree.fromstring(drawn.inline("matrix"))
-    found = [node.text for node in tree.iter("{http://www.w3.org/2000/svg}text")]
-    return [text.translate({0x2068: "", 0x2069: ""}) for text in found]
+def texts(drawing) -> list[str]:
+    tree = ElementTree.fromstring(drawing.inline("matrix"))
+    texts = [node.text for node in tree.iter("{http://www.w3.org/2000/svg}text")]
+    return [text.translate({0x2068: "", 0x2069: ""}) for text in texts]
 
 
 def test_items_that_begin_alike_have_rows_of_their_own():
     patterns = discreet.mine([set(ALIKE)] * 3, min_count=1)
-    for drawn, many in ((draw_pairs(patterns), 12), (draw_confidences(patterns.where(lengths=(1, 2)).rules(0)), 12)):
-        assert drawn.inside.count("fill-opacity") == many
-        assert drawn.inside.count("<rect x=") == 1 + many
+    for drawing, square_count in (
+        (draw_pairs(patterns), 12),
+        (draw_confidences(patterns.where(lengths=(1, 2)).rules(0)), 12),
+    ):
+        assert drawing.inside.count("fill-opacity") == square_count
+        assert drawing.inside.count("<rect x=") == 1 + square_count
         # One for each row and each column, all of them different, and no square stands for an item with itself.
-        assert len(texts(drawn)) == 8
-        assert len(set(texts(drawn))) == 4
-        corners = {tuple(one.attrib[side] for side in "xy") for one in _squares(drawn)}
-        assert len(corners) == many
+        assert len(texts(drawing)) == 8
+        assert len(set(texts(drawing))) == 4
+        corners = {tuple(square.attrib[side] for side in "xy") for square in _squares(drawing)}
+        assert len(corners) == square_count
     assert "ALARM CLO…LIKE GREEN" in texts(draw_pairs(patterns))
 
 
 def test_items_that_only_differ_in_the_middle_are_numbered():
     middles = ["a" * 200 + middle + "z" * 200 for middle in "mno"]
-    drawn = draw_pairs(discreet.mine([set(middles)] * 3, min_count=1))
-    assert drawn.inside.count("fill-opacity") == 6
-    assert len(set(texts(drawn))) == 3
+    drawing = draw_pairs(discreet.mine([set(middles)] * 3, min_count=1))
+    assert drawing.inside.count("fill-opacity") == 6
+    assert len(set(texts(drawing))) == 3
 
 
 def test_labels_stand_within_the_picture_however_long():
     patterns = discreet.mine([set(ALIKE) | {"W" * 60}] * 3, min_count=1)
-    drawn = draw_pairs(patterns)
-    tree = ElementTree.fromstring(drawn.inline("matrix"))
+    drawing = draw_pairs(patterns)
+    tree = ElementTree.fromstring(drawing.inline("matrix"))
     for node in tree.iter("{http://www.w3.org/2000/svg}text"):
-        long = text_width(node.text)
+        label_width = text_width(node.text)
         if node.get("text-anchor") == "end":
-            assert float(node.attrib["x"]) - long >= 0
+            assert float(node.attrib["x"]) - label_width >= 0
         else:
             x, y = map(float, re.findall(r"[\d.]+", node.attrib["transform"])[:2])
-            assert y - long * sin(radians(48)) >= 0
-            assert x + long * cos(radians(48)) <= drawn.width
+            assert y - label_width * sin(radians(48)) >= 0
+            assert x + label_width * cos(radians(48)) <= drawing.width
 
 
-def _squares(drawn) -> list[ElementTree.Element]:
-    tree = ElementTree.fromstring(drawn.inline("matrix"))
+def _squares(drawing) -> list[ElementTree.Element]:
+    tree = ElementTree.fromstring(drawing.inline("matrix"))
     return tree.findall(".//{http://www.w3.org/2000/svg}rect[{http://www.w3.org/2000/svg}title]")
 
 
 def test_what_is_left_out_is_counted_in_pairs():
     people = [{f"item {number}", "tea"} for number in range(30)]
-    drawn = draw_pairs(discreet.mine(people, min_count=1))
-    assert texts(drawn)[-1] == "Not drawn for want of room: 7."
+    drawing = draw_pairs(discreet.mine(people, min_count=1))
+    assert texts(drawing)[-1] == "Not drawn for want of room: 7."

@@ -14,46 +14,46 @@ from discreet.errors import MisuseError
 from discreet.report.colours import NIGHT
 from discreet.results import Provenance
 from naive.rules import make_patterns
-from report.told import COUNTS, bounded
+from report.contents import COUNTS, bounded
 
 SVG = "{http://www.w3.org/2000/svg}"
 PATTERNS = ["bars", "graph", "matrix", "sizes"]
 RULES = ["scatter", "bars", "matrix"]
-ABOUT = {"guarantee": {"model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0"}}
+ABOUT_RELEASE = {"guarantee": {"model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0"}}
 
 
 def exact():
     return make_patterns(COUNTS, 100)
 
 
-def private(**more):
-    return replace(bounded(COUNTS, 100), provenance=Provenance.from_dict(ABOUT | more))
+def private(**changes):
+    return replace(bounded(COUNTS, 100), provenance=Provenance.from_dict(ABOUT_RELEASE | changes))
 
 
-def read(picture):
+def parse_picture(picture):
     """Return the texts of a picture; it is sound, has all its colours, and a partner by night for each of them."""
     tree = ElementTree.fromstring(picture.svg)
     assert tree.find(f"{SVG}title") is not None
     assert not tree.findall(f".//{SVG}script")
-    used = set(re.findall(r'(?:fill|stroke)="(#\w+)"', picture.svg))
-    assert used <= set(NIGHT)
+    colours = set(re.findall(r'(?:fill|stroke)="(#\w+)"', picture.svg))
+    assert colours <= set(NIGHT)
     return ["".join(node.itertext()) for node in tree.iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_patterns_have_pictures(kind):
     for patterns in (exact(), private()):
-        texts = read(patterns.plot(kind))
+        texts = parse_picture(patterns.plot(kind))
         assert texts[0] == "5 patterns of 100 people"
         assert texts[1].startswith("central differential privacy" if patterns.noisy else "EXACT: not private")
-    assert "SIMULATED: not a private release" in read(private(simulated=True).plot(kind))
+    assert "SIMULATED: not a private release" in parse_picture(private(simulated=True).plot(kind))
 
 
 @pytest.mark.parametrize("kind", RULES)
 def test_rules_have_pictures(kind):
     for patterns in (exact(), private()):
         rules = patterns.rules(0)
-        assert read(rules.plot(kind))[0] == f"{len(rules)} rules of 100 people"
+        assert parse_picture(rules.plot(kind))[0] == f"{len(rules)} rules of 100 people"
     assert exact().rules(0).plot().title == "Rules by support, confidence and lift"
     relations = replace(exact().rules(0), kind="relations")
     assert relations.plot().title == "Confidence of relations"
@@ -68,11 +68,11 @@ def test_a_release_an_outcome_and_what_they_were_loaded_from_look_alike(tmp_path
     baskets = [{"tea", "milk"}] * 300 + [{"bread"}] * 200
     release = discreet.release(baskets, top=3, epsilon=1, items="public")
     release.save(tmp_path / "release.json")
-    again = discreet.Release.load(tmp_path / "release.json")
-    assert again.plot("bars") == release.plot("bars")
-    assert again.report(title="A shop") == release.report(title="A shop")
-    assert again.guarantee == release.guarantee
-    assert again.digest() == release.digest()
+    loaded_release = discreet.Release.load(tmp_path / "release.json")
+    assert loaded_release.plot("bars") == release.plot("bars")
+    assert loaded_release.report(title="A shop") == release.report(title="A shop")
+    assert loaded_release.guarantee == release.guarantee
+    assert loaded_release.digest() == release.digest()
     outcome = discreet.simulate(baskets, "adept", top=2, epsilon=4, seed=1)
     assert outcome.plot() == outcome.patterns.plot()
     page = outcome.report(title="A trial")
@@ -81,13 +81,13 @@ def test_a_release_an_outcome_and_what_they_were_loaded_from_look_alike(tmp_path
 
 def test_what_is_not_a_release_is_not_loaded_as_one(tmp_path):
     exact().save(tmp_path / "exact.json")
-    with pytest.raises(discreet.InputError) as told:
+    with pytest.raises(discreet.InputError) as error:
         discreet.Release.load(tmp_path / "exact.json")
-    assert str(told.value) == f"{tmp_path / 'exact.json'} holds no release: discreet.load() reads other results."
+    assert str(error.value) == f"{tmp_path / 'exact.json'} holds no release: discreet.load() reads other results."
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (
             lambda: exact().plot("pie"),
@@ -113,10 +113,10 @@ def test_what_is_not_a_release_is_not_loaded_as_one(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_drawn(call, told):
+def test_what_cannot_be_drawn(call, message):
     with pytest.raises(MisuseError) as error:
         call()
-    assert str(error.value) == told
+    assert str(error.value) == message
 
 
 def test_a_picture_goes_to_files(tmp_path):
@@ -129,8 +129,8 @@ def test_a_picture_goes_to_files(tmp_path):
     assert "default-src 'none'; style-src 'sha256-" in page
     content = (tmp_path / "a.png").read_bytes()
     assert content.startswith(b"\x89PNG")
-    wide = int(ElementTree.fromstring(picture.svg).get("width"))
-    assert int.from_bytes(content[16:20], "big") == 2 * wide
+    picture_width = int(ElementTree.fromstring(picture.svg).get("width"))
+    assert int.from_bytes(content[16:20], "big") == 2 * picture_width
 
 
 def test_without_the_extra_a_png_says_what_to_install(tmp_path, monkeypatch):

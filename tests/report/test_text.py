@@ -23,7 +23,7 @@ from discreet.report._text import (
 
 
 @pytest.mark.parametrize(
-    ("label", "shown"),
+    ("label", "clean_text"),
     [
         (17, "17"),
         ("tea", "tea"),
@@ -36,15 +36,15 @@ from discreet.report._text import (
         ("e\u0301" * 100, "e\u0301" * 100),
     ],
 )
-def test_clean(label, shown):
-    assert clean(label) == shown
+def test_clean(label, clean_text):
+    assert clean(label) == clean_text
 
 
 @given(st.text(max_size=60), st.integers(2, 40))
-def test_what_is_cleaned_is_harmless_and_fits(text, most):
-    shown = clean(text, most)
-    assert count_columns(shown) <= most
-    assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in shown)
+def test_what_is_cleaned_is_harmless_and_fits(text, max_length):
+    clean_text = clean(text, max_length)
+    assert count_columns(clean_text) <= max_length
+    assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in clean_text)
 
 
 def test_a_name_of_marks_alone_is_cut_too():

@@ -15,7 +15,7 @@ from discreet.errors import MisuseError
 
 BASKETS = [{"tea", "milk"}] * 300 + [{"tea"}] * 100
 PATTERNS = discreet.mine(BASKETS, min_count=1)
-MADE: dict[str, Any] = {
+EXAMPLES: dict[str, Any] = {
     "Patterns": PATTERNS,
     "Rules": PATTERNS.rules(),
     "Release": discreet.release(BASKETS, top=2, epsilon=1, items="public"),
@@ -23,23 +23,23 @@ MADE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_library_takes_a_result_as_it_is(name: str) -> None:
-    made = MADE[name]
-    table = getattr(made, "patterns", made).to_arrow()
-    assert pa.table(made) == table
-    assert pl.DataFrame(made).equals(pl.from_arrow(table))
+    example = EXAMPLES[name]
+    table = getattr(example, "patterns", example).to_arrow()
+    assert pa.table(example) == table
+    assert pl.DataFrame(example).equals(pl.from_arrow(table))
     assert duckdb.sql("SELECT * FROM made").fetchall() == [tuple(row.values()) for row in table.to_pylist()]
     if hasattr(pd.DataFrame, "from_arrow"):  # from pandas 3 on
-        assert list(pd.DataFrame.from_arrow(made).columns) == table.column_names
+        assert list(pd.DataFrame.from_arrow(example).columns) == table.column_names
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_result_is_not_read_as_baskets(name: str) -> None:
     """Its column of lists would pass for one basket per row."""
     for refusing in (discreet.read, lambda made: discreet.mine(made, top=1)):
         with pytest.raises(MisuseError) as refused:
-            refusing(MADE[name])
+            refusing(EXAMPLES[name])
         article = "an" if name == "Outcome" else "a"
         assert str(refused.value) == (
             f"The source is {article} {name}, which was found in data: give the data, and not what was found in them."

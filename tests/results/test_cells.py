@@ -48,9 +48,9 @@ def test_a_table_is_for_spreadsheets(released, tmp_path):
 
 
 def test_relations_and_empty_results_come_back(tmp_path):
-    found = discreet.relations(discreet.read([["a", "b"], ["b", "c"]] * 9, ordered=True), how="after", top=3)
-    found.save(tmp_path / "r.csv")
-    assert discreet.load(tmp_path / "r.csv") == found
+    relations = discreet.relations(discreet.read([["a", "b"], ["b", "c"]] * 9, ordered=True), how="after", top=3)
+    relations.save(tmp_path / "r.csv")
+    assert discreet.load(tmp_path / "r.csv") == relations
     nothing = trial(discreet.read(BASKETS), seed=1, min_count=190, epsilon=50, items=["nails"]).patterns
     assert len(nothing) == 0
     nothing.save(tmp_path / "n.csv")
@@ -62,12 +62,12 @@ def test_files_of_earlier_versions_are_read(name, tmp_path):
     """They have JSON arrays for itemsets, and all that is known in the first cell of `about`."""
     earlier = EARLIER / f"{name}.csv"
     assert rows_of(earlier)[1][0].startswith("[")
-    found = discreet.load(earlier)
-    assert len(found) == len(rows_of(earlier)) - 1
-    assert (found.hierarchy is not None) == (found.about is not None) == (name == "patterns")
-    found.save(tmp_path / "again.csv")
-    assert discreet.load(tmp_path / "again.csv") == found
-    assert discreet.load(tmp_path / "again.csv").about == found.about
+    result = discreet.load(earlier)
+    assert len(result) == len(rows_of(earlier)) - 1
+    assert (result.hierarchy is not None) == (result.about is not None) == (name == "patterns")
+    result.save(tmp_path / "again.csv")
+    assert discreet.load(tmp_path / "again.csv") == result
+    assert discreet.load(tmp_path / "again.csv").about == result.about
 
 
 @settings(max_examples=200)
@@ -123,12 +123,12 @@ class TestTheFileBeside:
 
     def test_without_it_the_columns_hold(self, path, released):
         path.with_name("patterns.csv.about.json").unlink()
-        found = discreet.load(path)
-        assert found.about == {
+        result = discreet.load(path)
+        assert result.about == {
             "guarantee": {"model": "central", "neighbours": "add-remove", "epsilon": "9", "delta": "0"},
             "simulated": True,
         }
-        assert list(found.counts) == list(released.counts)
+        assert list(result.counts) == list(released.counts)
 
     def test_columns_that_say_something_else_are_refused(self, path):
         text = path.read_text()
@@ -136,16 +136,16 @@ class TestTheFileBeside:
         path.write_text(text.replace(',"9","0",', ',"1","0",'))
         with pytest.raises(InputError) as raised:
             discreet.load(path)
-        beside = f"{path}.about.json"
-        assert str(raised.value) == f"{path}: its columns say something else than {beside}: it was changed by hand."
+        about_path = f"{path}.about.json"
+        assert str(raised.value) == f"{path}: its columns say something else than {about_path}: it was changed by hand."
 
     def test_that_of_another_table_is_refused(self, path):
-        beside = path.with_name("patterns.csv.about.json")
-        beside.write_bytes(beside.read_bytes().replace(b'"9"', b'"1"'))
+        about_path = path.with_name("patterns.csv.about.json")
+        about_path.write_bytes(about_path.read_bytes().replace(b'"9"', b'"1"'))
         with pytest.raises(InputError) as raised:
             discreet.load(path)
         assert str(raised.value) == (
-            f"{beside} is not the file that was written with {path}: put that back, or remove it to read what the "
+            f"{about_path} is not the file that was written with {path}: put that back, or remove it to read what the "
             "table says alone."
         )
 
@@ -153,8 +153,8 @@ class TestTheFileBeside:
         "pointer", ["nonsense", "../x.about.json sha256:0123456789abcdef", "/x.about.json sha256:0"]
     )
     def test_a_pointer_leads_to_the_same_folder_alone(self, path, pointer):
-        old = rows_of(path)[1][-1]
-        path.write_text(path.read_text().replace(old, pointer))
+        file_digest = rows_of(path)[1][-1]
+        path.write_text(path.read_text().replace(file_digest, pointer))
         with pytest.raises(InputError, match="the column 'about' does not hold what discreet wrote there"):
             discreet.load(path)
 
@@ -165,12 +165,12 @@ class TestTheFileBeside:
 
     def test_from_the_command_line(self, tmp_path):
         (tmp_path / "b.txt").write_text("tea,milk\n" * 300)
-        asked = ["release", "b.txt", "--top", 1, "--epsilon", 1, "--items", "public", "--input-format", "baskets"]
-        done = running.run(*asked, "--one-row-a-person", "-o", "p.csv", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        command = ["release", "b.txt", "--top", 1, "--epsilon", 1, "--items", "public", "--input-format", "baskets"]
+        completed = running.run(*command, "--one-row-a-person", "-o", "p.csv", cwd=tmp_path)
+        assert completed.returncode == 0, completed.stderr
         assert discreet.load(tmp_path / "p.csv").about["mechanism"]
         (tmp_path / "q.csv.about.json").mkdir()
-        done = running.run(*asked, "--one-row-a-person", "-o", "q.csv", cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (
+        completed = running.run(*command, "--one-row-a-person", "-o", "q.csv", cwd=tmp_path)
+        assert (completed.returncode, completed.stderr) == (
             1, "discreet: Cannot write q.csv.about.json: it is a directory; add a file name.\n"
         )  # fmt: skip

@@ -23,78 +23,80 @@ from discreet.results import Provenance
 NAMES = ["bread", "milk", "tea"]
 
 
-def patterns(counts, people=1_000, margin=None, about=None, **beside) -> Patterns:
+def patterns(counts, people=1_000, margin=None, description=None, **fields) -> Patterns:
     """Return single items with counts, private with this margin where one is given, and what files have `about` it."""
-    held = np.array(counts, np.int64)
-    ends = {} if margin is None else {"low": np.maximum(held - margin, 0.0), "high": held + float(margin)}
-    if margin is not None and about is None:
-        about = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
+    count_array = np.array(counts, np.int64)
+    ends = {} if margin is None else {"low": np.maximum(count_array - margin, 0.0), "high": count_array + float(margin)}
+    if margin is not None and description is None:
+        description = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
     return Patterns(
-        offsets=np.arange(len(held) + 1),
-        codes=np.arange(len(held), dtype=np.int32),
-        counts=held,
-        vocabulary=Vocabulary(NAMES[: len(held)]),
+        offsets=np.arange(len(count_array) + 1),
+        codes=np.arange(len(count_array), dtype=np.int32),
+        counts=count_array,
+        vocabulary=Vocabulary(NAMES[: len(count_array)]),
         people=people,
-        provenance=None if about is None else Provenance.from_dict(about),
+        provenance=None if description is None else Provenance.from_dict(description),
         **ends,
-        **beside,
+        **fields,
     )
 
 
-def by_name(found) -> dict[str, discreet.results._differences.Difference]:
-    return {"+".join(sorted(row.items)): row for row in found}
+def by_name(differences) -> dict[str, discreet.results._differences.Difference]:
+    return {"+".join(sorted(row.items)): row for row in differences}
 
 
 class TestRows:
     def test_exact_results_differ_or_do_not(self):
-        found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 100], people=2_000))
-        assert [(sorted(row.items), row.change, row.clear) for row in found] == [
+        differences = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 100], people=2_000))
+        assert [(sorted(row.items), row.change, row.clear) for row in differences] == [
             (["tea"], "less", True),
             (["bread"], "same", False),
             (["milk"], "same", False),
         ]
-        assert found[0].difference == pytest.approx(-0.05)
-        assert (found.sure, found.standing, found.noisy) == (100, "exact", False)
-        assert found.headline == "3 patterns: 1 less, from before to after"
+        assert differences[0].difference == pytest.approx(-0.05)
+        assert (differences.sure, differences.standing, differences.noisy) == (100, "exact", False)
+        assert differences.headline == "3 patterns: 1 less, from before to after"
 
     def test_exact_results_have_no_noise_and_differ_by_points(self):
-        found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 158], people=2_000))
-        assert repr(found).splitlines()[1:4] == [
+        differences = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 158], people=2_000))
+        assert repr(differences).splitlines()[1:4] == [
             "  tea: from 10.00% to 7.90%, less (−2.10 points)",
             "  bread: from 30.00% to 30.00%, the same",
             "  milk: from 20.00% to 20.00%, the same",
         ]
-        assert "noise" not in repr(found)
-        assert "noise" not in found.report().partition("<main>")[2]
-        assert "the same" in found.report()
+        assert "noise" not in repr(differences)
+        assert "noise" not in differences.report().partition("<main>")[2]
+        assert "the same" in differences.report()
         noisy = repr(discreet.diff(patterns([300], margin=20), patterns([350], margin=10)))
         assert "  bread: from 30.00% to 35.00%, more (+1.25 to +8.75 points)" in noisy
         # One of the two is enough to have noise.
         assert "1 more beyond noise" in discreet.diff(patterns([300]), patterns([350], margin=10)).headline
 
     def test_private_counts_without_intervals_say_nothing_of_the_noise(self):
-        told = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
-        found = discreet.diff(patterns([300], about=told), patterns([600], about=told))
-        assert (found[0].change, found.noisy) == ("unclear", True)
+        description = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
+        differences = discreet.diff(patterns([300], description=description), patterns([600], description=description))
+        assert (differences[0].change, differences.noisy) == ("unclear", True)
 
     def test_an_interval_holds_together_with_all_others(self):
         # Two patterns in two releases: each of 4 intervals may fail in .05 / 4, so (20 + 1) and (10 + 1) times 1.463.
-        found = by_name(discreet.diff(patterns([300, 200], margin=20), patterns([350, 260], margin=10)))
+        differences = by_name(discreet.diff(patterns([300, 200], margin=20), patterns([350, 260], margin=10)))
         reach = 1 + np.log(4) / np.log(20)
-        together = (32 * reach - 2) / 1_000
-        assert (found["bread"].low, found["bread"].high) == pytest.approx((0.05 - together, 0.05 + together))
-        assert found["milk"].change == "more"
-        assert (found["bread"].change, found["bread"].clear) == ("more", True)
-        near = by_name(discreet.diff(patterns([300], margin=20), patterns([310], margin=10)))["bread"]
-        assert (near.change, near.clear) == ("unclear", False)
+        half_width = (32 * reach - 2) / 1_000
+        assert (differences["bread"].low, differences["bread"].high) == pytest.approx(
+            (0.05 - half_width, 0.05 + half_width)
+        )
+        assert differences["milk"].change == "more"
+        assert (differences["bread"].change, differences["bread"].clear) == ("more", True)
+        bread_difference = by_name(discreet.diff(patterns([300], margin=20), patterns([310], margin=10)))["bread"]
+        assert (bread_difference.change, bread_difference.clear) == ("unclear", False)
         # By themselves these intervals lie apart; a third interval makes all of them wider.
         close = patterns([300], margin=20), patterns([331], margin=10)
         assert discreet.diff(*close)[0].change == "unclear"
 
-    @pytest.mark.parametrize("within", [None, (900, 1_100)])
-    def test_how_sure(self, within):
-        one, other = patterns([300], margin=20), patterns([300], margin=20, people_within=within)
-        assert discreet.diff(one, other).sure == 95
+    @pytest.mark.parametrize("people_range", [None, (900, 1_100)])
+    def test_how_sure(self, people_range):
+        before, after = patterns([300], margin=20), patterns([300], margin=20, people_within=people_range)
+        assert discreet.diff(before, after).sure == 95
 
     def test_cut_intervals_stretch_as_far_as_whole_ones(self):
         # A count that was cut to 0 has lost both sides of its interval: it reaches as far as that of the other one.
@@ -106,24 +108,24 @@ class TestRows:
         assert discreet.diff(before, after)[0].change == "unclear"
 
     def test_what_is_on_one_list_alone(self):
-        asked = {"guarantee": {"epsilon": "1", "delta": "0"}, "asked": {"top": 2, "items": 3}}
-        before = patterns([300, 200], margin=20, about=asked)
+        description = {"guarantee": {"epsilon": "1", "delta": "0"}, "asked": {"top": 2, "items": 3}}
+        before = patterns([300, 200], margin=20, description=description)
         # Tea counts far more than all that the other list has, and is still not called new.
-        after = replace(patterns([300, 210, 400], margin=20, about=asked), vocabulary=Vocabulary(NAMES))
-        found = discreet.diff(before[:1], after)
-        rows = by_name(found)
+        after = replace(patterns([300, 210, 400], margin=20, description=description), vocabulary=Vocabulary(NAMES))
+        differences = discreet.diff(before[:1], after)
+        rows = by_name(differences)
         assert {(row.change, row.clear, row.low) for row in (rows["tea"], rows["milk"])} == {("unlisted", False, None)}
         assert rows["tea"].words == "not listed there"
-        assert "  tea: from – to 40.00%, not listed there" in repr(found)
-        assert found.headline == "3 patterns: no change beyond noise, 2 on one list alone, from before to after"
-        assert any("says nothing about how many people hold it there" in note for note in found.notes)
-        assert found[-1].change == "unlisted"
-        assert "is new" not in found.report()
+        assert "  tea: from – to 40.00%, not listed there" in repr(differences)
+        assert differences.headline == "3 patterns: no change beyond noise, 2 on one list alone, from before to after"
+        assert any("says nothing about how many people hold it there" in note for note in differences.notes)
+        assert differences[-1].change == "unlisted"
+        assert "is new" not in differences.report()
         # Nothing is to be said of that where there is none.
         assert not any("not listed" in note for note in discreet.diff(before, before).notes)
 
     @pytest.mark.parametrize(
-        ("first", "second"),
+        ("earlier_question", "second"),
         [
             ({"top": 3}, {"top": 2}),
             ({"min_count": 40}, {"min_count": 60}),
@@ -132,15 +134,15 @@ class TestRows:
             ({"min_count": 1}, {"min_count": 1, "excludes": ["tea"]}),
         ],
     )
-    def test_exact_results_of_other_scope_are_no_news(self, first, second):
+    def test_exact_results_of_other_scope_are_no_news(self, earlier_question, second):
         baskets = [{"milk", "bread"}] * 60 + [{"milk", "tea"}] * 50 + [{"bread"}] * 30
-        for both in ((first, second), (second, first)):
-            found = discreet.diff(*(discreet.mine(baskets, **asked) for asked in both))
-            assert {row.change for row in found} == {"same", "unlisted"}
-            assert not found.clear
+        for questions in ((earlier_question, second), (second, earlier_question)):
+            differences = discreet.diff(*(discreet.mine(baskets, **question) for question in questions))
+            assert {row.change for row in differences} == {"same", "unlisted"}
+            assert not differences.clear
 
     @pytest.mark.parametrize(
-        ("first", "second", "named"),
+        ("earlier_question", "second", "part_name"),
         [
             ({"lengths": 1}, {}, "lengths"),
             ({"contains": ["tea"]}, {"excludes": ["tea"]}, "contains, excludes"),
@@ -148,18 +150,22 @@ class TestRows:
             ({"top": 9}, {}, "top"),
         ],
     )
-    def test_a_list_of_another_scope_is_named(self, first, second, named):
+    def test_a_list_of_another_scope_is_named(self, earlier_question, second, part_name):
         promise = {"guarantee": {"epsilon": "1"}, "mechanism": "auto", "chosen": "clipped"}
-        both = [patterns([300, 200], margin=9, about={**promise, "asked": asked}) for asked in (first, second)]
-        told = (
-            f"The two were not asked for the same patterns ({named}): what is on one list alone may be there for that."
+        releases = [
+            patterns([300, 200], margin=9, description={**promise, "asked": question})
+            for question in (earlier_question, second)
+        ]
+        warning = (
+            f"The two were not asked for the same patterns ({part_name}): "
+            "what is on one list alone may be there for that."
         )
-        assert told in discreet.diff(*both).notes
+        assert warning in discreet.diff(*releases).notes
         # A mechanism that looks at items alone lists no pairs.
         items_alone = replace(
-            both[0], provenance=Provenance.from_dict({**promise, "chosen": "peeling", "asked": first})
+            releases[0], provenance=Provenance.from_dict({**promise, "chosen": "peeling", "asked": earlier_question})
         )
-        assert any("(mechanism)" in note for note in discreet.diff(both[0], items_alone).notes)
+        assert any("(mechanism)" in note for note in discreet.diff(releases[0], items_alone).notes)
 
     def test_what_both_give_away(self):
         notes = discreet.diff(patterns([300], margin=20), patterns([310], margin=10), names=("March", "April")).notes
@@ -169,20 +175,24 @@ class TestRows:
     def test_intervals_hold_the_true_difference(self):
         # 60 pairs of releases, 3 items each: all three intervals hold in 95 of 100 pairs at least; in fewer than 51 of
         # 60 in one of 1,000 such tests at just that rate. Seeds are fixed.
-        one = [{"bread"}] * 300 + [{"milk"}] * 200 + [{"tea", "milk"}] * 500
-        other = [{"bread"}] * 900 + [{"milk", "tea"}] * 300 + [{"tea"}] * 300
-        true = {
-            name: sum(name in basket for basket in other) / 1500 - sum(name in basket for basket in one) / 1000
+        earlier_people = [{"bread"}] * 300 + [{"milk"}] * 200 + [{"tea", "milk"}] * 500
+        later_people = [{"bread"}] * 900 + [{"milk", "tea"}] * 300 + [{"tea"}] * 300
+        true_changes = {
+            name: sum(name in basket for basket in later_people) / 1500
+            - sum(name in basket for basket in earlier_people) / 1000
             for name in NAMES
         }
-        held = 0
+        covered_count = 0
         for seed in range(60):
-            asked = {"top": 3, "lengths": 1, "epsilon": 1, "items": NAMES, "mechanism": "clipped"}
-            first, second = (trial(data, seed=2 * seed + at, **asked) for at, data in enumerate((one, other)))
-            found = discreet.diff(first, second)
-            assert len(found) == 3
-            held += all(row.low <= true[name] <= row.high for row in found for name in row.items)
-        assert held >= 51
+            question = {"top": 3, "lengths": 1, "epsilon": 1, "items": NAMES, "mechanism": "clipped"}
+            first_release, second = (
+                trial(data, seed=2 * seed + side, **question)
+                for side, data in enumerate((earlier_people, later_people))
+            )
+            differences = discreet.diff(first_release, second)
+            assert len(differences) == 3
+            covered_count += all(row.low <= true_changes[name] <= row.high for row in differences for name in row.items)
+        assert covered_count >= 51
 
     def test_releases_of_the_same_data_have_no_change(self):
         # 144 pairs, in which every clear change is a false one. At 5 of 100 pairs, more than 15 have one in one of 400
@@ -190,94 +200,103 @@ class TestRows:
         generator = np.random.default_rng(7)
         shares = 0.6 / np.arange(1, 25) ** 0.8
         baskets = discreet.read(
-            [[f"item {at:02}" for at in np.flatnonzero(row < shares)] for row in generator.random((1_500, 24))]
+            [[f"item {number:02}" for number in np.flatnonzero(row < shares)] for row in generator.random((1_500, 24))]
         )
         ways = [("auto", "auto"), ("clipped", "clipped"), ("peeling", "peeling"), ("clipped", "peeling")]
         settings = list(product(ways, ("0.1", "1", "5"), (10, 40), range(6)))
-        false = 0
+        false_count = 0
         for seed, (mechanisms, epsilon, top, _) in enumerate(settings):
-            first, second = (
+            first_release, second = (
                 trial(baskets, seed=2 * seed + side, top=top, epsilon=epsilon, items="public", mechanism=mechanism)
                 for side, mechanism in enumerate(mechanisms)
             )
-            false += bool(discreet.diff(first, second).clear)
+            false_count += bool(discreet.diff(first_release, second).clear)
         assert len(settings) == 144
-        assert false <= 15
+        assert false_count <= 15
 
-    @pytest.mark.parametrize("most", [1, 3])
+    @pytest.mark.parametrize("max_baskets", [1, 3])
     @pytest.mark.parametrize("people", ["equal", "random"])
-    def test_capped_releases_of_the_same_data_have_no_change(self, people, most):
+    def test_capped_releases_of_the_same_data_have_no_change(self, people, max_baskets):
         # 60 pairs, in which other baskets of each person are drawn: a change is claimed in 5 of 100 pairs at most, and
         # in more than 10 of 60 in one of 5,000 such tests at that rate. Seeds are fixed.
         generator = np.random.default_rng(8)
         bought = np.array(NAMES)[generator.integers(3, size=(2_000, 6))] if people == "random" else [NAMES * 2] * 2_000
-        events = [(who, receipt, item) for who, row in enumerate(bought) for receipt, item in enumerate(row)]
+        events = [(person, receipt, item) for person, row in enumerate(bought) for receipt, item in enumerate(row)]
         columns = dict(zip(("who", "when", "what"), map(list, zip(*events, strict=True)), strict=True))
         baskets = discreet.read(pa.table(columns), person="who", basket="when", item="what")
-        asked = {"lengths": 1, "items": NAMES, "max_baskets": most, "mechanism": "clipped"}
-        false = 0
+        question = {"lengths": 1, "items": NAMES, "max_baskets": max_baskets, "mechanism": "clipped"}
+        false_count = 0
         for seed, epsilon in product(range(20), ("1", "5", "20")):
             releases = [
-                trial(baskets, seed=10_000 * side + 3 * seed + int(epsilon), top=3, epsilon=epsilon, **asked)
+                trial(baskets, seed=10_000 * side + 3 * seed + int(epsilon), top=3, epsilon=epsilon, **question)
                 for side in (1, 2)
             ]
-            false += bool(discreet.diff(*releases).clear)
-        assert false <= 10
+            false_count += bool(discreet.diff(*releases).clear)
+        assert false_count <= 10
 
     @pytest.mark.parametrize(
-        ("one", "other", "message"),
+        ("before", "after", "message"),
         [
             (patterns([1]), patterns([1], unit="baskets"), "One result counts people, the other baskets: they cannot"),
             (patterns([0], counted=False), patterns([1]), "These are patterns without counts"),
             ({"tea": 3}, patterns([1]), "Patterns are compared, or releases and outcomes that have some"),
         ],
     )
-    def test_misuse(self, one, other, message):
+    def test_misuse(self, before, after, message):
         with pytest.raises(MisuseError, match=message):
-            discreet.diff(one, other)
+            discreet.diff(before, after)
 
 
-def capped(most, name="facts") -> Patterns:
+def capped(cap, name="facts") -> Patterns:
     """Return a release of baskets of which so many of each person take part."""
-    told = {"facts": "most baskets of a person", "asked": "max_baskets"}[name]
-    about = {"guarantee": {"epsilon": "1", "neighbours": "add-remove"}, "asked": {"top": 2}}
-    about[name] = {**about.get(name, {}), told: most}
-    return patterns([300, 200] if most == 1 else [100, 600], margin=5, unit="baskets", about=about)
+    cap_name = {"facts": "most baskets of a person", "asked": "max_baskets"}[name]
+    description = {"guarantee": {"epsilon": "1", "neighbours": "add-remove"}, "asked": {"top": 2}}
+    description[name] = {**description.get(name, {}), cap_name: cap}
+    return patterns([300, 200] if cap == 1 else [100, 600], margin=5, unit="baskets", description=description)
 
 
 class TestWhatMayBeCompared:
     def test_releases_with_other_caps_are_of_other_baskets(self):
         rows = [(person, 0, "bread") for person in range(3000)]
-        rows += [(person, at, "milk") for person in range(300) for at in range(1, 30)]
+        rows += [(person, day, "milk") for person in range(300) for day in range(1, 30)]
         table = dict(zip(("who", "when", "what"), map(list, zip(*rows, strict=True)), strict=True))
-        held = discreet.read(pa.table(table), person="who", basket="when", item="what")
-        one, ten = (trial(held, seed=7, top=2, epsilon=5, items=["bread", "milk"], max_baskets=cap) for cap in (1, 10))
-        for first, second in ((one, ten), (discreet.mine(held, top=2), ten), (ten, discreet.mine(held, top=2))):
-            found = discreet.diff(first, second)
-            assert not found.clear
-            assert {row.words for row in found} == {"not comparable"}
-        assert discreet.diff(one, one).warnings == ()
+        baskets = discreet.read(pa.table(table), person="who", basket="when", item="what")
+        first_release, ten = (
+            trial(baskets, seed=7, top=2, epsilon=5, items=["bread", "milk"], max_baskets=cap) for cap in (1, 10)
+        )
+        for earlier, second in (
+            (first_release, ten),
+            (discreet.mine(baskets, top=2), ten),
+            (ten, discreet.mine(baskets, top=2)),
+        ):
+            differences = discreet.diff(earlier, second)
+            assert not differences.clear
+            assert {row.words for row in differences} == {"not comparable"}
+        assert discreet.diff(first_release, first_release).warnings == ()
 
     @pytest.mark.parametrize("name", ["facts", "asked"])
     def test_why_nothing_is_compared(self, name):
-        found = discreet.diff(capped(1, name), capped(10, name), names=("March", "April"))
-        assert found.warnings == (
+        differences = discreet.diff(capped(1, name), capped(10, name), names=("March", "April"))
+        assert differences.warnings == (
             "Nothing can be compared: in March 1 basket of each person at most, and in April 10. These are supports "
             "over other baskets. Make both with the same most baskets of a person (max_baskets).",
         )
-        assert found.headline == "2 patterns: none can be compared, from March to April"
-        assert [(row.change, row.clear, row.low, row.difference) for row in found] == [
+        assert differences.headline == "2 patterns: none can be compared, from March to April"
+        assert [(row.change, row.clear, row.low, row.difference) for row in differences] == [
             ("incomparable", False, None, None)
         ] * 2
-        assert repr(found).splitlines()[1:3] == [found.warnings[0], "  milk: from 20.00% to 60.00%, not comparable"]
-        assert found.warnings[0] in found.report()
-        assert found.to_dict()["warnings"] == [found.warnings[0]]
+        assert repr(differences).splitlines()[1:3] == [
+            differences.warnings[0],
+            "  milk: from 20.00% to 60.00%, not comparable",
+        ]
+        assert differences.warnings[0] in differences.report()
+        assert differences.to_dict()["warnings"] == [differences.warnings[0]]
         with pytest.raises(MisuseError, match="no pattern is on both lists and can be compared"):
-            found.plot()
+            differences.plot()
 
     def test_all_baskets_are_no_cap(self):
-        found = discreet.diff(capped(10), patterns([300, 200], unit="baskets"), names=("March", "April"))
-        assert found.warnings[0].startswith(
+        differences = discreet.diff(capped(10), patterns([300, 200], unit="baskets"), names=("March", "April"))
+        assert differences.warnings[0].startswith(
             "Nothing can be compared: in April all baskets of a person take part, and in March 10 of each person at "
             "most. "
         )
@@ -286,84 +305,86 @@ class TestWhatMayBeCompared:
 
     @pytest.mark.parametrize("saved", [False, True])
     def test_another_hierarchy_is_no_change_in_the_data(self, saved, tmp_path):
-        both = []
+        pattern_lists = []
         for above in ("dairy", "bakery"):
             mined = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": above, "bread": "bakery"})
             mined.save(tmp_path / f"{above}.json")
-            both.append(tmp_path / f"{above}.json" if saved else mined)
-        found = discreet.diff(*both)
-        rows = by_name(found)
+            pattern_lists.append(tmp_path / f"{above}.json" if saved else mined)
+        differences = discreet.diff(*pattern_lists)
+        rows = by_name(differences)
         assert {name for name, row in rows.items() if row.change == "same"} == {"bread", "tea"}
         assert {row.change for name, row in rows.items() if "milk" in name or "bakery" in name} == {"incomparable"}
-        assert found.warnings == (
+        assert differences.warnings == (
             "7 patterns cannot be compared, as the hierarchies of the two differ in bakery, dairy, milk.",
         )
-        assert found.headline.startswith("9 patterns: no change, 7 not comparable, from ")
+        assert differences.headline.startswith("9 patterns: no change, 7 not comparable, from ")
 
     @pytest.mark.parametrize("form", ["json", "csv", "parquet", ""])
     def test_another_level_is_no_change_in_the_data(self, form, tmp_path):
         hierarchy = {"milk": "dairy", "bread": "bakery"}
-        both = [discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=level) for level in (0, 1)]
-        for level, mined in enumerate(both):
+        pattern_lists = [discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=level) for level in (0, 1)]
+        for level, mined in enumerate(pattern_lists):
             if form:
                 mined.save(tmp_path / f"{level}.{form}")
-                both[level] = discreet.load(tmp_path / f"{level}.{form}")
-        found = discreet.diff(*both)
-        assert not found.clear
-        assert any("not asked for the same patterns" in note for note in found.notes)
-        assert by_name(found)["tea"].change == "same"
-        again = discreet.diff(both[0], both[0])
-        assert not any("not asked for the same" in note for note in again.notes)
+                pattern_lists[level] = discreet.load(tmp_path / f"{level}.{form}")
+        differences = discreet.diff(*pattern_lists)
+        assert not differences.clear
+        assert any("not asked for the same patterns" in note for note in differences.notes)
+        assert by_name(differences)["tea"].change == "same"
+        unchanged = discreet.diff(pattern_lists[0], pattern_lists[0])
+        assert not any("not asked for the same" in note for note in unchanged.notes)
 
     def test_heights_matter_on_a_level(self):
         deep = {"milk": "dairy", "cheese": "hard cheese", "hard cheese": "dairy"}
-        one, other = (
+        before, after = (
             discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=1)
             for hierarchy in ({"milk": "dairy"}, deep)
         )
         # On level 1 milk is dairy in the first, and itself in the second.
         assert {
-            row.change for name, row in by_name(discreet.diff(one, other)).items() if name in ("milk", "dairy")
+            row.change for name, row in by_name(discreet.diff(before, after)).items() if name in ("milk", "dairy")
         } == {"incomparable"}
 
     def test_without_a_hierarchy_a_category_is_an_item(self):
         plain = discreet.mine([*self.BASKETS, {"dairy"}], min_count=1)
         across = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": "dairy"})
-        found = by_name(discreet.diff(plain, across))
-        assert (found["dairy"].change, found["milk"].change) == ("incomparable", "more")
+        differences = by_name(discreet.diff(plain, across))
+        assert (differences["dairy"].change, differences["milk"].change) == ("incomparable", "more")
 
 
 class TestHandedOn:
-    FOUND = discreet.diff(patterns([300, 200], margin=20), patterns([350, 180], margin=10), names=("March", "<April>"))
+    DIFFERENCES = discreet.diff(
+        patterns([300, 200], margin=20), patterns([350, 180], margin=10), names=("March", "<April>")
+    )
 
     def test_files(self, tmp_path):
         for suffix in ("csv", "json", "parquet", "html"):
-            self.FOUND.save(tmp_path / f"found.{suffix}")
-        again = discreet.load(tmp_path / "found.json")
-        assert again == discreet.Differences.load(tmp_path / "found.json") == self.FOUND
-        assert again.report() == self.FOUND.report()
-        assert discreet.load(tmp_path / "found.parquet") == self.FOUND
+            self.DIFFERENCES.save(tmp_path / f"found.{suffix}")
+        loaded = discreet.load(tmp_path / "found.json")
+        assert loaded == discreet.Differences.load(tmp_path / "found.json") == self.DIFFERENCES
+        assert loaded.report() == self.DIFFERENCES.report()
+        assert discreet.load(tmp_path / "found.parquet") == self.DIFFERENCES
         with pytest.raises(InputError, match=r"have their rows alone: all of it is in a \.json file"):
             discreet.Differences.load(tmp_path / "found.csv")
-        told = json.loads((tmp_path / "found.json").read_text())
-        assert told["names"] == ["March", "<April>"]
-        assert told["differences"][0]["items"] == ["bread"]
-        assert pa.table(self.FOUND).column_names == [
+        document = json.loads((tmp_path / "found.json").read_text())
+        assert document["names"] == ["March", "<April>"]
+        assert document["differences"][0]["items"] == ["bread"]
+        assert pa.table(self.DIFFERENCES).column_names == [
             "items", "before", "after", "difference", "low", "high", "change", "clear",
         ]  # fmt: skip
         page = (tmp_path / "found.html").read_text()
         assert "<April>" not in page
         assert "&lt;April&gt;" in page
         with pytest.raises(MisuseError, match=r"ends in \.txt, but results are kept in"):
-            self.FOUND.save(tmp_path / "found.txt")
+            self.DIFFERENCES.save(tmp_path / "found.txt")
 
     def test_numbers_come_back_as_numbers_and_what_is_not_comparable_too(self, tmp_path):
-        one, other = (replace(capped(most), vocabulary=Vocabulary([3, 17])) for most in (1, 10))
-        found = discreet.diff(one, other)
-        found.save(tmp_path / "found.json")
-        again = discreet.load(tmp_path / "found.json")
-        assert again == found
-        assert {item for row in again for item in row.items} == {3, 17}
+        before, after = (replace(capped(cap), vocabulary=Vocabulary([3, 17])) for cap in (1, 10))
+        differences = discreet.diff(before, after)
+        differences.save(tmp_path / "found.json")
+        loaded = discreet.load(tmp_path / "found.json")
+        assert loaded == differences
+        assert {item for row in loaded for item in row.items} == {3, 17}
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -384,34 +405,34 @@ class TestHandedOn:
         ],
     )
     def test_a_changed_file_is_refused(self, tmp_path, change, message):
-        told = self.FOUND.to_dict()
-        (told if change.keys() <= told.keys() else told["differences"][0]).update(change)
+        document = self.DIFFERENCES.to_dict()
+        (document if change.keys() <= document.keys() else document["differences"][0]).update(change)
         place = tmp_path / "found.json"
-        place.write_text(json.dumps(told))
+        place.write_text(json.dumps(document))
         with pytest.raises(InputError) as caught:
             discreet.Differences.load(place)
         assert str(caught.value).endswith(message)
 
     def test_in_a_notebook(self):
-        shown = self.FOUND._repr_html_()
-        assert shown.count("<tr>") == 3
-        assert "to <bdi>&lt;April&gt;</bdi>.</strong>" in shown
-        assert '<td style="text-align: right">+5.00</td>' in shown
-        assert self.FOUND.notes[0] in shown
+        html = self.DIFFERENCES._repr_html_()
+        assert html.count("<tr>") == 3
+        assert "to <bdi>&lt;April&gt;</bdi>.</strong>" in html
+        assert '<td style="text-align: right">+5.00</td>' in html
+        assert self.DIFFERENCES.notes[0] in html
         assert "<th>from</th>" not in discreet.diff(patterns([300]), patterns([310]))._repr_html_()
-        many = Patterns(
+        many_patterns = Patterns(
             offsets=np.arange(13),
             codes=np.arange(12, dtype=np.int32),
             counts=np.full(12, 3),
-            vocabulary=Vocabulary([f"item {at}" for at in range(12)]),
+            vocabulary=Vocabulary([f"item {number}" for number in range(12)]),
             people=10,
         )
-        assert "… and 2 more" in discreet.diff(many, many)._repr_html_()
+        assert "… and 2 more" in discreet.diff(many_patterns, many_patterns)._repr_html_()
         spread_labels = discreet.diff(capped(1), capped(10))
         assert spread_labels.warnings[0] in spread_labels._repr_html_()
 
     def test_a_picture(self):
-        assert self.FOUND.plot().svg.count("<circle") == 4
+        assert self.DIFFERENCES.plot().svg.count("<circle") == 4
         nothing = discreet.diff(patterns([300])[:0], patterns([300]))
         with pytest.raises(MisuseError, match="no pattern is on both lists"):
             nothing.plot()
@@ -420,83 +441,94 @@ class TestHandedOn:
     def test_pages_say_what_they_are(self):
         assert "EXACT: not private" in discreet.diff(patterns([300]), patterns([310])).report()
         simulated = {"guarantee": {"epsilon": "1"}, "simulated": True}
-        tried = discreet.diff(patterns([300], margin=9, about=simulated), patterns([310], margin=9, about=simulated))
-        assert tried.standing == "simulated"
-        assert "SIMULATED" in tried.report()
+        differences = discreet.diff(
+            patterns([300], margin=9, description=simulated), patterns([310], margin=9, description=simulated)
+        )
+        assert differences.standing == "simulated"
+        assert "SIMULATED" in differences.report()
 
     def test_names_from_right_to_left_leave_numbers_where_they_are(self):
         before, after, item = "مارس", "أبريل", "حليب"
-        one, other = (replace(patterns([count], margin=5), vocabulary=Vocabulary([item])) for count in (300, 350))
-        found = discreet.diff(one, other, names=(before, after))
+        earlier, later = (replace(patterns([count], margin=5), vocabulary=Vocabulary([item])) for count in (300, 350))
+        differences = discreet.diff(earlier, later, names=(before, after))
         # After such a name the next strong letter is one that is written from left to right, or the line ends.
-        assert found.headline == f"1 pattern: 1 more beyond noise, from {before} to {after}"
-        assert f"  {item}: from 30.00% to 35.00%, more" in repr(found)
-        assert f"from <bdi>{before}</bdi> to <bdi>{after}</bdi>." in found.report()
-        assert discreet.diff(one, other, names=("a\x1b[31m", "b")).headline.endswith("from a\\x1b[31m to b")
+        assert differences.headline == f"1 pattern: 1 more beyond noise, from {before} to {after}"
+        assert f"  {item}: from 30.00% to 35.00%, more" in repr(differences)
+        assert f"from <bdi>{before}</bdi> to <bdi>{after}</bdi>." in differences.report()
+        assert discreet.diff(earlier, later, names=("a\x1b[31m", "b")).headline.endswith("from a\\x1b[31m to b")
 
     def test_the_page_says_how_many_patterns_it_lists(self):
-        def listed(many):
-            names = [f"item {at:05}" for at in range(many)]
-            one = Patterns(
-                offsets=np.arange(many + 1),
-                codes=np.arange(many, dtype=np.int32),
-                counts=np.full(many, 3),
+        def list_rows(row_count):
+            names = [f"item {number:05}" for number in range(row_count)]
+            patterns = Patterns(
+                offsets=np.arange(row_count + 1),
+                codes=np.arange(row_count, dtype=np.int32),
+                counts=np.full(row_count, 3),
                 vocabulary=Vocabulary(names),
                 people=10,
             )
-            return discreet.diff(one, one).report()
+            return discreet.diff(patterns, patterns).report()
 
-        page = listed(1_112)
+        page = list_rows(1_112)
         assert page.count('<tr><th scope="row">') == 1_112
         assert "All patterns" in page
-        page = listed(2_001)
+        page = list_rows(2_001)
         assert page.count('<tr><th scope="row">') == 2_000
         assert "All patterns" not in page
         assert "The first 2,000 patterns" in page
         assert "These are the first 2,000 of 2,001 patterns." in page
 
     def test_on_the_command_line(self, tmp_path):
-        one, other = tmp_path / "march.json", tmp_path / "april.json"
-        patterns([300, 200]).save(one)
-        patterns([350, 200]).save(other)
+        earlier_path, later_path = tmp_path / "march.json", tmp_path / "april.json"
+        patterns([300, 200]).save(earlier_path)
+        patterns([350, 200]).save(later_path)
         run = CliRunner().invoke
-        shown = run(app, ["diff", str(one), str(other)])
-        assert shown.exit_code == 0
-        assert shown.stdout.startswith("2 patterns: 1 more, from march to april")
+        completed = run(app, ["diff", str(earlier_path), str(later_path)])
+        assert completed.exit_code == 0
+        assert completed.stdout.startswith("2 patterns: 1 more, from march to april")
         page = tmp_path / "page.html"
-        assert run(app, ["diff", str(one), str(other), "--report", str(page), "--names", "A,B"]).exit_code == 0
+        assert (
+            run(app, ["diff", str(earlier_path), str(later_path), "--report", str(page), "--names", "A,B"]).exit_code
+            == 0
+        )
         assert "From A to B" in page.read_text()
-        kept = tmp_path / "changes.csv"
-        assert run(app, ["diff", str(one), str(other), "-o", str(kept)]).exit_code == 0
-        assert kept.read_text().startswith('"items","before"')
-        assert isinstance(run(app, ["diff", str(one), str(other), "--names", "A"]).exception, MisuseError)
-        assert isinstance(run(app, ["diff", str(one), str(tmp_path / "none.json")]).exception, InputError)
+        table_path = tmp_path / "changes.csv"
+        assert run(app, ["diff", str(earlier_path), str(later_path), "-o", str(table_path)]).exit_code == 0
+        assert table_path.read_text().startswith('"items","before"')
+        assert isinstance(run(app, ["diff", str(earlier_path), str(later_path), "--names", "A"]).exception, MisuseError)
+        assert isinstance(run(app, ["diff", str(earlier_path), str(tmp_path / "none.json")]).exception, InputError)
 
 
 @given(st.lists(st.floats(20, 300), min_size=1, max_size=12))
 def test_labels_keep_clear_of_each_other(places):
-    found = spread_labels(places, 0, 386)
-    ordered = sorted(found)
+    spread = spread_labels(places, 0, 386)
+    ordered = sorted(spread)
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
-    order = sorted(range(len(places)), key=lambda at: (places[at], at))
-    assert [found[at] for at in order] == pytest.approx(ordered)
+    order = sorted(range(len(places)), key=lambda place: (places[place], place))
+    assert [spread[place] for place in order] == pytest.approx(ordered)
 
 
 @given(st.lists(st.tuples(st.floats(60, 300), st.integers(1, 4)), min_size=1, max_size=8))
 def test_tall_labels_keep_clear_of_each_other_and_inside(placed):
     places, tall = [place for place, _ in placed], [_GAP + 14.0 * (rows - 1) for _, rows in placed]
-    found = spread_labels(places, 0, 900, tall)
-    ordered = sorted(zip(found, tall, strict=True))
-    assert all(high - low >= (one + other) / 2 - 1e-6 for (low, one), (high, other) in pairwise(ordered))
+    spread = spread_labels(places, 0, 900, tall)
+    ordered = sorted(zip(spread, tall, strict=True))
+    assert all(
+        high - low >= (first_height + second_height) / 2 - 1e-6
+        for (low, first_height), (high, second_height) in pairwise(ordered)
+    )
     assert ordered[0][0] >= (ordered[0][1] - _GAP) / 2 - 1e-6
     assert ordered[-1][0] <= 900 - (ordered[-1][1] - _GAP) / 2 + 1e-6
 
 
 def test_lines_have_labels_of_their_own():
-    long = "a very long name of something that is sold in large packets, number"
-    sets = [(f"{long} {at}", long, '"a,b"', f"{at}") for at in range(3)] + [("x" * 2_000,), ("x" * 2_001,)]
+    long_name = "a very long name of something that is sold in large packets, number"
+    sets = [(f"{long_name} {number}", long_name, '"a,b"', f"{number}") for number in range(3)] + [
+        ("x" * 2_000,),
+        ("x" * 2_001,),
+    ]
     labels = build_labels([Slope(names, 0.1, 0.2, True) for names in sets], 110)
     assert len(set(map(tuple, labels))) == len(labels)
     # Those that are told apart by fewer rows are not longer than these.
-    (short,) = build_labels([Slope(sets[0], 0.1, 0.2, True)], 110)
-    assert len(short) <= 3
+    (short_label,) = build_labels([Slope(sets[0], 0.1, 0.2, True)], 110)
+    assert len(short_label) <= 3

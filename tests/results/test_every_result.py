@@ -17,11 +17,11 @@ from discreet.results import ROW_FORMATS, Comparison, Result, holds_result
 
 EARLIER = Path(__file__).parent / "earlier" / "others"
 SHOP = [{"tea", "milk"}] * 300 + [{"tea", "bread"}] * 200 + [{"milk"}] * 100
-SMALL = {"people": 5_000, "items": 20, "top": 3, "sizes": 3, "names": ["exponential", "svim"]}
+SMALL_PLAN = {"people": 5_000, "items": 20, "top": 3, "sizes": 3, "names": ["exponential", "svim"]}
 MINED = discreet.mine(SHOP, min_count=1)
 VERDICT = discreet.audit("count", runs=20)
 SCORES = {"=north": 5, "south; west": 3, "17": 1}
-RANKED = {"top": 2, "epsilon": 1, "sensitivity": 1, "labels": "public"}
+RANKING_QUESTION = {"top": 2, "epsilon": 1, "sensitivity": 1, "labels": "public"}
 RESULTS: dict[str, Result] = {
     "patterns": MINED,
     "no patterns": MINED[:0],
@@ -33,15 +33,15 @@ RESULTS: dict[str, Result] = {
     "comparison": discreet.compare(SHOP, top=3, epsilon=["0.5", 1], mechanisms=["bases"], runs=2, seed=7),
     "differences": discreet.diff(MINED, discreet.mine([*SHOP, {"sugar"}], min_count=1), names=("one", "other")),
     "no differences": discreet.diff(MINED[:0], MINED[:0], names=("one", "other")),
-    "forecast": discreet.plan(**SMALL, epsilon=1),
-    "forecast at several epsilons": discreet.plan(**SMALL, epsilon=["0.1", 1], baskets_each=3),
-    "forecast of what is needed": discreet.plan(**{**SMALL, "people": None}, epsilon=1),
+    "forecast": discreet.plan(**SMALL_PLAN, epsilon=1),
+    "forecast at several epsilons": discreet.plan(**SMALL_PLAN, epsilon=["0.1", 1], baskets_each=3),
+    "forecast of what is needed": discreet.plan(**{**SMALL_PLAN, "people": None}, epsilon=1),
     "verdict": VERDICT,
     "verdict that nothing supports": replace(VERDICT, attempts=()),
     "verdict of an oracle": discreet.audit("grr", runs=20),
-    "ranking": discreet.rank(SCORES, **RANKED),
-    "ranking of numbers": discreet.rank({3: 5, 17: 3}, **RANKED),
-    "ranking without scores": discreet.rank(SCORES, **RANKED, counts=False),
+    "ranking": discreet.rank(SCORES, **RANKING_QUESTION),
+    "ranking of numbers": discreet.rank({3: 5, 17: 3}, **RANKING_QUESTION),
+    "ranking without scores": discreet.rank(SCORES, **RANKING_QUESTION, counts=False),
 }
 LOADED = {
     "patterns": discreet.Patterns, "rules": discreet.Rules, "relations": discreet.Rules, "release": discreet.Release,
@@ -77,28 +77,28 @@ def test_it_is_saved_in_each_format_and_comes_back_where_the_format_keeps_it(nam
         with pytest.raises(discreet.InputError):
             discreet.load(place)
         return
-    again = discreet.load(place)
+    loaded = discreet.load(place)
     assert holds_result(place)
-    assert again.provenance == result.row_source.provenance
+    assert loaded.provenance == result.row_source.provenance
     if is_plain(result):
-        assert (again.to_dict(), again.to_arrow()) == (result.to_dict(), result.to_arrow())
+        assert (loaded.to_dict(), loaded.to_arrow()) == (result.to_dict(), result.to_arrow())
     elif suffix == ".xlsx":  # a spreadsheet keeps 16 digits
-        assert len(again) == len(result)
+        assert len(loaded) == len(result)
     elif len(result) or suffix not in (".csv", ".tsv"):
-        assert again == result.row_source
+        assert loaded == result.row_source
     else:
-        assert len(again) == 0  # a table of text has no place for the people of an exact result without rows
+        assert len(loaded) == 0  # a table of text has no place for the people of an exact result without rows
 
 
 @every
 def test_its_plain_values_are_those_of_its_json_file(name, tmp_path):
     result = RESULTS[name]
     result.save(tmp_path / "found.json")
-    told = json.loads((tmp_path / "found.json").read_text())
-    assert json.loads(result.to_json()) == told
-    assert told["discreet"].endswith("/1")
+    document = json.loads((tmp_path / "found.json").read_text())
+    assert json.loads(result.to_json()) == document
+    assert document["discreet"].endswith("/1")
     if not isinstance(result, discreet.Patterns):  # whose dictionary has the count of each itemset
-        assert json.loads(json.dumps(result.to_dict())) == told
+        assert json.loads(json.dumps(result.to_dict())) == document
 
 
 @every
@@ -133,8 +133,8 @@ def test_its_class_loads_it_and_refuses_a_file_of_another_kind(name, tmp_path):
         kind = type(result.found)
     result.save(tmp_path / "found.json")
     assert type(kind.load(tmp_path / "found.json")) is kind
-    other = RESULTS["verdict" if kind is not Verdict else "ranking"]
-    other.save(tmp_path / "other.json")
+    other_kind = RESULTS["verdict" if kind is not Verdict else "ranking"]
+    other_kind.save(tmp_path / "other.json")
     with pytest.raises(discreet.InputError, match="holds no "):
         kind.load(tmp_path / "other.json")
 

@@ -26,7 +26,7 @@ number = st.integers(-(2**63), 2**63 - 1)
 AWKWARD = ["", " ", "1", "a,b", 'say "x"', "{b}", "[c]", "d\ne", "f\r\ng", "\\", "naïve ☕", "null", "\x00", "; "]
 
 
-def counted(item):
+def counts_of(item):
     return st.dictionaries(st.frozensets(item, max_size=4), st.integers(0, 10**12), min_size=1, max_size=12)
 
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 
 @formats
-@given(counts=st.one_of(counted(name), counted(number), counted(st.sampled_from(AWKWARD))), bounds=st.booleans())
+@given(counts=st.one_of(counts_of(name), counts_of(number), counts_of(st.sampled_from(AWKWARD))), bounds=st.booleans())
 @example(counts={frozenset(AWKWARD): 3, frozenset(): 4}, bounds=False)
 @example(counts={frozenset({1, 2, -(2**63), 2**63 - 1}): 3}, bounds=True)
 def test_patterns_come_back(folder, form, counts, bounds):
@@ -92,12 +92,12 @@ def test_more_rows_than_one_piece(tmp_path, monkeypatch):
         assert load(tmp_path / f"patterns.{form}") == patterns
 
 
-def small():
+def small_patterns():
     return make_patterns({frozenset({"tea"}): 5, frozenset({"tea", "milk, cold"}): 4}, 8)
 
 
 def test_csv_as_other_programs_see_it(tmp_path):
-    small().save(tmp_path / "a.csv")
+    small_patterns().save(tmp_path / "a.csv")
     text = (tmp_path / "a.csv").read_text(encoding="utf-8")
     assert text == (
         "items,count,support,people\n"
@@ -109,7 +109,7 @@ def test_csv_as_other_programs_see_it(tmp_path):
 
 
 def test_json_is_one_object(tmp_path):
-    small().save(tmp_path / "a.json")
+    small_patterns().save(tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {
         "discreet": "patterns/1",
         "people": 8,
@@ -137,9 +137,9 @@ def test_json_has_no_infinity(tmp_path):
 def test_parquet_as_other_programs_see_it(tmp_path):
     import pyarrow.parquet as pq
 
-    small().save(tmp_path / "a.parquet")
+    small_patterns().save(tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
-    assert table.to_pylist() == small().to_arrow().to_pylist()
+    assert table.to_pylist() == small_patterns().to_arrow().to_pylist()
     assert json.loads(table.schema.metadata[b"discreet"]) == {
         "discreet": "patterns/1",
         "people": 8,
@@ -152,7 +152,7 @@ def test_parquet_as_other_programs_see_it(tmp_path):
 def test_results_are_told_from_data(tmp_path, form):
     path = tmp_path / f"a.{form}"
     assert not holds_result(path)
-    for result in (small(), small().rules(0), make_patterns({}, 3)):
+    for result in (small_patterns(), small_patterns().rules(0), make_patterns({}, 3)):
         result.save(path)
         assert holds_result(path)
     path.write_text("items,count\ntea,2\n")
@@ -161,7 +161,7 @@ def test_results_are_told_from_data(tmp_path, form):
     assert not holds_result(tmp_path / "a.dat")
 
 
-def held(folder):
+def file_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -178,18 +178,18 @@ def test_the_earlier_file_stays_until_the_new_one_is_complete(tmp_path):
             stream.write(b"half")
             stream.flush()
             assert path.read_bytes() == b"earlier"
-            assert len(held(tmp_path)) == 2
+            assert len(file_names(tmp_path)) == 2
             raise error
 
     for error in (KeyboardInterrupt, RuntimeError, SystemExit):
         with pytest.raises(error):
             interrupted(error)
         assert path.read_bytes() == b"earlier"
-        assert held(tmp_path) == ["out.csv"]
+        assert file_names(tmp_path) == ["out.csv"]
     with open_replacement(path) as stream:
         stream.write(b"whole")
     assert path.read_bytes() == b"whole"
-    assert held(tmp_path) == ["out.csv"]
+    assert file_names(tmp_path) == ["out.csv"]
 
 
 def test_an_error_while_saving_leaves_nothing(tmp_path, monkeypatch):
@@ -198,8 +198,8 @@ def test_an_error_while_saving_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr("discreet.results._writing.cell_tables", fail)
     with pytest.raises(RuntimeError):
-        small().save(tmp_path / "a.csv")
-    assert held(tmp_path) == []
+        small_patterns().save(tmp_path / "a.csv")
+    assert file_names(tmp_path) == []
 
 
 def test_permissions_are_the_users(tmp_path):
@@ -240,23 +240,23 @@ def test_a_full_disk_is_said_plainly(tmp_path):
     with pytest.raises(DiscreetError) as raised, open_replacement(tmp_path / "a.csv"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert str(raised.value) == (f"Cannot write {tmp_path / 'a.csv'}: No space left on device. Nothing was changed.")
-    assert held(tmp_path) == []
+    assert file_names(tmp_path) == []
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
 @pytest.mark.parametrize("private", [False, True])
 def test_what_makes_a_relation_is_kept(tmp_path, suffix, private):
     trips = discreet.read([["pram", "toys"]] * 60 + [["toys", "pram"]] * 5, ordered=True)
-    found = discreet.relations(trips)
+    relations = discreet.relations(trips)
     if private:
-        found = discreet.release_relations(trips, top=1, epsilon=10, items="public").relations
-    assert found.how == "after"
-    found.save(tmp_path / f"relations.{suffix}")
-    again = discreet.load(tmp_path / f"relations.{suffix}")
-    assert (again.how, again.kind) == ("after", "relations")
-    assert again == found
-    assert again != replace(found, how="together")
-    assert again[:1].how == again.sort("lift").how == "after"
+        relations = discreet.release_relations(trips, top=1, epsilon=10, items="public").relations
+    assert relations.how == "after"
+    relations.save(tmp_path / f"relations.{suffix}")
+    loaded = discreet.load(tmp_path / f"relations.{suffix}")
+    assert (loaded.how, loaded.kind) == ("after", "relations")
+    assert loaded == relations
+    assert loaded != replace(relations, how="together")
+    assert loaded[:1].how == loaded.sort("lift").how == "after"
 
 
 def test_what_makes_a_relation_is_known_of_earlier_files_or_refused(tmp_path):

@@ -41,9 +41,9 @@ def test_results_come_back(name, suffix, tmp_path):
         if not len(result) and result.provenance is None and format_of(place).has_file_beside:
             continue  # a table of text has no place for the people of an exact result without rows
         result.save(place)
-        again = discreet.load(place)
-        assert (again, list(again)) == (result, list(result))
-        assert again.provenance == result.provenance
+        loaded = discreet.load(place)
+        assert (loaded, list(loaded)) == (result, list(result))
+        assert loaded.provenance == result.provenance
         assert holds_result(place)
 
 
@@ -55,11 +55,11 @@ def test_odd_names_and_numbers_come_back(suffix, tmp_path):
     reach = np.random.default_rng(5).uniform(0, 9, len(patterns))
     noisy = replace(patterns, low=patterns.counts - reach, high=patterns.counts + reach * np.pi)
     noisy.save(tmp_path / f"found{suffix}")
-    again = discreet.load(tmp_path / f"found{suffix}")
+    loaded = discreet.load(tmp_path / f"found{suffix}")
     if suffix == ".xlsx":  # a spreadsheet keeps 16 digits, the others all
-        np.testing.assert_allclose((again.low, again.high), (noisy.low, noisy.high), rtol=1e-15)
-        again = replace(again, low=noisy.low, high=noisy.high)
-    assert again == noisy
+        np.testing.assert_allclose((loaded.low, loaded.high), (noisy.low, noisy.high), rtol=1e-15)
+        loaded = replace(loaded, low=noisy.low, high=noisy.high)
+    assert loaded == noisy
 
 
 @suffixes
@@ -68,8 +68,8 @@ def test_the_command_line_writes_reads_and_replaces_it(suffix, tmp_path, monkeyp
     Path("b.dat").write_text("1 2\n1 2 3\n2\n")
     place = f"found{suffix}"
     for _ in range(2):  # what it wrote itself it may replace
-        done = CliRunner().invoke(app, ["mine", "b.dat", "--min-count", "1", "-o", place])
-        assert (done.exit_code, done.exception) == (0, None)
+        completed = CliRunner().invoke(app, ["mine", "b.dat", "--min-count", "1", "-o", place])
+        assert (completed.exit_code, completed.exception) == (0, None)
     assert discreet.load(place) == discreet.mine("b.dat", min_count=1)
     Path(place).write_bytes(Path(place).read_bytes()[:6] + b"of somebody else")
     with pytest.raises(MisuseError, match="holds something that discreet did not write"):
@@ -78,10 +78,10 @@ def test_the_command_line_writes_reads_and_replaces_it(suffix, tmp_path, monkeyp
 
 @pytest.mark.parametrize("name", ROW_FORMATS)
 def test_a_comparison_of_two_results_is_written_in_it(name, tmp_path):
-    found = discreet.diff(EARLIER / "exact.json", EARLIER / "release.json")
+    differences = discreet.diff(EARLIER / "exact.json", EARLIER / "release.json")
     stream = io.BytesIO()
-    write(found, stream, name)
-    found.save(tmp_path / f"found{ROW_FORMATS[name].suffixes[0]}")
+    write(differences, stream, name)
+    differences.save(tmp_path / f"found{ROW_FORMATS[name].suffixes[0]}")
     assert len((tmp_path / f"found{ROW_FORMATS[name].suffixes[0]}").read_bytes()) > 100
     assert len(stream.getvalue()) > 100
 
@@ -122,16 +122,16 @@ def test_a_workbook_has_no_formulas_and_says_where_it_comes_from(tmp_path):
 
 def test_a_workbook_without_its_package_is_refused_before_any_work(monkeypatch, tmp_path):
     monkeypatch.setattr("discreet.results._formats.find_spec", lambda package: None)
-    done = CliRunner().invoke(app, ["mine", "nowhere.dat", "--min-count", "1", "-o", str(tmp_path / "found.xlsx")])
-    assert str(done.exception) == (
+    completed = CliRunner().invoke(app, ["mine", "nowhere.dat", "--min-count", "1", "-o", str(tmp_path / "found.xlsx")])
+    assert str(completed.exception) == (
         "Writing .xlsx files needs a package: pip install 'discreet[excel]'. A .csv file needs none."
     )
 
 
 def test_what_no_workbook_can_hold_is_refused(tmp_path):
-    long = discreet.mine([{"x" * 33_000}], min_count=1)
+    long_pattern = discreet.mine([{"x" * 33_000}], min_count=1)
     with pytest.raises(MisuseError, match="at most 32,767 characters"):
-        long.save(tmp_path / "found.xlsx")
+        long_pattern.save(tmp_path / "found.xlsx")
     assert not (tmp_path / "found.xlsx").exists()
 
 

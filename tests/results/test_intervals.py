@@ -16,7 +16,11 @@ from discreet.results import cut_to_range, whole_counts
 from discreet.results._simultaneous import stretched_supports
 
 PEOPLE = 300
-NAMES = [*(f"all {at}" for at in range(5)), *(f"half {at}" for at in range(3)), *(f"none {at}" for at in range(6))]
+NAMES = [
+    *(f"all {place}" for place in range(5)),
+    *(f"half {place}" for place in range(3)),
+    *(f"none {place}" for place in range(6)),
+]
 PUBLIC = ({"people": PEOPLE}, {"neighbours": "replace"})
 
 numbers = st.integers(-900, 900)
@@ -27,7 +31,10 @@ def baskets() -> discreet.Baskets:
     """Return 300 people: five items that nearly everybody holds, three that half of them do."""
     return discreet.read(
         [
-            [*(f"all {at}" for at in range(5) if person > at), *(f"half {at}" for at in range(3) if person >> at & 1)]
+            [
+                *(f"all {number}" for number in range(5) if person > number),
+                *(f"half {number}" for number in range(3) if person >> number & 1),
+            ]
             for person in range(PEOPLE)
         ]
     )
@@ -40,50 +47,50 @@ def true_counts(baskets) -> dict[frozenset[str], int]:
 
 def releases(baskets, mechanism, epsilon, public, seeds, names=NAMES):
     """Return releases of all items; the mechanism count is given them as itemsets."""
-    asked = {"top": len(names), "lengths": 1}
+    question = {"top": len(names), "lengths": 1}
     if mechanism == "count":
-        asked = {"itemsets": [[name] for name in names]}
+        question = {"itemsets": [[name] for name in names]}
     return [
-        trial(baskets, seed=seed, epsilon=epsilon, mechanism=mechanism, items=names, **asked, **public).patterns
+        trial(baskets, seed=seed, epsilon=epsilon, mechanism=mechanism, items=names, **question, **public).patterns
         for seed in seeds
     ]
 
 
 @given(st.lists(st.tuples(numbers, st.integers(1, 400), st.integers(1, 400)), min_size=1), st.integers(0, PEOPLE))
-def test_a_cut_interval_holds_what_it_held_and_keeps_its_reach(rows, most):
-    estimates, down, up = (np.array(column, float) for column in zip(*rows, strict=True))
-    made = cut_to_range(estimates, estimates - down, estimates + up, least=0, most=most)
-    cut, low, high = made
-    assert ((low >= 0) & (low <= cut) & (cut <= high) & (high <= most)).all()
-    for true in {0, most // 3, most}:
-        held = (estimates - down <= true) & (true <= estimates + up)
-        assert ((low <= true) & (true <= high))[held].all()
-    over, below = estimates >= most, estimates <= 0
-    assert (low[over] <= np.maximum(0, most - down[over])).all()
-    assert (high[below] >= np.minimum(most, up[below])).all()
-    counts, low, high = whole_counts(*made)
+def test_a_cut_interval_holds_what_it_held_and_keeps_its_reach(rows, largest):
+    estimates, reach_down, reach_up = (np.array(column, float) for column in zip(*rows, strict=True))
+    trimmed = cut_to_range(estimates, estimates - reach_down, estimates + reach_up, least=0, most=largest)
+    values, low, high = trimmed
+    assert ((low >= 0) & (low <= values) & (values <= high) & (high <= largest)).all()
+    for true_value in {0, largest // 3, largest}:
+        is_covered = (estimates - reach_down <= true_value) & (true_value <= estimates + reach_up)
+        assert ((low <= true_value) & (true_value <= high))[is_covered].all()
+    too_high, below = estimates >= largest, estimates <= 0
+    assert (low[too_high] <= np.maximum(0, largest - reach_down[too_high])).all()
+    assert (high[below] >= np.minimum(largest, reach_up[below])).all()
+    counts, low, high = whole_counts(*trimmed)
     assert ((low <= counts) & (counts <= high)).all()
 
 
 def test_counts_far_beyond_their_range_are_not_stated_as_known():
     raw = np.array([900.0, -700.0])
-    made = reconcile(PEOPLE, 0, raw, raw - 40, raw + 40)
-    counts, low, high = whole_counts(made.estimates, made.low, made.high)
+    reconciled = reconcile(PEOPLE, 0, raw, raw - 40, raw + 40)
+    counts, low, high = whole_counts(reconciled.estimates, reconciled.low, reconciled.high)
     assert [counts.tolist(), low.tolist(), high.tolist()] == [[300, 0], [260, 0], [300, 40]]
     # A mechanism that cut the estimates itself left the ends where they were.
-    made = reconcile(PEOPLE, 0, np.array([300.0]), np.array([300.0]), np.array([940.0]))
-    assert made.low[0] <= 260
+    reconciled = reconcile(PEOPLE, 0, np.array([300.0]), np.array([300.0]), np.array([940.0]))
+    assert reconciled.low[0] <= 260
     assert people_interval(-500, 60) == (0, 60)
 
 
 def test_nor_are_estimates_of_devices():
-    learnt = Learnt(
+    outcome = Learnt(
         itemsets=((0,), (1,), (2,)), values=np.array([1.5, -0.7, 0.5]), variance=np.full(3, 0.01), facts={}, notes=()
     )
-    made = build_patterns(learnt, discreet.Vocabulary(["a", "b", "c"]), 1_000)
-    assert made.counts.tolist() == [1_000, 0, 500]
-    np.testing.assert_allclose(made.low, [804.0, 0, 304.0], atol=1)
-    np.testing.assert_allclose(made.high, [1_000, 196.0, 696.0], atol=1)
+    patterns = build_patterns(outcome, discreet.Vocabulary(["a", "b", "c"]), 1_000)
+    assert patterns.counts.tolist() == [1_000, 0, 500]
+    np.testing.assert_allclose(patterns.low, [804.0, 0, 304.0], atol=1)
+    np.testing.assert_allclose(patterns.high, [1_000, 196.0, 696.0], atol=1)
 
 
 @pytest.mark.parametrize("mechanism", ["count", "laplace", "clipped", "peeling", "bases", "privbasis"])
@@ -92,16 +99,16 @@ def test_intervals_of_items_that_all_or_none_hold(baskets, true_counts, mechanis
     # 3 epsilons with 8 releases of 14 items each: 336 intervals, of which at most 5 of 100 miss. At just that rate more
     # than 30 miss in one of 1,000 such tests. The noise of these is seldom 0, so no
     # interval is a single number.
-    missed = known = shown = 0
+    missed_count = point_count = pattern_count = 0
     for epsilon in ("0.1", "0.3", "1"):
         for patterns in releases(baskets, mechanism, epsilon, public, range(8)):
-            true = np.array([true_counts.get(row.items, 0) for row in patterns])
-            missed += int(((true < patterns.low) | (patterns.high < true)).sum())
-            known += int((patterns.low == patterns.high).sum())
-            shown += len(patterns)
-    assert shown >= 300
-    assert known == 0
-    assert missed <= 30
+            true_array = np.array([true_counts.get(row.items, 0) for row in patterns])
+            missed_count += int(((true_array < patterns.low) | (patterns.high < true_array)).sum())
+            point_count += int((patterns.low == patterns.high).sum())
+            pattern_count += len(patterns)
+    assert pattern_count >= 300
+    assert point_count == 0
+    assert missed_count <= 30
 
 
 @pytest.mark.parametrize("public", PUBLIC, ids=["people", "replace"])
@@ -109,25 +116,33 @@ def test_releases_of_the_same_data_do_not_differ_where_counts_were_cut(public):
     # 10 pairs of mechanisms, 8 pairs of epsilons, 3 pairs of releases: 240, in which every clear change is a false one.
     # At 5 of 100 pairs, more than 23 have one in one of 1,000 such tests. Of 60 items, 20 are held by nearly everybody,
     # 20 by one in twenty, and 20 by nobody.
-    names = [f"{kind} {at:02}" for kind in ("all", "few", "none") for at in range(20)]
+    names = [f"{kind} {number:02}" for kind in ("all", "few", "none") for number in range(20)]
     shelf = discreet.read(
         [
-            [*names[: 19 - person % 200 // 180], *(names[20 + at] for at in range(20) if (person + 7 * at) % 20 == 0)]
+            [
+                *names[: 19 - person % 200 // 180],
+                *(names[20 + number] for number in range(20) if (person + 7 * number) % 20 == 0),
+            ]
             for person in range(PEOPLE)
         ]
     )
     ways = ("count", "laplace", "clipped", "peeling", "bases", "privbasis", "exponential", "truncated-items")
     mechanisms = [*((way, way) for way in ways), ("count", "bases"), ("laplace", "clipped")]
-    epsilons = [*((one, one) for one in ("0.1", "1", "5")), *((one, "5") for one in ("0.1", "0.3", "1"))]
+    epsilons = [
+        *((first_name, first_name) for first_name in ("0.1", "1", "5")),
+        *((first_name, "5") for first_name in ("0.1", "0.3", "1")),
+    ]
     epsilons += [("0.1", "20"), ("0.3", "20")]
-    made = {}
+    release_table = {}
     for way in ways:
-        for at, epsilon in enumerate(("0.1", "0.3", "1", "5", "20")):
-            made[way, epsilon] = releases(shelf, way, epsilon, public, range(60 * at, 60 * at + 6), names)
+        for number, epsilon in enumerate(("0.1", "0.3", "1", "5", "20")):
+            release_table[way, epsilon] = releases(
+                shelf, way, epsilon, public, range(60 * number, 60 * number + 6), names
+            )
     pairs = [
-        (made[one, first][repeat], made[other, second][3 + repeat])
-        for one, other in mechanisms
-        for first, second in epsilons
+        (release_table[first_name, first_epsilon][repeat], release_table[second_name, second][3 + repeat])
+        for first_name, second_name in mechanisms
+        for first_epsilon, second in epsilons
         for repeat in range(3)
     ]
     assert len(pairs) == 240
@@ -136,15 +151,15 @@ def test_releases_of_the_same_data_do_not_differ_where_counts_were_cut(public):
 
 def test_counts_that_are_whole_in_95_of_100_cases_may_still_be_off():
     # Noise of scale 1/4 is not 0 in 3.6 of 100 cases: of 30 such counts in two releases some are nearly always off.
-    wanted = [[f"item {at:02}"] for at in range(30)]
-    data = [*[sorted(names[0] for names in wanted)] * 40, *[[]] * 20]
-    asked = {"itemsets": wanted, "mechanism": "count", "epsilon": "120", "items": "public", "people": 60}
-    false = 0
+    itemsets = [[f"item {number:02}"] for number in range(30)]
+    data = [*[sorted(names[0] for names in itemsets)] * 40, *[[]] * 20]
+    question = {"itemsets": itemsets, "mechanism": "count", "epsilon": "120", "items": "public", "people": 60}
+    false_count = 0
     for seed in range(60):
-        one, other = (trial(data, seed=2 * seed + side, **asked) for side in (0, 1))
-        assert (one.patterns.high == one.patterns.low).all()
-        false += bool(discreet.diff(one, other).clear)
-    assert false <= 8  # more in one of 500 such tests, where 5 of 100 pairs have a false claim
+        first_release, second_release = (trial(data, seed=2 * seed + side, **question) for side in (0, 1))
+        assert (first_release.patterns.high == first_release.patterns.low).all()
+        false_count += bool(discreet.diff(first_release, second_release).clear)
+    assert false_count <= 8  # more in one of 500 such tests, where 5 of 100 pairs have a false claim
 
 
 def test_cut_rows_of_earlier_results_reach_as_far_as_the_others():

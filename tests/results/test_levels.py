@@ -48,8 +48,8 @@ class TestLevels:
     def test_of_a_level_are_just_those_that_are_mined_there(self, baskets):
         across = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY)
         for level, name in enumerate(HIERARCHY.names):
-            there = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY, level=level)
-            assert sets(across.where(level=level)) == sets(across.where(level=name)) == sets(there)
+            level_patterns = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY, level=level)
+            assert sets(across.where(level=level)) == sets(across.where(level=name)) == sets(level_patterns)
 
     def test_each_pattern_has_the_lowest_level_of_all_its_items(self):
         across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
@@ -93,31 +93,31 @@ class TestFiles:
         across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
         for number, result in enumerate([across, across[3:5], across.rules(0), across.where(level="category")]):
             result.save(tmp_path / f"{number}.{form}")
-            again = discreet.load(tmp_path / f"{number}.{form}")
-            assert again == result
-            assert again.levels == result.levels
-            assert again.where(level="mixed") == result.where(level="mixed")
+            loaded = discreet.load(tmp_path / f"{number}.{form}")
+            assert loaded == result
+            assert loaded.levels == result.levels
+            assert loaded.where(level="mixed") == result.where(level="mixed")
         assert discreet.load(tmp_path / f"2.{form}").where(redundant=False) == across.rules(0, redundant=False)
 
     def test_only_what_occurs_and_what_stands_above_it(self, tmp_path):
         across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
         across.where(contains="tea", lengths=1).save(tmp_path / "tea.json")
-        told = json.loads((tmp_path / "tea.json").read_text())
-        assert told["hierarchy"] == {
+        document = json.loads((tmp_path / "tea.json").read_text())
+        assert document["hierarchy"] == {
             "levels": ["product", "category", "department"],
             "heights": {"drinks": 2, "hot drinks": 1, "tea": 0},
             "parents": {"hot drinks": "drinks", "tea": "hot drinks"},
         }
-        assert told["patterns"][0]["level"] == "product"
+        assert document["patterns"][0]["level"] == "product"
 
     def test_a_release(self, tmp_path):
         release = discreet.release(BASKETS * 50, top=12, epsilon=20, hierarchy=HIERARCHY)
         release.save(tmp_path / "release.json")
-        again = discreet.Release.load(tmp_path / "release.json")
-        assert again.patterns == release.patterns
-        assert again.digest() == release.digest()
-        assert again.patterns.levels == release.patterns.levels
-        assert again.rules(0, redundant=False) == release.rules(0, redundant=False)
+        loaded = discreet.Release.load(tmp_path / "release.json")
+        assert loaded.patterns == release.patterns
+        assert loaded.digest() == release.digest()
+        assert loaded.patterns.levels == release.patterns.levels
+        assert loaded.rules(0, redundant=False) == release.rules(0, redundant=False)
 
     @pytest.mark.parametrize(
         "changed",
@@ -147,69 +147,77 @@ class TestFiles:
         numbers = [{1, 2}, {1}, {3}]
         before = discreet.mine(numbers, min_count=1)
         after = discreet.mine(numbers, min_count=1, hierarchy={"1": "one", "2": "one"})
-        found = {tuple(sorted(map(str, row.items))): row.change for row in discreet.diff(before, after)}
-        assert found[("1",)] == "same"
-        assert found[("one",)] == "unlisted"
-        assert found[("1", "2")] == "same"
+        changes = {tuple(sorted(map(str, row.items))): row.change for row in discreet.diff(before, after)}
+        assert changes[("1",)] == "same"
+        assert changes[("one",)] == "unlisted"
+        assert changes[("1", "2")] == "same"
 
 
 class TestRules:
     @given(baskets_of_products, st.sampled_from([0.0, 0.5]), st.sampled_from([0, 4096]))
     def test_redundant_by_brute_force(self, baskets, min_confidence, looked_up):
         # Every two rules are looked at, so patterns are kept short: there are thousands of rules otherwise.
-        made = discreet.mine(baskets, min_count=1, lengths=(1, 3), hierarchy=HIERARCHY).rules(min_confidence)
-        rows = list(made)
+        rules = discreet.mine(baskets, min_count=1, lengths=(1, 3), hierarchy=HIERARCHY).rules(min_confidence)
+        rows = list(rules)
         alike = defaultdict(list)
         for rule in rows:
             alike[rule.consequent].append(rule)
-        wanted = []
+        expected = []
         for rule in rows:
             useless = rule.lift <= 1
-            held = set().union(*map(above, rule.antecedent))
-            for other in alike[rule.consequent]:
-                general = other.antecedent != rule.antecedent and held.issuperset(other.antecedent)
-                useless |= general and other.confidence >= rule.confidence
+            ancestors = set().union(*map(above, rule.antecedent))
+            for other_rule in alike[rule.consequent]:
+                general = other_rule.antecedent != rule.antecedent and ancestors.issuperset(other_rule.antecedent)
+                useless |= general and other_rule.confidence >= rule.confidence
             if not useless:
-                wanted.append((rule.antecedent, rule.consequent))
+                expected.append((rule.antecedent, rule.consequent))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(redundancy, "_MAX_LOOKUPS", looked_up)
-            kept = made.where(redundant=False)
-        assert [(rule.antecedent, rule.consequent) for rule in kept] == wanted
+            kept_rules = rules.where(redundant=False)
+        assert [(rule.antecedent, rule.consequent) for rule in kept_rules] == expected
 
     def test_with_noise_only_what_the_intervals_say(self):
         release = discreet.release(BASKETS * 200, top=30, epsilon=20, hierarchy=HIERARCHY)
-        made = release.rules(0)
-        highest = made.bounds("lift")[1]
-        rows = list(made)
-        wanted = []
+        rules = release.rules(0)
+        highest = rules.bounds("lift")[1]
+        rows = list(rules)
+        expected_flags = []
         for rule, lift in zip(rows, highest, strict=True):
             useless = lift <= 1
-            for other in rows:
-                covered = all(any(item in above(held) for held in rule.antecedent) for item in other.antecedent)
-                same = other.consequent == rule.consequent and other.antecedent != rule.antecedent
-                useless |= same and covered and other.low >= rule.high
-            wanted.append(not useless)
-        assert len(made.where(redundant=False)) == sum(wanted) < len(made)
+            for other_rule in rows:
+                covered = all(
+                    any(item in above(item_below) for item_below in rule.antecedent) for item in other_rule.antecedent
+                )
+                has_same_consequent = (
+                    other_rule.consequent == rule.consequent and other_rule.antecedent != rule.antecedent
+                )
+                useless |= has_same_consequent and covered and other_rule.low >= rule.high
+            expected_flags.append(not useless)
+        assert len(rules.where(redundant=False)) == sum(expected_flags) < len(rules)
 
     @given(baskets_of_products, st.sampled_from(["any", "one"]))
     def test_tested_are_pairs_without_an_item_above_another(self, baskets, consequents):
         patterns = discreet.mine(baskets, min_count=1, lengths=(1, 3), hierarchy=HIERARCHY)
-        made = patterns.rules(0, consequents=consequents)
+        rules = patterns.rules(0, consequents=consequents)
         longest = int(patterns.sizes.max(initial=0))
         tested = 0
-        for one, other in product([pattern.items for pattern in patterns], repeat=2):
-            fits = one != other and len(one) + len(other) <= longest and (consequents == "any" or len(other) == 1)
-            related = any(a != b and (a in above(b) or b in above(a)) for a in one for b in other)
+        for first_itemset, second_itemset in product([pattern.items for pattern in patterns], repeat=2):
+            fits = (
+                first_itemset != second_itemset
+                and len(first_itemset) + len(second_itemset) <= longest
+                and (consequents == "any" or len(second_itemset) == 1)
+            )
+            related = any(a != b and (a in above(b) or b in above(a)) for a in first_itemset for b in second_itemset)
             tested += fits and not related
-        assert made.tested == tested
-        assert len(made) + made.omitted <= tested
-        for rule in made:
+        assert rules.tested == tested
+        assert len(rules) + rules.omitted <= tested
+        for rule in rules:
             assert not any(a in above(b) or b in above(a) for a in rule.antecedent for b in rule.consequent)
 
     def test_levels_of_rules(self):
-        made = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY).rules(0)
-        there = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY, level="category").rules(0)
-        pairs = {(rule.antecedent, rule.consequent) for rule in made.where(level="category")}
-        assert pairs == {(rule.antecedent, rule.consequent) for rule in there}
-        assert made.to_arrow()["level"].to_pylist() == list(made.levels)
-        assert np.isin(made.where(level="mixed").levels, ["mixed"]).all()
+        rules = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY).rules(0)
+        category_rules = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY, level="category").rules(0)
+        pairs = {(rule.antecedent, rule.consequent) for rule in rules.where(level="category")}
+        assert pairs == {(rule.antecedent, rule.consequent) for rule in category_rules}
+        assert rules.to_arrow()["level"].to_pylist() == list(rules.levels)
+        assert np.isin(rules.where(level="mixed").levels, ["mixed"]).all()

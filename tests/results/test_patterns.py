@@ -11,7 +11,7 @@ from naive.rules import count_patterns, make_patterns
 BASKETS = [{"tea", "milk"}, {"tea", "milk", "jam"}, {"tea"}, {"milk", "jam"}, set(), {"tea", "milk"}]
 COUNTS = count_patterns(BASKETS)
 
-counted = st.one_of(
+count_tables = st.one_of(
     st.dictionaries(st.frozensets(st.sampled_from("abcdef"), max_size=4), st.integers(0, 50), max_size=20),
     st.dictionaries(st.frozensets(st.integers(-5, 5), max_size=4), st.integers(0, 50), max_size=20),
 )
@@ -21,7 +21,7 @@ def patterns(**bounds):
     return make_patterns(COUNTS, len(BASKETS), **bounds)
 
 
-@given(counted)
+@given(count_tables)
 def test_patterns_are_a_sequence_of_what_was_counted(counts):
     result = make_patterns(counts, 50)
     everything = list(result)
@@ -29,37 +29,39 @@ def test_patterns_are_a_sequence_of_what_was_counted(counts):
     assert len(result) == len(counts)
     assert [result[place] for place in range(len(result))] == everything
     assert [result[place - len(result)] for place in range(len(result))] == everything
-    for cut in (slice(2, 5), slice(None, None, -1), slice(7, 3), slice(1, None, 2), slice(-3, None)):
-        assert list(result[cut]) == everything[cut]
+    for selection in (slice(2, 5), slice(None, None, -1), slice(7, 3), slice(1, None, 2), slice(-3, None)):
+        assert list(result[selection]) == everything[selection]
     assert all(pattern.support == pattern.count / 50 for pattern in everything)
     assert result.sizes.tolist() == [len(pattern.items) for pattern in everything]
 
 
-@given(counted, counted)
-def test_count_of_looks_up_every_itemset(counts, others):
+@given(count_tables, count_tables)
+def test_count_of_looks_up_every_itemset(counts, other_itemsets):
     result = make_patterns(counts, 50)
     for itemset in counts:
         assert result.count_of(itemset) == counts[itemset]
         assert set(itemset) in result
     names = {type(item) for itemset in counts for item in itemset} or {int}
-    for itemset in others:
+    for itemset in other_itemsets:
         if {type(item) for item in itemset} <= names:
             assert result.count_of(itemset) == counts.get(itemset)
 
 
-@given(counted, st.integers(1, 2), st.integers(2, 4), st.integers(0, 50))
-def test_where_equals_a_plain_filter(counts, least, most, min_count):
+@given(count_tables, st.integers(1, 2), st.integers(2, 4), st.integers(0, 50))
+def test_where_equals_a_plain_filter(counts, min_size, max_size, min_count):
     result = make_patterns(counts, 50)
-    kept = result.where(lengths=(least, most), min_count=min_count)
-    assert list(kept) == [
-        pattern for pattern in result if least <= len(pattern.items) <= most and pattern.count >= min_count
+    selected = result.where(lengths=(min_size, max_size), min_count=min_count)
+    assert list(selected) == [
+        pattern for pattern in result if min_size <= len(pattern.items) <= max_size and pattern.count >= min_count
     ]
     for item in list(result.vocabulary)[:2]:
         assert list(result.where(contains=item)) == [pattern for pattern in result if item in pattern.items]
         assert list(result.where(excludes=[item])) == [pattern for pattern in result if item not in pattern.items]
-    both = list(result.vocabulary)[:2]
-    if both:
-        assert list(result.where(contains=both)) == [pattern for pattern in result if set(both) <= pattern.items]
+    first_items = list(result.vocabulary)[:2]
+    if first_items:
+        assert list(result.where(contains=first_items)) == [
+            pattern for pattern in result if set(first_items) <= pattern.items
+        ]
 
 
 def test_where_by_support_and_one_length():
@@ -91,19 +93,19 @@ def test_equality_is_about_labels():
     assert patterns() != make_patterns(COUNTS | {frozenset({"tea"}): 5}, 6)
     assert patterns() != patterns()[:-1]
     assert patterns() != COUNTS
-    one, two = (make_patterns({frozenset({item}): 3}, 5) for item in (1, "1"))
-    assert one != two
+    name_patterns, number_patterns = (make_patterns({frozenset({item}): 3}, 5) for item in (1, "1"))
+    assert name_patterns != number_patterns
     assert make_patterns({frozenset({"a"}): 3}, 5) != make_patterns({frozenset({"b"}): 3}, 5)
     assert make_patterns({frozenset(): 3}, 5, labels=["a"]) == make_patterns({frozenset(): 3}, 5, labels=[1])
 
 
 def test_labels_numbered_in_another_order_are_still_equal():
-    one = make_patterns({frozenset({"a", "b"}): 3}, 5)
-    other = Patterns(
+    patterns = make_patterns({frozenset({"a", "b"}): 3}, 5)
+    reordered = Patterns(
         offsets=np.array([0, 2]), codes=np.array([0, 1], np.int32), counts=np.array([3]),
         vocabulary=Vocabulary(["b", "a"]), people=5,
     )  # fmt: skip
-    assert one == other
+    assert patterns == reordered
 
 
 def test_bounds_travel():

@@ -21,7 +21,7 @@ from naive.rules import make_patterns
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 
 PROMISE = Guarantee.of(Budget.of(1), [Charge.pure("counts", Fraction(1))], public=("the list of items",))
-ABOUT = {
+ABOUT_RELEASE = {
     "guarantee": PROMISE.to_dict(),
     "simulated": False,
     "mechanism": "laplace",
@@ -36,12 +36,12 @@ COUNTS = {frozenset({"tea"}): 8, frozenset({"milk"}): 6, frozenset({"tea", "milk
 
 
 def private(**changes):
-    bounds = {"low": np.array([6.0, 4.0, 3.0]), "high": np.array([10.0, 8.0, 7.0]), "about": ABOUT}
+    bounds = {"low": np.array([6.0, 4.0, 3.0]), "high": np.array([10.0, 8.0, 7.0]), "about": ABOUT_RELEASE}
     return make_patterns(COUNTS, 11, **(bounds | changes))
 
 
-def bare(about=ABOUT):
-    return make_patterns(dict.fromkeys(COUNTS, 0), 11, about=about, counted=False)
+def bare(description=ABOUT_RELEASE):
+    return make_patterns(dict.fromkeys(COUNTS, 0), 11, about=description, counted=False)
 
 
 def test_about_travels_with_patterns_and_rules():
@@ -52,7 +52,7 @@ def test_about_travels_with_patterns_and_rules():
         assert part.provenance is result.provenance
     assert result == private()
     assert result != private(about=None)
-    assert result != private(about=ABOUT | {"simulated": True})
+    assert result != private(about=ABOUT_RELEASE | {"simulated": True})
     assert result.rules(0) != private(about=None).rules(0)
 
 
@@ -79,7 +79,7 @@ def test_private_results_come_back(tmp_path, form):
 
 @formats
 def test_a_seeded_run_and_a_release_are_never_the_same_bytes(tmp_path, form):
-    for name, result in (("real", private()), ("tried", private(about=ABOUT | {"simulated": True}))):
+    for name, result in (("real", private()), ("tried", private(about=ABOUT_RELEASE | {"simulated": True}))):
         result.save(tmp_path / f"{name}.{form}")
         result[:0].save(tmp_path / f"{name}-empty.{form}")
         result.rules(0.1).save(tmp_path / f"{name}-rules.{form}")
@@ -89,12 +89,12 @@ def test_a_seeded_run_and_a_release_are_never_the_same_bytes(tmp_path, form):
 
 def test_a_table_in_text_repeats_its_promise_in_every_row(tmp_path):
     path = tmp_path / "a.csv"
-    private(about=ABOUT | {"simulated": True}).save(path)
+    private(about=ABOUT_RELEASE | {"simulated": True}).save(path)
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 3
     for row in rows:
-        told = {name: row[name] for name in ("model", "neighbours", "epsilon", "delta", "simulated", "people")}
-        assert told == {
+        promise = {name: row[name] for name in ("model", "neighbours", "epsilon", "delta", "simulated", "people")}
+        assert promise == {
             "model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0", "simulated": "true",
             "people": "11",
         }  # fmt: skip
@@ -105,11 +105,11 @@ def test_a_table_in_text_repeats_its_promise_in_every_row(tmp_path):
     back = load(path)
     assert promise_lines(back) == [str(PROMISE), "SIMULATED: not a private release"]
     path.write_text("\n".join([lines[0], *lines[:0:-1]]), encoding="utf-8")
-    assert load(path).about == ABOUT | {"simulated": True}
+    assert load(path).about == ABOUT_RELEASE | {"simulated": True}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("original_text", "changed_text", "message"),
     [
         (',"2","0",', ',"1","0",', "the column 'epsilon' must be the same in all rows, but has 2 values."),
         ('"simulated"": true', '"simulated"": false', CHANGED),
@@ -119,12 +119,12 @@ def test_a_table_in_text_repeats_its_promise_in_every_row(tmp_path):
         ("patterns/1", "rules/1", "the column 'about' speaks of rules, and the table has patterns."),
     ],
 )
-def test_a_promise_that_was_changed_by_hand_is_refused(tmp_path, old, new, message):
+def test_a_promise_that_was_changed_by_hand_is_refused(tmp_path, original_text, changed_text, message):
     """In a file of an earlier version, which has all of it in the column `about`."""
     path = tmp_path / "a.csv"
     text = (Path(__file__).parent / "earlier" / "patterns.csv").read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert original_text in text
+    path.write_text(text.replace(original_text, changed_text, 1), encoding="utf-8")
     with pytest.raises(InputError) as raised:
         load(path)
     assert str(raised.value) == f"{path}: {message}"
@@ -133,7 +133,7 @@ def test_a_promise_that_was_changed_by_hand_is_refused(tmp_path, old, new, messa
 def test_what_a_private_file_says(tmp_path):
     private().save(tmp_path / "a.json")
     document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    assert document == {"discreet": "patterns/1", "people": 11, "noise_from": None} | ABOUT | {
+    assert document == {"discreet": "patterns/1", "people": 11, "noise_from": None} | ABOUT_RELEASE | {
         "patterns": document["patterns"]
     }
     assert document["patterns"][0] == {
@@ -148,9 +148,9 @@ def test_what_a_private_file_says(tmp_path):
     assert document["counted"] is False
     assert document["patterns"][0] == {"items": ["milk"], "count": None, "support": None}
     bare().save(tmp_path / "c.csv")
-    head, first = (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()[:2]
+    head, first_row = (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()[:2]
     assert head == "items,count,support,people,model,neighbours,epsilon,delta,simulated,about"
-    assert first.startswith('"milk",,,11,"central","add-remove","1","0",false,"c.csv.about.json sha256:')
+    assert first_row.startswith('"milk",,,11,"central","add-remove","1","0",false,"c.csv.about.json sha256:')
 
 
 def test_patterns_without_counts_show_none():
@@ -163,7 +163,7 @@ def test_patterns_without_counts_show_none():
     assert result.to_arrow().select(["count", "support"]).to_pylist() == [{"count": None, "support": None}] * 3
     assert result.to_pandas()[["count", "support"]].isna().all(axis=None)
     assert result[1:].counted is result.where(lengths=1).counted is result.sort("size").counted is False
-    assert result != make_patterns(dict.fromkeys(COUNTS, 0), 11, about=ABOUT)
+    assert result != make_patterns(dict.fromkeys(COUNTS, 0), 11, about=ABOUT_RELEASE)
     assert repr(result).splitlines()[2:] == [
         "items       count   support",
         "───────────────────────────",
@@ -208,8 +208,8 @@ def test_patterns_only_cannot_carry_counts(leak):
 
 
 def test_rules_have_an_interval_for_the_confidence():
-    first, second = private().rules(0)
-    assert (first.antecedent, first.low, first.high) == (frozenset({"milk"}), 3 / 8, 1)
+    first_rule, second = private().rules(0)
+    assert (first_rule.antecedent, first_rule.low, first_rule.high) == (frozenset({"milk"}), 3 / 8, 1)
     assert (second.antecedent, second.low, second.high) == (frozenset({"tea"}), 3 / 10, 1)
     tight = private(low=np.array([7.0, 5.5, 4.0]), high=np.array([9.0, 6.5, 5.0])).rules(0)
     assert tight.low.tolist() == [4 / 6.5, 4 / 9]
@@ -238,9 +238,9 @@ def test_rules_have_an_interval_for_the_confidence():
     ],
 )
 def test_intervals_at_the_edge(low, high, expected):
-    found = private(low=np.array(low, float), high=np.array(high, float)).rules(0)
-    assert len(found) == 2
-    for rule in found:
+    found_rules = private(low=np.array(low, float), high=np.array(high, float)).rules(0)
+    assert len(found_rules) == 2
+    for rule in found_rules:
         assert (rule.low, rule.high) == pytest.approx(expected)
 
 
@@ -261,39 +261,45 @@ RANGES = {
 def test_rules_of_noisy_counts(counts, people, min_confidence):
     order = sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), sorted(itemset)))
     low, high = (np.array([counts[itemset] + shift for itemset in order], float) for shift in (-5, 5))
-    found = rules(make_patterns(counts, people, low=low, high=high), min_confidence)
+    found_rules = rules(make_patterns(counts, people, low=low, high=high), min_confidence)
     expected = {
-        (left, whole - left)
-        for whole in counts
-        for left in counts
-        if left < whole and whole - left in counts and counts[left] > 0 and counts[whole - left] > 0
-        and counts[whole] / counts[left] >= min_confidence
+        (left_side, union - left_side)
+        for union in counts
+        for left_side in counts
+        if left_side < union and union - left_side in counts and counts[left_side] > 0
+        and counts[union - left_side] > 0
+        and counts[union] / counts[left_side] >= min_confidence
     }  # fmt: skip
-    assert {(rule.antecedent, rule.consequent) for rule in found} == expected
-    for rule in found:
+    assert {(rule.antecedent, rule.consequent) for rule in found_rules} == expected
+    for rule in found_rules:
         assert rule.confidence == min(1, counts[rule.antecedent | rule.consequent] / counts[rule.antecedent])
         assert 0 <= rule.low <= rule.confidence <= rule.high <= 1
-    keys = [(-rule.confidence, -rule.count) for rule in found]
+    keys = [(-rule.confidence, -rule.count) for rule in found_rules]
     assert keys == sorted(keys)
     for name in MEASURES:
-        column = found.measure(name)
-        least, most = RANGES.get(name, (-np.inf, np.inf))
+        column = found_rules.measure(name)
+        smallest, largest = RANGES.get(name, (-np.inf, np.inf))
         assert not np.isnan(column).any()
-        assert ((column >= least - 1e-12) & (column <= most + 1e-12)).all(), name
+        assert ((column >= smallest - 1e-12) & (column <= largest + 1e-12)).all(), name
 
 
 @given(st.lists(st.integers(1, 20), min_size=4, max_size=4), st.lists(st.integers(0, 3), min_size=4, max_size=4))
 @example([4, 5, 6, 7], [3, 0, 0, 0])
 @example([4, 5, 6, 7], [0, 2, 2, 2])
 def test_a_measure_lies_within_what_intervals_of_its_counts_allow(parts, slack):
-    both, alone, other, neither = parts
-    counts = both + alone + other + neither, both + alone, both + other, both
-    (people, *sides) = ((count - off, count + off) for count, off in zip(counts, slack, strict=True))
+    both_count, antecedent_only, consequent_only, neither_count = parts
+    counts = (
+        both_count + antecedent_only + consequent_only + neither_count,
+        both_count + antecedent_only,
+        both_count + consequent_only,
+        both_count,
+    )
+    (people, *sides) = ((count - margin, count + margin) for count, margin in zip(counts, slack, strict=True))
     ends = [tuple(np.array([end], float) for end in side) for side in sides]
     for name in MEASURES:
         low, high = measure_bounds(name, people, *ends)
-        true = measure(name, counts[0], *(np.array([count]) for count in counts[1:]))
-        assert low[0] - 1e-9 <= true[0] <= high[0] + 1e-9, name
+        true_value = measure(name, counts[0], *(np.array([count]) for count in counts[1:]))
+        assert low[0] - 1e-9 <= true_value[0] <= high[0] + 1e-9, name
 
 
 def test_exact_rules_are_not_touched():
@@ -315,15 +321,15 @@ def test_the_promise_reads_as_the_guarantee_says_it(promise):
 
 
 def test_promises_under_the_headline():
-    told = "central differential privacy, add or remove one person, epsilon = 1"
-    assert repr(private()).splitlines()[:2] == ["3 patterns of 11 people", told]
-    assert repr(private()[:0]).splitlines() == ["0 patterns of 11 people", told]
-    simulated = private(about=ABOUT | {"simulated": True})
-    assert repr(simulated).splitlines()[1:3] == [told, "SIMULATED: not a private release"]
-    assert f"</strong><br>{told}<br>SIMULATED: not a private release</p>" in simulated._repr_html_()
+    headline = "central differential privacy, add or remove one person, epsilon = 1"
+    assert repr(private()).splitlines()[:2] == ["3 patterns of 11 people", headline]
+    assert repr(private()[:0]).splitlines() == ["0 patterns of 11 people", headline]
+    simulated = private(about=ABOUT_RELEASE | {"simulated": True})
+    assert repr(simulated).splitlines()[1:3] == [headline, "SIMULATED: not a private release"]
+    assert f"</strong><br>{headline}<br>SIMULATED: not a private release</p>" in simulated._repr_html_()
     assert repr(simulated.rules(0.7)) == (
         "1 rule of 11 people\n"
-        f"{told}\n"
+        f"{headline}\n"
         "SIMULATED: not a private release\n"
         "rule         count   support   confidence      low     high   lift   from     to   adj. p\n"
         "─────────────────────────────────────────────────────────────────────────────────────────\n"
@@ -332,7 +338,7 @@ def test_promises_under_the_headline():
 
 
 @pytest.mark.parametrize(
-    ("about", "lines"),
+    ("description", "lines"),
     [
         ({}, []),
         ({"guarantee": None}, []),
@@ -340,6 +346,6 @@ def test_promises_under_the_headline():
          ["\\x1b[31m differential privacy, <b>, epsilon = 2"]),
     ],
 )  # fmt: skip
-def test_a_promise_from_a_strange_file_is_shown_not_obeyed(about, lines):
-    assert promise_lines(private(about=about)) == lines
-    assert "<b>" not in private(about=about)._repr_html_()
+def test_a_promise_from_a_strange_file_is_shown_not_obeyed(description, lines):
+    assert promise_lines(private(about=description)) == lines
+    assert "<b>" not in private(about=description)._repr_html_()

@@ -24,8 +24,8 @@ def test_it_says_in_types_what_files_say_in_plain_values():
         "when": "2026-11-19",
         "seen-later": [1],
     }  # fmt: skip
-    found = Provenance.from_dict(plain)
-    assert found == Provenance(
+    provenance = Provenance.from_dict(plain)
+    assert provenance == Provenance(
         guarantee=StatedGuarantee(
             model="central",
             neighbours="add-remove",
@@ -40,7 +40,7 @@ def test_it_says_in_types_what_files_say_in_plain_values():
         date="2026-11-19",
         others={"seen-later": [1]},
     )
-    assert found.to_dict() == plain  # what was not said, such as facts, is not said again
+    assert provenance.to_dict() == plain  # what was not said, such as facts, is not said again
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_what_a_file_cannot_say_is_refused(values, message):
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_earlier_versions_are_read(name, tmp_path):
     """They were written before results had a typed provenance."""
-    found = discreet.load(EARLIER / name)
-    assert (found.provenance is None) == name.startswith(("exact", "rules"))
+    result = discreet.load(EARLIER / name)
+    assert (result.provenance is None) == name.startswith(("exact", "rules"))
     for suffix in ("json", "csv", "parquet"):
-        found.save(tmp_path / f"again.{suffix}")
-        again = discreet.load(tmp_path / f"again.{suffix}")
-        assert (again.provenance, len(again)) == (found.provenance, len(found))
+        result.save(tmp_path / f"again.{suffix}")
+        loaded = discreet.load(tmp_path / f"again.{suffix}")
+        assert (loaded.provenance, len(loaded)) == (result.provenance, len(result))
 
 
 @pytest.mark.parametrize("name", ["release.json", "release.parquet"])

@@ -18,16 +18,18 @@ baskets_of_names = st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=5)
 BASKETS = [{"tea", "milk"}, {"tea", "milk", "jam"}, {"tea"}, {"milk", "jam"}, {"bread"}, {"tea", "milk"}]
 
 
-def found(result):
+def rule_counts(result):
     return {(rule.antecedent, rule.consequent): rule.count for rule in result}
 
 
-def expected_rules(counts, min_confidence, one=False):
+def expected_rules(counts, min_confidence, single_consequent=False):
     return {
-        (left, whole - left): counts[whole]
-        for whole in counts
-        for left in counts
-        if left < whole and counts[whole] / counts[left] >= min_confidence and not (one and len(whole - left) > 1)
+        (antecedent, itemset - antecedent): counts[itemset]
+        for itemset in counts
+        for antecedent in counts
+        if antecedent < itemset
+        and counts[itemset] / counts[antecedent] >= min_confidence
+        and not (single_consequent and len(itemset - antecedent) > 1)
     }
 
 
@@ -40,13 +42,13 @@ def expected_rules(counts, min_confidence, one=False):
 def test_rules_and_all_measures_equal_brute_force(baskets, min_count, min_confidence, consequents):
     counts = count_patterns(baskets, min_count)
     result = make_patterns(counts, len(baskets)).rules(min_confidence, consequents=consequents)
-    assert found(result) == expected_rules(counts, min_confidence, consequents == "one")
+    assert rule_counts(result) == expected_rules(counts, min_confidence, consequents == "one")
     assert result.omitted == 0
     columns = {name: result.measure(name).tolist() for name in MEASURES}
     for place, rule in enumerate(result):
-        left, right = counts[rule.antecedent], counts[rule.consequent]
-        true = naive.measures(len(baskets), left, right, rule.count)
-        assert {name: columns[name][place] for name in MEASURES} == pytest.approx(true, rel=1e-12, abs=1e-15)
+        antecedent_count, right = counts[rule.antecedent], counts[rule.consequent]
+        true_measures = naive.measures(len(baskets), antecedent_count, right, rule.count)
+        assert {name: columns[name][place] for name in MEASURES} == pytest.approx(true_measures, rel=1e-12, abs=1e-15)
         assert (rule.support, rule.confidence, rule.lift) == tuple(
             columns[name][place] for name in ("support", "confidence", "lift")
         )
@@ -73,10 +75,10 @@ def test_frame_equals_mlxtend(baskets, min_confidence):
     assert list(mine.columns) == [*theirs.columns, "cosine", "count", "p", "p_adjusted"]
     order = lambda row: (sorted(row[0]), sorted(row[1]))  # noqa: E731
     ours = sorted(mine[theirs.columns].itertuples(index=False, name=None), key=order)
-    others = sorted(theirs.itertuples(index=False, name=None), key=order)
-    assert [row[:2] for row in ours] == [row[:2] for row in others]
-    for one, other in zip(ours, others, strict=True):
-        assert one[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)
+    their_rows = sorted(theirs.itertuples(index=False, name=None), key=order)
+    assert [row[:2] for row in ours] == [row[:2] for row in their_rows]
+    for our_row, their_row in zip(ours, their_rows, strict=True):
+        assert our_row[2:] == pytest.approx(their_row[2:], rel=1e-9, abs=1e-12)
 
 
 def test_edges_of_the_measures():
@@ -111,13 +113,13 @@ def test_private_counts_are_not_pruned():
               {"a": 4, "b": 9, "c": 9, "ab": 9, "ac": 9, "bc": 9, "abc": 4}.items()}  # fmt: skip
     zero = np.zeros(len(counts))
     private = make_patterns(counts, 10, low=zero, high=zero).rules(0.9)
-    assert (frozenset("a"), frozenset("bc")) in found(private)
-    assert (frozenset("a"), frozenset("bc")) not in found(make_patterns(counts, 10).rules(0.9))
+    assert (frozenset("a"), frozenset("bc")) in rule_counts(private)
+    assert (frozenset("a"), frozenset("bc")) not in rule_counts(make_patterns(counts, 10).rules(0.9))
 
 
 def test_itemsets_nobody_holds_give_no_rules():
     counts = {frozenset("a"): 0, frozenset("b"): 3, frozenset("ab"): 0}
-    assert found(make_patterns(counts, 5).rules(0)) == {}
+    assert rule_counts(make_patterns(counts, 5).rules(0)) == {}
 
 
 def test_empty_patterns_give_empty_rules_with_all_columns():
@@ -134,14 +136,14 @@ def test_min_lift():
     patterns = make_patterns(count_patterns(BASKETS), 6)
     everything = patterns.rules(0)
     lifts = everything.measure("lift")
-    assert found(patterns.rules(0, min_lift=1.2)) == found(everything.where(min_lift=1.2))
+    assert rule_counts(patterns.rules(0, min_lift=1.2)) == rule_counts(everything.where(min_lift=1.2))
     assert 0 < np.count_nonzero(lifts >= 1.2) < len(lifts)
 
 
 def test_where():
     result = make_patterns(count_patterns(BASKETS), 6).rules(0)
-    picked = result.where(antecedent="tea", consequent=["milk"], min_count=2, min_confidence=0.5)
-    assert found(picked) == {(frozenset({"tea"}), frozenset({"milk"})): 3}
+    selected = result.where(antecedent="tea", consequent=["milk"], min_count=2, min_confidence=0.5)
+    assert rule_counts(selected) == {(frozenset({"tea"}), frozenset({"milk"})): 3}
     assert result.where() is result
     assert list(result.where(lengths=3)) == [rule for rule in result if len(rule.antecedent | rule.consequent) == 3]
     assert len(result.where(lengths=(2, None))) == len(result) > len(result.where(lengths=(3, 9))) > 0
@@ -170,13 +172,13 @@ def test_indexing_slicing_and_equality():
 
 def test_arrow_and_polars():
     result = make_patterns(count_patterns(BASKETS), 6).rules(0.9)
-    assert found(result) == {(frozenset({"jam"}), frozenset({"milk"})): 2, (frozenset({"jam", "tea"}),
+    assert rule_counts(result) == {(frozenset({"jam"}), frozenset({"milk"})): 2, (frozenset({"jam", "tea"}),
                              frozenset({"milk"})): 1}  # fmt: skip
-    first = result.to_arrow().slice(0, 1).to_pylist()[0]
-    assert (first["antecedent"], first["consequent"]) == (["jam"], ["milk"])
-    assert (first["count"], first["antecedent_count"], first["consequent_count"]) == (2, 2, 4)
-    assert first["lift"] == 1.5
-    assert result.to_polars().to_dicts()[0] == first
+    first_row = result.to_arrow().slice(0, 1).to_pylist()[0]
+    assert (first_row["antecedent"], first_row["consequent"]) == (["jam"], ["milk"])
+    assert (first_row["count"], first_row["antecedent_count"], first_row["consequent_count"]) == (2, 2, 4)
+    assert first_row["lift"] == 1.5
+    assert result.to_polars().to_dicts()[0] == first_row
 
 
 def test_limits_stop_before_memory_is_full():
@@ -205,10 +207,10 @@ def test_limits_stop_before_memory_is_full():
 
 def test_many_patterns_are_searched_in_pieces(monkeypatch):
     patterns = make_patterns(count_patterns([set("abcde"), set("abc"), set("bcd"), set("de")]), 4)
-    whole = patterns.rules(0.3)
+    whole_rules = patterns.rules(0.3)
     monkeypatch.setattr("discreet.results._rule_search._STRIDE", 3)
-    assert patterns.rules(0.3) == whole
-    assert len(whole) > 10
+    assert patterns.rules(0.3) == whole_rules
+    assert len(whole_rules) > 10
 
 
 def test_the_limit_counts_what_lift_refuses():

@@ -27,8 +27,8 @@ def test_supports_have_an_interval_of_their_own():
     low, high = noisy().support_bounds
     assert low.tolist() == pytest.approx([70 / 110, 50 / 110, 45 / 110])
     assert high.tolist() == pytest.approx([1, 70 / 90, 65 / 90])
-    known, _ = noisy(people_within=None).support_bounds
-    assert known.tolist() == pytest.approx([0.7, 0.5, 0.45])
+    known_low, _ = noisy(people_within=None).support_bounds
+    assert known_low.tolist() == pytest.approx([0.7, 0.5, 0.45])
     assert make_patterns(COUNTS, 100).support_bounds is None
     assert noisy(people_within=(0, 5)).support_bounds[1].tolist() == [1, 1, 1]
     unknown = noisy(low=np.full(3, np.nan), high=np.full(3, np.nan)).support_bounds
@@ -36,10 +36,14 @@ def test_supports_have_an_interval_of_their_own():
 
 
 def test_they_stay_with_the_patterns_and_in_tables():
-    cut = noisy()[1:].where(min_count=56)
-    assert (len(cut), cut.people_within) == (1, (90, 110))
-    assert cut.to_arrow().column_names[-2:] == list(cut.to_pandas().columns[-2:]) == ["support_low", "support_high"]
-    assert repr(cut).splitlines()[0] == "1 pattern of about 100 people (90 to 110)"
+    selection = noisy()[1:].where(min_count=56)
+    assert (len(selection), selection.people_within) == (1, (90, 110))
+    assert (
+        selection.to_arrow().column_names[-2:]
+        == list(selection.to_pandas().columns[-2:])
+        == ["support_low", "support_high"]
+    )
+    assert repr(selection).splitlines()[0] == "1 pattern of about 100 people (90 to 110)"
     assert noisy().rules(0)[1:].people_within == (90, 110)
     assert noisy() != noisy(people_within=(90, 111))
 
@@ -52,7 +56,7 @@ def test_measures_lie_within_what_their_counts_allow(name):
         ends = [np.sort(generator.integers(0, 9, 2)) for _ in range(3)]
         people = tuple(sorted(generator.integers(1, 12, 2).tolist()))
         low, high = measure_bounds(name, people, *(tuple(np.array([float(end)]) for end in pair) for pair in ends))
-        for n, a, c, b in product(*(range(first, last + 1) for first, last in (people, *ends))):
+        for n, a, c, b in product(*(range(start, final + 1) for start, final in (people, *ends))):
             if max(a, c) <= n and b <= min(a, c) and b >= a + c - n and a > 0 and c > 0:
                 value = measure(name, n, np.array([a]), np.array([c]), np.array([b]))[0]
                 assert low[0] - 1e-12 <= value <= high[0] + 1e-12, (name, n, a, c, b, people, ends)
@@ -92,9 +96,9 @@ def test_rules_have_bounds_for_every_measure():
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_they_come_back_from_files(form, tmp_path):
     for result in (noisy(), noisy(people_within=None), noisy().rules(0), noisy()[:0]):
-        held = result if len(result) else noisy(about={"guarantee": None, "simulated": True})[:0]
-        held.save(tmp_path / f"r.{form}")
-        assert load(tmp_path / f"r.{form}") == held
+        saved_result = result if len(result) else noisy(about={"guarantee": None, "simulated": True})[:0]
+        saved_result.save(tmp_path / f"r.{form}")
+        assert load(tmp_path / f"r.{form}") == saved_result
 
 
 @pytest.mark.statistical
@@ -102,16 +106,16 @@ def test_they_come_back_from_files(form, tmp_path):
 def test_intervals_of_shares_hold(delta):
     # 200 releases, in each of which two intervals of 95 % may fail: with a chance of .0975 each at
     # worst, 34 or more fail with a probability below 0.001. Dividing by the noisy number of people, over 100 failed.
-    failed = over = 0
+    failed = excess_count = 0
     for seed in range(200):
-        made = trial([{"tea", "milk"}] * 2000, seed=seed, top=1, epsilon=1, delta=delta, items="public", lengths=2)
-        low, high = made.patterns.support_bounds
+        release = trial([{"tea", "milk"}] * 2000, seed=seed, top=1, epsilon=1, delta=delta, items="public", lengths=2)
+        low, high = release.patterns.support_bounds
         failed += not low[0] <= 1 <= high[0]
-        few, many = made.patterns.people_within
-        over += not few <= 2000 <= many
+        fewest, most_people = release.patterns.people_within
+        excess_count += not fewest <= 2000 <= most_people
         assert high[0] <= 1
     assert failed < 34
-    assert over < 23  # of intervals of 95 %: 23 or more fail with a probability below 0.001
+    assert excess_count < 23  # of intervals of 95 %: 23 or more fail with a probability below 0.001
 
 
 @pytest.mark.statistical
@@ -120,8 +124,8 @@ def test_lifts_of_a_release_hold():
     # probability below 0.002.
     failed = 0
     for seed in range(100):
-        made = trial([{"tea", "milk"}] * 500 + [{"tea"}] * 500, seed=seed, top=3, epsilon=1, items="public")
-        rules = made.rules(0)
+        release = trial([{"tea", "milk"}] * 500 + [{"tea"}] * 500, seed=seed, top=3, epsilon=1, items="public")
+        rules = release.rules(0)
         low, high = rules.bounds("lift")
         failed += bool(len(rules)) and not (low[0] <= 1 <= high[0])
     assert failed < 33
@@ -129,10 +133,10 @@ def test_lifts_of_a_release_hold():
 
 def test_a_report_shows_no_share_over_one_and_the_people_with_their_interval():
     for seed in range(5):
-        made = trial([{"tea", "milk"}] * 60, seed=seed, top=3, epsilon="0.5", items="public")
-        page = made.report()
-        few, many = made.patterns.people_within
-        assert f"it lies between {few:,} and {many:,}, in 95 of 100 cases" in page
+        release = trial([{"tea", "milk"}] * 60, seed=seed, top=3, epsilon="0.5", items="public")
+        page = release.report()
+        fewest, most_people = release.patterns.people_within
+        assert f"it lies between {fewest:,} and {most_people:,}, in 95 of 100 cases" in page
         shares = [float(share.replace(",", "")) for share in re.findall(r"([0-9.,]+)\u202f%", page)]
         assert shares
         assert max(shares) <= 100
@@ -140,5 +144,5 @@ def test_a_report_shows_no_share_over_one_and_the_people_with_their_interval():
 
 def test_where_the_number_of_people_is_known_it_has_no_interval():
     for question in ({"people": 120}, {"neighbours": "replace"}):
-        made = discreet.release([{"tea"}] * 120, top=1, epsilon=1, items="public", **question)
-        assert made.patterns.people_within is None
+        release = discreet.release([{"tea"}] * 120, top=1, epsilon=1, items="public", **question)
+        assert release.patterns.people_within is None

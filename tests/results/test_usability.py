@@ -241,12 +241,12 @@ def test_parquet_of_someone_else(tmp_path):
     with pytest.raises(InputError) as raised:
         load(tmp_path / "a.parquet")
     assert str(raised.value).startswith(f"{tmp_path / 'a.parquet'} holds no patterns or rules")
-    about = {"discreet": json.dumps({"discreet": "patterns/1", "people": 4})}
-    pq.write_table(pa.table({"items": ["tea"], "count": [2]}).replace_schema_metadata(about), tmp_path / "a.parquet")
+    metadata = {"discreet": json.dumps({"discreet": "patterns/1", "people": 4})}
+    pq.write_table(pa.table({"items": ["tea"], "count": [2]}).replace_schema_metadata(metadata), tmp_path / "a.parquet")
     with pytest.raises(InputError) as raised:
         load(tmp_path / "a.parquet")
     assert str(raised.value) == LISTS.format(tmp_path / "a.parquet")
-    pq.write_table(pa.table({"items": [["tea"]]}).replace_schema_metadata(about), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"items": [["tea"]]}).replace_schema_metadata(metadata), tmp_path / "a.parquet")
     with pytest.raises(InputError) as raised:
         load(tmp_path / "a.parquet")
     assert str(raised.value) == f"{tmp_path / 'a.parquet'} has no column 'count'; it has items."

@@ -49,11 +49,11 @@ def child(code: str, *arguments: object, **options) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-def spend(path: Path, epsilon="0.1", who="here", baskets=None):
+def spend(path: Path, epsilon="0.1", spender="here", baskets=None):
     epsilon = Fraction(epsilon)
     return Ledger(path).spend(
         epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
-        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who=who, baskets=baskets,
+        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, spender=spender, baskets=baskets,
     )  # fmt: skip
 
 
@@ -65,10 +65,10 @@ def contents(path: Path):
 def told_by(path: Path) -> str:
     """Return what reading and spending are refused with; the file is left as it was."""
     before = path.read_bytes()
-    with pytest.raises(InputError) as reading:
+    with pytest.raises(InputError) as error:
         Ledger.open(path)
     with pytest.raises(InputError) as spending:
         spend(path)
-    assert str(reading.value) == str(spending.value)
+    assert str(error.value) == str(spending.value)
     assert path.read_bytes() == before
-    return str(reading.value)
+    return str(error.value)

@@ -51,7 +51,7 @@ def path(tmp_path) -> Path:
 
 
 @pytest.fixture
-def kept(tmp_path) -> Path:
+def anchor(tmp_path) -> Path:
     """Where the head is kept: another folder."""
     (tmp_path / "elsewhere").mkdir()
     return tmp_path / "elsewhere" / "head"
@@ -94,8 +94,8 @@ class TestChain:
             entries.append(next_entry(entries, {"text": text}))
         assert find_broken_entry(entries) is None
         place = data.draw(st.integers(0, len(entries) - 1))
-        other = next_entry(entries[:place], {"text": data.draw(st.text())})
-        changed = [*entries[:place], other, *entries[place + 1 :]]
+        other_entry = next_entry(entries[:place], {"text": data.draw(st.text())})
+        changed = [*entries[:place], other_entry, *entries[place + 1 :]]
         # Entries after the one that was changed are as they were: the next gives it away, and the last its head.
         assert (changed == entries) == (find_broken_entry(changed) is None and changed[-1].head == entries[-1].head)
         order = data.draw(st.permutations(entries))
@@ -104,35 +104,35 @@ class TestChain:
 
     def test_every_entry_is_bound_to_those_before_it(self, path):
         ledger = Ledger.create(path, epsilon=1, name="wards")
-        first, second = spend(ledger), spend(ledger)
-        ledger.record(first, "ab" * 32)
-        told = exported(ledger)
+        first_spend, second = spend(ledger), spend(ledger)
+        ledger.record(first_spend, "ab" * 32)
+        document = exported(ledger)
         head, heads = "", []
-        for each in told["chain"]:
-            head = hashlib.sha256(f"{head}\n{each['entry']}".encode()).hexdigest()
+        for record in document["chain"]:
+            head = hashlib.sha256(f"{head}\n{record['entry']}".encode()).hexdigest()
             heads.append(head)
-        assert heads == [each["head"] for each in told["chain"]]
-        assert heads[1:3] == [first.head, second.head] == [each["head"] for each in told["spends"]]
-        assert heads[-1] == ledger.state().head == ledger.head == Ledger.open(path).head == told["ledger"]["head"]
-        entries = [json.loads(each["entry"]) for each in told["chain"]]
+        assert heads == [record["head"] for record in document["chain"]]
+        assert heads[1:3] == [first_spend.head, second.head] == [record["head"] for record in document["spends"]]
+        assert heads[-1] == ledger.state().head == ledger.head == Ledger.open(path).head == document["ledger"]["head"]
+        entries = [json.loads(record["entry"]) for record in document["chain"]]
         assert [entry["kind"] for entry in entries] == ["ledger", "spend", "spend", "release"]
         assert set(entries[0]) == {
             "kind", "identity", "name", "created", "accounting", "neighbours", "epsilon", "delta", "most",
         }  # fmt: skip
         assert len(bytes.fromhex(entries[0]["identity"])) == 32
         assert entries[3] == {"kind": "release", "spend": 1, "digest": "ab" * 32}  # no time, which data may sway
-        assert all(each["entry"].isascii() for each in told["chain"])
-        paid = [entry | {"parameters": entry["parameters"]} for entry in entries if entry["kind"] == "spend"]
-        assert [each["epsilon"] for each in paid] == [each["epsilon"] for each in told["spends"]]
+        assert all(record["entry"].isascii() for record in document["chain"])
+        spend_entries = [entry | {"parameters": entry["parameters"]} for entry in entries if entry["kind"] == "spend"]
+        assert [record["epsilon"] for record in spend_entries] == [record["epsilon"] for record in document["spends"]]
 
     def test_the_program_in_the_documentation_finds_what_was_changed(self, path, tmp_path):
         page = (Path(__file__).parents[3] / "docs" / "ledger.md").read_text()
         (tmp_path / "check.py").write_text(page.partition("`check_chain.py`:\n\n```python\n")[2].partition("```")[0])
         ledger = Ledger.create(path, epsilon=1)
-        paid = spend(ledger)
+        spend_record = spend(ledger)
         spend(ledger)
-        told = exported(ledger)
-        text = json.dumps(told)
+        document = exported(ledger)
+        text = json.dumps(document)
 
         def status(text, *heads):
             (tmp_path / "told.json").write_text(text)
@@ -140,32 +140,35 @@ class TestChain:
             command = [sys.executable, "-I", str(tmp_path / "check.py"), str(tmp_path / "told.json"), *heads]
             return subprocess.run(command, capture_output=True).returncode
 
-        assert status(text, paid.head, ledger.head) == 0
+        assert status(text, spend_record.head, ledger.head) == 0
         assert status(text, "0" * 64) == 1
         assert status(text.replace('\\"1/10\\"', '\\"1/99\\"')) == 1  # in the chain
         assert status(text.replace(' "1/10"', ' "1/99"')) == 1  # in the list
-        assert status(json.dumps(told | {"chain": told["chain"][:-1]})) == 1
+        assert status(json.dumps(document | {"chain": document["chain"][:-1]})) == 1
 
     def test_nothing_private_enters_a_head(self, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "_timestamp", lambda: "2026-01-01T00:00:00+00:00")
         monkeypatch.setattr(module, "_random_hex", lambda: "00" * 32)
         heads = []
-        for name, (once, again) in {"a.db": ([{1}], [{1}]), "b.db": ([{1}, {2}], [{1}, {2}, {3}])}.items():
+        for name, (first_baskets, second_baskets) in {
+            "a.db": ([{1}], [{1}]),
+            "b.db": ([{1}, {2}], [{1}, {2}, {3}]),
+        }.items():
             ledger = Ledger.create(tmp_path / name, epsilon=1)
-            spend(ledger, baskets=discreet.read(once))
-            spend(ledger, baskets=discreet.read(again))
-            heads.append([each.head for each in ledger.spends()])
-        assert [each.changed for each in ledger.spends()] == [False, True]
+            spend(ledger, baskets=discreet.read(first_baskets))
+            spend(ledger, baskets=discreet.read(second_baskets))
+            heads.append([spend_record.head for spend_record in ledger.spends()])
+        assert [spend_record.changed for spend_record in ledger.spends()] == [False, True]
         assert heads[0] == heads[1]
 
     def test_recording_twice_adds_nothing(self, path):
         ledger = Ledger.create(path, epsilon=1)
-        paid = spend(ledger)
-        ledger.record(paid, "ab")
+        spend_record = spend(ledger)
+        ledger.record(spend_record, "ab")
         head = ledger.head
-        ledger.record(paid, "ab")
+        ledger.record(spend_record, "ab")
         assert ledger.head == head == ledger.state().head
-        assert ledger.spends()[0].head == paid.head
+        assert ledger.spends()[0].head == spend_record.head
 
     @pytest.mark.parametrize(
         ("place", "statements"),
@@ -210,116 +213,123 @@ class TestChain:
             ledger.state()
 
 
-def older(path: Path, kept: Path) -> str:
+def older(path: Path, anchor: Path) -> str:
     return (
-        f"{path} is older than its anchor {kept}, or another ledger: its chain does not have the head that is kept "
+        f"{path} is older than its anchor {anchor}, or another ledger: its chain does not have the head that is kept "
         "there. Nothing was spent. Give the newest file of the ledger. If that is lost, say `discreet ledger anchor "
-        f"{path} {kept} --anew`, and then spend again what was released since this copy was made."
+        f"{path} {anchor} --anew`, and then spend again what was released since this copy was made."
     )
 
 
 class TestAnchor:
     @pytest.fixture
-    def ledger(self, path, kept):
-        return Ledger.create(path, epsilon=1, anchor=kept)
+    def ledger(self, path, anchor):
+        return Ledger.create(path, epsilon=1, anchor=anchor)
 
-    def test_it_follows_the_ledger(self, ledger, path, kept):
-        def there():
-            return kept.read_text().strip()
+    def test_it_follows_the_ledger(self, ledger, path, anchor):
+        def read_head():
+            return anchor.read_text().strip()
 
-        assert there() == ledger.state().head
-        assert ledger.state().anchor == str(kept)
-        paid = spend(ledger)
-        assert there() == paid.head
-        Ledger.open(path).record(paid, "ab")
-        assert there() == Ledger.open(path, anchor=kept).state().head != paid.head
-        assert json.loads(exported(ledger)["chain"][1]["entry"]) == {"kind": "anchor", "place": str(kept)}
+        assert read_head() == ledger.state().head
+        assert ledger.state().anchor == str(anchor)
+        spend_record = spend(ledger)
+        assert read_head() == spend_record.head
+        Ledger.open(path).record(spend_record, "ab")
+        assert read_head() == Ledger.open(path, anchor=anchor).state().head != spend_record.head
+        assert json.loads(exported(ledger)["chain"][1]["entry"]) == {"kind": "anchor", "place": str(anchor)}
 
-    def test_an_older_copy_is_refused(self, ledger, path, kept, tmp_path):
+    def test_an_older_copy_is_refused(self, ledger, path, anchor, tmp_path):
         spend(ledger)
         shutil.copy(path, tmp_path / "copy")
-        paid = spend(ledger)
+        spend_record = spend(ledger)
         shutil.copy(tmp_path / "copy", path)
         before = path.read_bytes()
-        for again in (ledger, Ledger(path), Ledger(path, kept)):
+        for reopened in (ledger, Ledger(path), Ledger(path, anchor)):
             for use in (
-                again.state,
-                again.spends,
-                lambda again=again: spend(again),
-                lambda again=again: exported(again),
+                reopened.state,
+                reopened.spends,
+                lambda reopened=reopened: spend(reopened),
+                lambda reopened=reopened: exported(reopened),
             ):
                 with pytest.raises(InputError) as raised:
                     use()
-                assert str(raised.value) == older(path, kept)
+                assert str(raised.value) == older(path, anchor)
         with pytest.raises(InputError, match="is older than its anchor"):
             discreet.release([{"tea"}] * 9, top=1, epsilon="0.1", items="public", ledger=path)
         assert path.read_bytes() == before
-        assert kept.read_text().strip() == paid.head
+        assert anchor.read_text().strip() == spend_record.head
 
-    def test_only_what_is_given_holds_against_a_ledger_made_up_from_scratch(self, ledger, path, kept):
+    def test_only_what_is_given_holds_against_a_ledger_made_up_from_scratch(self, ledger, path, anchor):
         spend(ledger)
         path.unlink()
         Ledger.create(path, epsilon=1)
         Ledger.open(path)  # which remembers nothing
         with pytest.raises(InputError) as raised:
-            Ledger.open(path, anchor=kept)
-        assert str(raised.value) == older(path, kept)
+            Ledger.open(path, anchor=anchor)
+        assert str(raised.value) == older(path, anchor)
 
-    def test_a_chain_that_was_computed_again_is_refused(self, ledger, path, kept):
+    def test_a_chain_that_was_computed_again_is_refused(self, ledger, path, anchor):
         spend(ledger)
         spend(ledger)
         changed_by(path, "update entry set text = replace(text, '1/10', '1/99')", chained=True)
         with pytest.raises(InputError, match="its chain does not have the head that is kept there"):
             ledger.state()
-        kept.unlink()
+        anchor.unlink()
         with pytest.raises(InputError) as raised:
             ledger.state()
         assert str(raised.value) == (
-            f"There is no head of {path} in the anchor {kept}. Nothing was spent. If its disk is not mounted, mount "
-            f"it; if it is lost, or was never begun, say `discreet ledger anchor {path} {kept} --anew`."
+            f"There is no head of {path} in the anchor {anchor}. Nothing was spent. If its disk is not mounted, mount "
+            f"it; if it is lost, or was never begun, say `discreet ledger anchor {path} {anchor} --anew`."
         )
 
     def test_what_to_say_is_one_line_of_a_shell(self, tmp_path):
         folder = tmp_path / "our $books"
         folder.mkdir()
-        kept = folder / "the head"
-        Ledger.create(folder / "a.db", epsilon=1, anchor=kept)
-        kept.unlink()
+        head_path = folder / "the head"
+        Ledger.create(folder / "a.db", epsilon=1, anchor=head_path)
+        head_path.unlink()
         with pytest.raises(InputError) as raised:
             Ledger.open(folder / "a.db")
-        said = str(raised.value).split("`")[1]
-        assert shlex.split(said) == ["discreet", "ledger", "anchor", str(folder / "a.db"), str(kept), "--anew"]
+        command_text = str(raised.value).split("`")[1]
+        assert shlex.split(command_text) == [
+            "discreet",
+            "ledger",
+            "anchor",
+            str(folder / "a.db"),
+            str(head_path),
+            "--anew",
+        ]
         with pytest.raises(InputError) as raised:
             Ledger.open(folder / "none.db")
-        said = str(raised.value).split("`")[1]
-        assert shlex.split(said)[3:] == [str(folder / "none.db"), "--epsilon", "1"]
+        command_text = str(raised.value).split("`")[1]
+        assert shlex.split(command_text)[3:] == [str(folder / "none.db"), "--epsilon", "1"]
 
-    def test_beginning_anew(self, ledger, path, kept, tmp_path):
+    def test_beginning_anew(self, ledger, path, anchor, tmp_path):
         shutil.copy(path, tmp_path / "copy")
         spend(ledger)
         shutil.copy(tmp_path / "copy", path)
         with pytest.raises(InputError, match="is older than its anchor"):
-            Ledger(path).anchor(kept)
+            Ledger(path).anchor(anchor)
         with pytest.raises(InputError, match="is older than its anchor"):
             Ledger(path).anchor(tmp_path / "second")  # moving is no way around it
-        Ledger(path).anchor(kept, anew=True)
-        assert kept.read_text().strip() == Ledger.open(path).state().head
-        kept.unlink()
+        Ledger(path).anchor(anchor, anew=True)
+        assert anchor.read_text().strip() == Ledger.open(path).state().head
+        anchor.unlink()
         Ledger(path).anchor(tmp_path / "second", anew=True)
         assert Ledger.open(path).state().anchor == str(tmp_path / "second")
         assert spend(Ledger.open(path)).number == 1
 
-    def test_a_ledger_that_had_none_gets_one(self, path, kept):
+    def test_a_ledger_that_had_none_gets_one(self, path, anchor):
         ledger = Ledger.create(path, epsilon=1)
         spend(ledger)
         with pytest.raises(InputError, match="There is no head of"):
-            Ledger.open(path, anchor=kept)
-        ledger.anchor(kept)
-        ledger.anchor(kept)
+            Ledger.open(path, anchor=anchor)
+        ledger.anchor(anchor)
+        ledger.anchor(anchor)
         spend(Ledger.open(path))
-        assert kept.read_text().strip() == ledger.state().head
+        assert anchor.read_text().strip() == ledger.state().head
 
-    def test_whoever_dies_between_ledger_and_anchor_can_go_on(self, ledger, path, kept):
+    def test_whoever_dies_between_ledger_and_anchor_can_go_on(self, ledger, path, anchor):
         code = """
 import os, signal, sys
 from fractions import Fraction
@@ -332,16 +342,16 @@ Ledger.open(sys.argv[1]).spend(
     epsilon=Fraction(1, 10), delta=Fraction(0), rho=Fraction(1, 200), discovery_delta=Fraction(0), baskets=None,
     neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="")
 """
-        before = kept.read_text()
+        before = anchor.read_text()
         assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == -signal.SIGKILL
-        assert kept.read_text() == before
+        assert anchor.read_text() == before
         state = ledger.state()
         assert state.spent == Fraction(1, 10)
         assert state.head != before.strip()
         assert spend(ledger).number == 2
-        assert kept.read_text().strip() == ledger.state().head
+        assert anchor.read_text().strip() == ledger.state().head
 
-    def test_whoever_races_leaves_the_last_head(self, ledger, path, kept):
+    def test_whoever_races_leaves_the_last_head(self, ledger, path, anchor):
         code = """
 import sys
 from fractions import Fraction
@@ -372,20 +382,20 @@ for _ in range(4):
             assert racer.returncode == 0
         state = ledger.state()
         assert (state.spends, state.unrecorded, state.spent) == (16, 0, Fraction(16, 100))
-        assert kept.read_text().strip() == state.head
-        assert list(kept.parent.iterdir()) == [kept]
+        assert anchor.read_text().strip() == state.head
+        assert list(anchor.parent.iterdir()) == [anchor]
 
-    def test_an_anchor_that_cannot_be_written_spends_nothing(self, ledger, path, kept, monkeypatch):
-        def failing(*given):
-            raise MisuseError(f"Cannot write {kept}: no permission.")
+    def test_an_anchor_that_cannot_be_written_spends_nothing(self, ledger, path, anchor, monkeypatch):
+        def failing(*arguments):
+            raise MisuseError(f"Cannot write {anchor}: no permission.")
 
         monkeypatch.setattr(anchoring, "check_output_path", failing)
         with pytest.raises(MisuseError, match="no permission"):
             spend(ledger)
         assert ledger.state().spends == 0
 
-    def test_an_anchor_that_fails_after_the_spend_shows_nothing(self, ledger, path, kept, monkeypatch):
-        def failing(*given):
+    def test_an_anchor_that_fails_after_the_spend_shows_nothing(self, ledger, path, anchor, monkeypatch):
+        def failing(*arguments):
             raise InputError("The anchor x cannot be written: No space left on device.")
 
         monkeypatch.setattr(anchoring.AnchorFile, "keep", failing)
@@ -414,40 +424,40 @@ for _ in range(4):
         assert precious.read_text() == "do not touch"
         assert Ledger(path)._anchor is None
 
-    def test_places_that_cannot_be(self, path, kept, tmp_path):
-        other = Ledger.create(tmp_path / "other.db", epsilon=1, anchor=kept)
+    def test_places_that_cannot_be(self, path, anchor, tmp_path):
+        other_ledger = Ledger.create(tmp_path / "other.db", epsilon=1, anchor=anchor)
         with pytest.raises(MisuseError) as raised:
-            Ledger.create(path, epsilon=1, anchor=kept)
+            Ledger.create(path, epsilon=1, anchor=anchor)
         assert str(raised.value) == (
-            f"The anchor {kept} holds the head of another ledger: give each a place of its own."
+            f"The anchor {anchor} holds the head of another ledger: give each a place of its own."
         )
         with pytest.raises(MisuseError, match="there is no directory"):
             Ledger.create(path, epsilon=1, anchor=tmp_path / "no" / "head")
         with pytest.raises(InputError, match="is not a regular file"):
             Ledger.create(path, epsilon=1, anchor=tmp_path)
-        for bad in (3, "", "command:", "command:'a", "a\x1b[2J", "command:a\n"):
+        for invalid_anchor in (3, "", "command:", "command:'a", "a\x1b[2J", "command:a\n"):
             with pytest.raises(MisuseError, match=r"^(An anchor is|The path or command of an anchor is)"):
-                Ledger.create(path, epsilon=1, anchor=bad)
+                Ledger.create(path, epsilon=1, anchor=invalid_anchor)
         assert not path.exists()
-        assert other.state().head == kept.read_text().strip()
+        assert other_ledger.state().head == anchor.read_text().strip()
         ledger = Ledger.create(path, epsilon=1)
         with pytest.raises(InputError, match="or another ledger"):
-            ledger.anchor(kept)
+            ledger.anchor(anchor)
 
 
 class TestCommand:
     @pytest.fixture
-    def command(self, tmp_path, kept) -> str:
+    def command(self, tmp_path, anchor) -> str:
         script = tmp_path / "keep it.py"
         script.write_text(KEEPER)
-        return f"command:'{sys.executable}' '{script}' '{kept}'"
+        return f"command:'{sys.executable}' '{script}' '{anchor}'"
 
-    def test_a_command_keeps_the_head(self, command, path, kept, tmp_path):
+    def test_a_command_keeps_the_head(self, command, path, anchor, tmp_path):
         ledger = Ledger.create(path, epsilon=1, anchor=command)
-        kept.with_name("runs").unlink()
-        paid = spend(ledger)
-        assert kept.with_name("runs").read_text() == "..."  # read; read again and write, with the ledger locked
-        assert kept.read_text().strip() == paid.head
+        anchor.with_name("runs").unlink()
+        spend_record = spend(ledger)
+        assert anchor.with_name("runs").read_text() == "..."  # read; read again and write, with the ledger locked
+        assert anchor.read_text().strip() == spend_record.head
         # The program alone is remembered, and never run: a file that was handed over must not decide what is run.
         assert ledger.state().anchor == f"command:{sys.executable}"
         with pytest.raises(MisuseError) as raised:
@@ -463,12 +473,12 @@ class TestCommand:
         with pytest.raises(InputError, match="is older than its anchor command:"):
             Ledger.open(path, anchor=command)
 
-    def test_a_command_that_fails(self, command, path, kept):
+    def test_a_command_that_fails(self, command, path, anchor):
         ledger = Ledger.create(path, epsilon=1, anchor=command)
-        kept.with_name("no").touch()
+        anchor.with_name("no").touch()
         with pytest.raises(InputError, match=r"^The anchor command:\S+ failed with status 3\.$"):
             spend(ledger)
-        kept.with_name("no").unlink()
+        anchor.with_name("no").unlink()
         assert ledger.state().spends == 0
         for words, message in (
             (["echo", "hello"], "What the anchor command:echo printed is not a head"),
@@ -497,8 +507,8 @@ def test_a_ledger_of_version_1_is_brought_up_to_date(path):
         row = (number, "2025", "me", "laplace", '{"top": 3}', "1/4", "0", "1/32", "0", number - 1, "spent", release)
         connection.execute(f"insert into spend values ({', '.join('?' * 12)})", row)
     connection.execute(storage._SEAL)
-    first = storage.Schema(version=1, tables={"account": "", "spend": ""})
-    connection.execute("insert into seal values (?)", (storage._seal(connection, first),))
+    first_schema = storage.Schema(version=1, tables={"account": "", "spend": ""})
+    connection.execute("insert into seal values (?)", (storage._seal(connection, first_schema),))
     connection.execute(f"pragma application_id = {storage._APPLICATION}")
     connection.execute("pragma user_version = 1")
     connection.close()
@@ -510,15 +520,21 @@ def test_a_ledger_of_version_1_is_brought_up_to_date(path):
     )
     upgrade(path)
     ledger = Ledger.open(path)
-    state, (one, two) = ledger.state(), ledger.spends()
+    state, (first_spend, second_spend) = ledger.state(), ledger.spends()
     assert (state.name, state.most, state.spent, state.unrecorded) == ("wards", Fraction(1, 2), Fraction(1, 2), 1)
-    assert (one.release, one.changed, one.parameters, two.release, two.changed) == ("ab", False, {"top": 3}, None, True)
+    assert (
+        first_spend.release,
+        first_spend.changed,
+        first_spend.parameters,
+        second_spend.release,
+        second_spend.changed,
+    ) == ("ab", False, {"top": 3}, None, True)
     assert spend(ledger).number == 3
     with pytest.raises(MisuseError, match="is up to date already"):
         upgrade(path)
     fresh = Ledger.create(path.with_name("new.db"), epsilon=1)
     tables = [
-        [text for (text,) in sqlite3.connect(each).execute("select sql from sqlite_master order by name")]
-        for each in (path, fresh.path)
+        [text for (text,) in sqlite3.connect(database).execute("select sql from sqlite_master order by name")]
+        for database in (path, fresh.path)
     ]
     assert tables[0] == tables[1]

@@ -30,9 +30,9 @@ def baskets_of(rows) -> Baskets:
     return Baskets(starts([len(row) for row in codes]), flat, Vocabulary(labels))
 
 
-def numbered(first: int, last: int) -> Baskets:
+def numbered(start: int, end: int) -> Baskets:
     """One basket a number: all of them different."""
-    return baskets_of([{number} for number in range(first, last)])
+    return baskets_of([{number} for number in range(start, end)])
 
 
 def mixed(value: int) -> int:
@@ -51,41 +51,43 @@ def naive(rows, key: bytes) -> list[int]:
     return [mixed((word(b"row") + sum(word(b"label", str(item).encode()) for item in row)) % 2**64) for row in rows]
 
 
-def likeness(known, now, key: bytes = KEY) -> str:
-    return HashedRows.of(now, key).likeness(HashedRows.of(known, key).fingerprint())
+def likeness(recorded_rows, current_rows, key: bytes = KEY) -> str:
+    return HashedRows.of(current_rows, key).likeness(HashedRows.of(recorded_rows, key).fingerprint())
 
 
 @given(rows_of_numbers, st.binary(min_size=32, max_size=32), st.integers(1, 5))
 def test_as_plain_python_has_it(rows, key, block):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fingerprint, "_BLOCK", block)
-        made = HashedRows.of(baskets_of(rows), key)
+        hashed_rows = HashedRows.of(baskets_of(rows), key)
     hashes = naive(rows, key)
-    assert made.smallest.tolist() == sorted(set(hashes))
-    assert made.distinct == len(set(hashes))
+    assert hashed_rows.smallest.tolist() == sorted(set(hashes))
+    assert hashed_rows.distinct == len(set(hashes))
     sums = [sum(mixed((word + place) % 2**64) for word in hashes) % 2**64 for place in (1, 2, 3, 4)]
     text = np.array([*sums, len(hashes)], "<u8").tobytes()
-    assert made.digest == b"\x02" + blake2b(text, digest_size=32, key=key, person=b"sums").digest()
+    assert hashed_rows.digest == b"\x02" + blake2b(text, digest_size=32, key=key, person=b"sums").digest()
 
 
 @given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_neither_order_nor_codes_nor_how_numbers_were_read_matter(pair):
     rows, shuffled = pair
-    known = HashedRows.of(baskets_of(rows), KEY).fingerprint()
-    assert HashedRows.of(baskets_of(shuffled), KEY).fingerprint() == known
-    assert HashedRows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == known
+    fingerprint = HashedRows.of(baskets_of(rows), KEY).fingerprint()
+    assert HashedRows.of(baskets_of(shuffled), KEY).fingerprint() == fingerprint
+    assert (
+        HashedRows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == fingerprint
+    )
     plain = baskets_of(rows)
     labels = [-3, *plain.vocabulary, 99]  # labels that nobody holds shift the codes
     shifted = Baskets(plain.offsets, (plain.codes + 1).astype(np.int32), Vocabulary(labels))
-    assert HashedRows.of(shifted, KEY).fingerprint() == known
+    assert HashedRows.of(shifted, KEY).fingerprint() == fingerprint
 
 
 def test_names_of_many_letters_and_another_key():
     baskets = discreet.read([["tea", "milk"], ["żółw", "tea"], ["milk" * 100]])
-    one, other = (HashedRows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
-    assert one.distinct == other.distinct == 3
-    assert one.digest != other.digest
-    assert not set(np.frombuffer(one.sketch, "<u8")) & set(np.frombuffer(other.sketch, "<u8"))
+    first_print, second_print = (HashedRows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
+    assert first_print.distinct == second_print.distinct == 3
+    assert first_print.digest != second_print.digest
+    assert not set(np.frombuffer(first_print.sketch, "<u8")) & set(np.frombuffer(second_print.sketch, "<u8"))
 
 
 def test_a_row_more_or_less_is_seen_even_if_it_is_a_repeat():
@@ -97,7 +99,7 @@ def test_a_row_more_or_less_is_seen_even_if_it_is_a_repeat():
 
 
 @pytest.mark.parametrize(
-    ("known", "now", "expected"),
+    ("recorded_rows", "current_rows", "expected"),
     [
         ([], [], "same"),
         ([], [{1}], "changed"),
@@ -113,13 +115,13 @@ def test_a_row_more_or_less_is_seen_even_if_it_is_a_repeat():
         ([{1, 2}], [{1}, {2}], "other"),
     ],
 )
-def test_few_rows_are_compared_exactly(known, now, expected):
-    assert likeness(baskets_of(known), baskets_of(now)) == expected
+def test_few_rows_are_compared_exactly(recorded_rows, current_rows, expected):
+    assert likeness(baskets_of(recorded_rows), baskets_of(current_rows)) == expected
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("last_known", "first", "last", "expected"),
+    ("last_known", "start", "end", "expected"),
     [
         # Over 30 keys each. The share among a sample of 256 has a deviation of 0.03 at most, so a wrong answer is 5
         # deviations away: one alarm in 10^5 runs of all these.
@@ -132,18 +134,18 @@ def test_few_rows_are_compared_exactly(known, now, expected):
         (5_000, 4_850, 5_850, "other"),
     ],
 )
-def test_many_rows_are_compared_by_a_sample(last_known, first, last, expected):
-    known, now = numbered(0, last_known), numbered(first, last)
+def test_many_rows_are_compared_by_a_sample(last_known, start, end, expected):
+    recorded_baskets, current_baskets = numbered(0, last_known), numbered(start, end)
     for seed in range(8):
-        assert likeness(known, now, blake2b(bytes([seed]), digest_size=32).digest()) == expected
+        assert likeness(recorded_baskets, current_baskets, blake2b(bytes([seed]), digest_size=32).digest()) == expected
 
 
 def test_a_sketch_holds_no_more_than_it_should():
     full = HashedRows.of(numbered(0, 1_000), KEY)
     assert full.fingerprint().distinct == 1_000
     assert full.fingerprint().sketch == full.smallest[:SKETCH].astype("<u8").tobytes()
-    few = HashedRows.of(numbered(0, 10), KEY)
-    assert len(few.fingerprint().sketch) == 80
+    small_rows = HashedRows.of(numbered(0, 10), KEY)
+    assert len(small_rows.fingerprint().sketch) == 80
 
 
 def test_realistic_baskets_grow_and_stay_themselves():
@@ -160,34 +162,34 @@ def test_nothing_of_it_is_printed():
 
 
 @given(rows_of_numbers, st.integers(0, 12), st.integers(0, 12))
-def test_people_may_be_looked_at_in_any_grouping(rows, one, other):
-    whole = baskets_of(rows)
-    cuts = sorted({0, min(one, len(rows)), min(other, len(rows)), len(rows)})
-    parts = [whole.rows(np.arange(first, last)) for first, last in itertools.pairwise(cuts)]
+def test_people_may_be_looked_at_in_any_grouping(rows, first_cut, second_cut):
+    baskets = baskets_of(rows)
+    cuts = sorted({0, min(first_cut, len(rows)), min(second_cut, len(rows)), len(rows)})
+    parts = [baskets.rows(np.arange(start, end)) for start, end in itertools.pairwise(cuts)]
 
-    class Apart(Baskets):
+    class SeparateBaskets(Baskets):
         def reduce(self, part, merge):
-            return functools.reduce(merge, [part(some) for some in parts or [self]])
+            return functools.reduce(merge, [part(part_rows) for part_rows in parts or [self]])
 
-    apart = Apart(whole.offsets, whole.codes, whole.vocabulary)
-    assert HashedRows.of(apart, KEY).fingerprint() == HashedRows.of(whole, KEY).fingerprint()
+    separate_baskets = SeparateBaskets(baskets.offsets, baskets.codes, baskets.vocabulary)
+    assert HashedRows.of(separate_baskets, KEY).fingerprint() == HashedRows.of(baskets, KEY).fingerprint()
 
 
 def test_more_rows_than_are_looked_at(monkeypatch):
-    exact = {many: HashedRows.of(numbered(0, many), KEY) for many in (2_000, 8_000)}
+    exact = {row_count: HashedRows.of(numbered(0, row_count), KEY) for row_count in (2_000, 8_000)}
     monkeypatch.setattr(fingerprint, "MAX_HASHES", 512)
-    about = HashedRows.of(numbered(0, 8_000), KEY)
-    assert len(about.smallest) == 512
+    large_rows = HashedRows.of(numbered(0, 8_000), KEY)
+    assert len(large_rows.smallest) == 512
     # A share of 1 / sqrt(512) is one deviation: this key is within four of them.
-    assert abs(about.distinct - 8_000) < 4 * 8_000 / 512**0.5
-    assert about.likeness(exact[8_000].fingerprint()) == "same"
-    assert about.likeness(exact[2_000].fingerprint()) == "changed"  # grew
-    assert about.likeness(HashedRows.of(numbered(9_000, 9_500), KEY).fingerprint()) == "other"
+    assert abs(large_rows.distinct - 8_000) < 4 * 8_000 / 512**0.5
+    assert large_rows.likeness(exact[8_000].fingerprint()) == "same"
+    assert large_rows.likeness(exact[2_000].fingerprint()) == "changed"  # grew
+    assert large_rows.likeness(HashedRows.of(numbered(9_000, 9_500), KEY).fingerprint()) == "other"
 
 
-@pytest.mark.parametrize("many", [0, 3, 300])
-def test_a_digest_of_the_first_form_is_known_by_its_sample(many):
-    made = HashedRows.of(numbered(0, many), KEY)
-    before = dataclasses.replace(made.fingerprint(), digest=bytes(32))
-    assert made.likeness(before) == "same"
-    assert HashedRows.of(numbered(0, many + 1), KEY).likeness(before) == "changed"
+@pytest.mark.parametrize("row_count", [0, 3, 300])
+def test_a_digest_of_the_first_form_is_known_by_its_sample(row_count):
+    hashed_rows = HashedRows.of(numbered(0, row_count), KEY)
+    before = dataclasses.replace(hashed_rows.fingerprint(), digest=bytes(32))
+    assert hashed_rows.likeness(before) == "same"
+    assert HashedRows.of(numbered(0, row_count + 1), KEY).likeness(before) == "changed"

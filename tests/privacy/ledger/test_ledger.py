@@ -25,8 +25,8 @@ from discreet.privacy.ledger._account import round_charge
 
 ZERO = Fraction(0)
 MILLIONTH = Fraction(1, 10**6)
-SHORT = [*map(Fraction, ("0.01", "0.05", "0.5", "1", "8")), Fraction(1, 3), Fraction(2, 7)]
-EPSILONS = [*SHORT, Fraction(10**13 + 1, 10**14)]  # the last is longer than the grid
+SHORT_EPSILONS = [*map(Fraction, ("0.01", "0.05", "0.5", "1", "8")), Fraction(1, 3), Fraction(2, 7)]
+EPSILONS = [*SHORT_EPSILONS, Fraction(10**13 + 1, 10**14)]  # the last is longer than the grid
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def cost(epsilon, delta=ZERO, rho=None, discovery_delta=ZERO, neighbours=Neighbo
     }
 
 
-def spend(ledger: Ledger, epsilon, *, baskets=None, same_data=False, **more) -> Spend:
+def spend(ledger: Ledger, epsilon, *, baskets=None, same_data=False, **options) -> Spend:
     return ledger.spend(
-        **cost(epsilon, **more),
+        **cost(epsilon, **options),
         what="laplace",
         parameters={"top": 10},
         who="user",
@@ -57,11 +57,11 @@ def spend(ledger: Ledger, epsilon, *, baskets=None, same_data=False, **more) -> 
     )
 
 
-def refused(ledger: Ledger, epsilon, **more) -> str:
+def refused(ledger: Ledger, epsilon, **options) -> str:
     """Return what a spend is refused with, after seeing that nothing changed."""
     before = ledger.spends(), ledger.state()
     with pytest.raises((BudgetError, MisuseError)) as raised:
-        spend(ledger, epsilon, **more)
+        spend(ledger, epsilon, **options)
     assert (ledger.spends(), ledger.state()) == before
     return str(raised.value)
 
@@ -69,10 +69,15 @@ def refused(ledger: Ledger, epsilon, **more) -> str:
 class TestPure:
     def test_spend_by_spend(self, path):
         ledger = Ledger.create(path, epsilon=1, name="wards")
-        first = spend(ledger, "0.5")
+        first_spend = spend(ledger, "0.5")
         second = spend(ledger, "0.3")
-        assert (first.number, first.state, first.release, first.changed) == (1, "spent", None, False)
-        assert Ledger.open(path).spends() == (first, second)
+        assert (first_spend.number, first_spend.state, first_spend.release, first_spend.changed) == (
+            1,
+            "spent",
+            None,
+            False,
+        )
+        assert Ledger.open(path).spends() == (first_spend, second)
         state = ledger.state()
         assert (state.spent, state.remaining) == (Fraction(4, 5), Fraction(1, 5))
         assert (state.epsilon_spent, state.epsilon_left, state.delta_left) == (Fraction(4, 5), Fraction(1, 5), 0)
@@ -97,8 +102,8 @@ class TestPure:
             "The budget does not allow it: epsilon 0.5 requested, 0.8 of 1 spent, 0.2 remaining, 0.3 missing. "
             "Ask for epsilon 0.2 or less."
         )
-        again = pickle.loads(pickle.dumps(error))
-        assert (str(again), vars(again)) == (str(error), vars(error))
+        unpickled = pickle.loads(pickle.dumps(error))
+        assert (str(unpickled), vars(unpickled)) == (str(error), vars(error))
         spend(ledger, "0.2")
         assert refused(ledger, Fraction(1, 10**11)) == (
             "The budget does not allow it: epsilon 1e-11 requested, 1 of 1 spent, 0 remaining, 1e-11 missing. "
@@ -107,8 +112,8 @@ class TestPure:
 
     def test_long_fractions_are_rounded_up_and_shown_short(self, path):
         ledger = Ledger.create(path, epsilon=1)
-        long = Fraction(10**20 + 1, 3 * 10**20)
-        assert spend(ledger, long).epsilon == Fraction(333333333334, 10**12)
+        long_epsilon = Fraction(10**20 + 1, 3 * 10**20)
+        assert spend(ledger, long_epsilon).epsilon == Fraction(333333333334, 10**12)
         assert refused(ledger, Fraction(7 * 10**11 + 1, 10**12)) == (
             "The budget does not allow it: epsilon 0.700001 requested, 0.333334 of 1 spent, 0.666666 remaining, "
             "0.0333334 missing. Ask for epsilon 0.666666 or less."
@@ -127,7 +132,7 @@ class TestPure:
         assert ledger.state().epsilon_left == Fraction(1, 2)
         spend(ledger, "0.5")
 
-    @pytest.mark.parametrize("epsilon", SHORT)
+    @pytest.mark.parametrize("epsilon", SHORT_EPSILONS)
     def test_all_of_a_budget_can_be_spent_in_parts(self, epsilon, path):
         ledger = Ledger.create(path, epsilon=epsilon)
         for share in (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)):
@@ -194,10 +199,10 @@ class TestZcdp:
             "Ask for a release that brings no delta of its own: say which items there are."
         )
         # With a delta of its own, what turns its rho into epsilon is the rest.
-        finding = Ledger.create(tmp_path / "finding.db", epsilon=1, delta="1e-6")
+        discovery_ledger = Ledger.create(tmp_path / "finding.db", epsilon=1, delta="1e-6")
         cost = {"delta": MILLIONTH, "discovery_delta": self.HALF}
-        assert "rho" in refused(finding, 1, rho=rho_for(Fraction(1), MILLIONTH), **cost)
-        spend(finding, 1, rho=rho_for(Fraction(1), self.HALF), **cost)
+        assert "rho" in refused(discovery_ledger, 1, rho=rho_for(Fraction(1), MILLIONTH), **cost)
+        spend(discovery_ledger, 1, rho=rho_for(Fraction(1), self.HALF), **cost)
 
     def test_what_delta_is_for_is_settled_by_the_first_spend(self, path):
         # Were it open, a later spend could choose by what was released: see ledger.md.
@@ -223,9 +228,9 @@ class TestZcdp:
             state = ledger.state()
             refused(ledger, epsilon, delta=delta, rho=state.remaining + max(state.remaining, MILLIONTH) / 1000)
             if state.epsilon_left:
-                paid = rho_for(state.epsilon_left, delta)
-                assert paid <= state.remaining
-                spend(ledger, state.epsilon_left, delta=delta, rho=max(paid, Fraction(1, 10**12)))
+                rho = rho_for(state.epsilon_left, delta)
+                assert rho <= state.remaining
+                spend(ledger, state.epsilon_left, delta=delta, rho=max(rho, Fraction(1, 10**12)))
             assert ledger.state().epsilon_spent <= epsilon
 
 
@@ -239,7 +244,7 @@ class TestWhyDeltaIsDivided:
 
     EPSILON, DELTA = 1.0, 1e-6
 
-    def reached(self, first: float, whole: float, allowed: float) -> float:
+    def reached(self, first_rho: float, total_rho: float, allowed_loss: float) -> float:
         from scipy.integrate import quad
         from scipy.stats import norm
 
@@ -248,24 +253,24 @@ class TestWhyDeltaIsDivided:
             deviation, above = sqrt(2 * time), self.EPSILON - loss - time
             return norm.sf(above / deviation) - exp(above + time) * norm.sf((above + 2 * time) / deviation)
 
-        def worse(loss):
-            stopped = allowed + max(0.0, 1 - exp(self.EPSILON - loss))
-            return max(after(loss, whole - first), stopped) * norm.pdf(loss, first, sqrt(2 * first))
+        def excess_loss(loss):
+            stopped = allowed_loss + max(0.0, 1 - exp(self.EPSILON - loss))
+            return max(after(loss, total_rho - first_rho), stopped) * norm.pdf(loss, first_rho, sqrt(2 * first_rho))
 
-        far = sqrt(2 * first)
-        return quad(worse, first - 8 * far, first + 12 * far, points=[self.EPSILON], limit=1000)[0]
+        reach = sqrt(2 * first_rho)
+        return quad(excess_loss, first_rho - 8 * reach, first_rho + 12 * reach, points=[self.EPSILON], limit=1000)[0]
 
     def test_a_delta_shared_freely_breaks_the_promise(self):
-        whole = float(rho_for(Fraction(1), MILLIONTH))
+        total_rho = float(rho_for(Fraction(1), MILLIONTH))
         unused = [MILLIONTH * tenth / 100 for tenth in range(1, 100)]
-        first = Fraction(3, 5) * rho_for(Fraction(1), MILLIONTH)
-        needed = min(delta for delta in unused if epsilon_for(first, delta) <= 1)
-        assert self.reached(0.6 * whole, whole, self.DELTA - float(needed)) > 1.15 * self.DELTA
+        first_rho = Fraction(3, 5) * rho_for(Fraction(1), MILLIONTH)
+        needed_delta = min(delta for delta in unused if epsilon_for(first_rho, delta) <= 1)
+        assert self.reached(0.6 * total_rho, total_rho, self.DELTA - float(needed_delta)) > 1.15 * self.DELTA
 
     @pytest.mark.parametrize("share", [0.2, 0.4, 0.6, 0.8, 0.9])
     def test_a_delta_divided_beforehand_keeps_it(self, share):
-        whole = float(rho_for(Fraction(1), MILLIONTH / 2))
-        assert self.reached(share * whole, whole, self.DELTA / 2) < self.DELTA
+        total_rho = float(rho_for(Fraction(1), MILLIONTH / 2))
+        assert self.reached(share * total_rho, total_rho, self.DELTA / 2) < self.DELTA
 
 
 class Machine(RuleBasedStateMachine):
@@ -278,15 +283,15 @@ class Machine(RuleBasedStateMachine):
         self.ledger = Ledger.create(f"{self.folder.name}/budget.db", epsilon=epsilon, delta=delta)
         self.spends: list[Spend] = []
 
-    def loss(self, more=()):
-        amounts = [each.rho if self.delta else each.epsilon for each in self.spends]
-        return sum([*amounts, *more], ZERO)
+    def loss(self, further_costs=()):
+        amounts = [spend_record.rho if self.delta else spend_record.epsilon for spend_record in self.spends]
+        return sum([*amounts, *further_costs], ZERO)
 
     def affordable(self, epsilon, rho):
         if not self.delta:
             return self.loss([epsilon]) <= self.epsilon
-        first = self.spends[0].rho if self.spends else rho
-        delta = self.delta if epsilon_for(first, self.delta / 2) > self.epsilon else self.delta / 2
+        first_rho = self.spends[0].rho if self.spends else rho
+        delta = self.delta if epsilon_for(first_rho, self.delta / 2) > self.epsilon else self.delta / 2
         return epsilon_for(self.loss([rho]), delta) <= self.epsilon
 
     @rule(epsilon=st.sampled_from(EPSILONS), share=st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(1, 100)]))
@@ -300,10 +305,10 @@ class Machine(RuleBasedStateMachine):
             return
         with pytest.raises(BudgetError) as raised:
             self.ledger.check(**cost(epsilon, rho=rho), baskets=None)
-        with pytest.raises(BudgetError) as again:
+        with pytest.raises(BudgetError) as repeated_error:
             spend(self.ledger, epsilon, rho=rho)
         error = raised.value
-        assert str(again.value) == str(error)
+        assert str(repeated_error.value) == str(error)
         assert error.requested == (rho if self.delta else epsilon)
         assert error.spent == self.loss()
         assert 0 <= error.remaining < error.requested
@@ -326,7 +331,7 @@ class Machine(RuleBasedStateMachine):
             assert state.epsilon_spent <= self.epsilon
             assert state.remaining >= 0
             assert self.delta or state.spent + state.remaining == self.epsilon
-            assert state.unrecorded == sum(each.release is None for each in self.spends)
+            assert state.unrecorded == sum(spend_record.release is None for spend_record in self.spends)
 
     def teardown(self):
         if hasattr(self, "folder"):
@@ -348,19 +353,19 @@ class TestData:
         assert not spend(ledger, 1, baskets=discreet.read(rows[::-1])).changed
         assert spend(ledger, 1, baskets=discreet.read([*rows, {"gin"}, {"tonic"}])).changed
         assert not spend(ledger, 1, baskets=discreet.read([*rows, {"gin"}, {"tonic"}])).changed
-        others = discreet.read([{"nails"}, {"screws"}])
-        told = (
+        other_baskets = discreet.read([{"nails"}, {"screws"}])
+        message = (
             f"{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. Use the "
             "ledger of these data. A part of the same people's data looks like other data too: one month, one shop, "
             "some of the products. So do data that have much changed. Say so with same_data=True: the same people have "
             "one budget, and a part of their data costs as much as all of it."
         )
-        assert refused(ledger, 1, baskets=others) == told
+        assert refused(ledger, 1, baskets=other_baskets) == message
         with pytest.raises(MisuseError, match="is the ledger of other data"):
-            ledger.check(**cost(1), baskets=others)
-        assert spend(ledger, 1, baskets=others, same_data=True).changed
-        assert not spend(ledger, 1, baskets=others).changed
-        assert refused(ledger, 1, baskets=discreet.read(rows)) == told
+            ledger.check(**cost(1), baskets=other_baskets)
+        assert spend(ledger, 1, baskets=other_baskets, same_data=True).changed
+        assert not spend(ledger, 1, baskets=other_baskets).changed
+        assert refused(ledger, 1, baskets=discreet.read(rows)) == message
 
     def test_parts_of_the_same_data(self, ledger):
         """Some of the people are known again; a part of what each of them holds is not, and says that it may be one."""
@@ -395,33 +400,39 @@ class TestData:
 class TestRecords:
     def test_a_release_is_recorded_once(self, path, tmp_path):
         ledger = Ledger.create(path, epsilon=1)
-        paid = spend(ledger, "0.5")
-        ledger.record(paid, "ab" * 32)
-        ledger.record(paid, "ab" * 32)
+        spend_record = spend(ledger, "0.5")
+        ledger.record(spend_record, "ab" * 32)
+        ledger.record(spend_record, "ab" * 32)
         assert (ledger.spends()[0].state, ledger.spends()[0].release) == ("released", "ab" * 32)
         assert ledger.state().unrecorded == 0
         with pytest.raises(MisuseError) as raised:
-            ledger.record(paid, "cd" * 32)
+            ledger.record(spend_record, "cd" * 32)
         assert str(raised.value) == (
             f"Spend 1 of {path} has another release recorded already; each release needs a spend of its own."
         )
-        other = Ledger.create(tmp_path / "other.db", epsilon=1)
+        other_ledger = Ledger.create(tmp_path / "other.db", epsilon=1)
         with pytest.raises(MisuseError) as raised:
-            other.record(paid, "ab" * 32)
-        assert str(raised.value) == f"Spend 1 is not one of {other.path}: record it where it was spent."
+            other_ledger.record(spend_record, "ab" * 32)
+        assert str(raised.value) == f"Spend 1 is not one of {other_ledger.path}: record it where it was spent."
 
     def test_parameters_come_back(self, path):
         ledger = Ledger.create(path, epsilon=1)
-        given = {"top": np.int64(3), "share": Fraction(1, 3), "contains": ("tea", "żur"), "exact": False, "none": None}
-        kept = ledger.spend(**cost("0.5"), what="laplace", parameters=given, who="", baskets=None)
-        told = {"top": 3, "share": "1/3", "contains": ["tea", "żur"], "exact": False, "none": None}
-        assert kept.parameters == told
+        parameters = {
+            "top": np.int64(3),
+            "share": Fraction(1, 3),
+            "contains": ("tea", "żur"),
+            "exact": False,
+            "none": None,
+        }
+        spend_record = ledger.spend(**cost("0.5"), what="laplace", parameters=parameters, who="", baskets=None)
+        plain_parameters = {"top": 3, "share": "1/3", "contains": ["tea", "żur"], "exact": False, "none": None}
+        assert spend_record.parameters == plain_parameters
 
-    @pytest.mark.parametrize("bad", [{"x": {1}}, {"x": float("nan")}, {"x": "\udc80"}, {"x": b"y"}])
-    def test_parameters_that_are_not_json(self, path, bad):
+    @pytest.mark.parametrize("invalid_value", [{"x": {1}}, {"x": float("nan")}, {"x": "\udc80"}, {"x": b"y"}])
+    def test_parameters_that_are_not_json(self, path, invalid_value):
         ledger = Ledger.create(path, epsilon=1)
         with pytest.raises(MisuseError) as raised:
-            ledger.spend(**cost("0.5"), what="laplace", parameters=bad, who="user", baskets=None)
+            ledger.spend(**cost("0.5"), what="laplace", parameters=invalid_value, who="user", baskets=None)
         assert str(raised.value) == (
             "Parameters are kept as JSON: texts, finite numbers, true, false, lists and objects of these."
         )
@@ -433,8 +444,8 @@ class TestRecords:
         spend(ledger, Fraction(1, 3), baskets=discreet.read([{1}, {2}, {3}]))
         stream = io.BytesIO()
         ledger.export(stream)
-        told = json.loads(stream.getvalue())
-        assert told["ledger"] == {
+        document = json.loads(stream.getvalue())
+        assert document["ledger"] == {
             "name": "wards",
             "created": ledger.state().created,
             "accounting": "pure",
@@ -451,7 +462,7 @@ class TestRecords:
             "head": ledger.state().head,
             "anchor": None,
         }
-        assert told["spends"][1] == {
+        assert document["spends"][1] == {
             "number": 2,
             "at": ledger.spends()[1].at,
             "who": "user",
@@ -467,27 +478,27 @@ class TestRecords:
         }
         lines = io.BytesIO()
         ledger.export(lines, "csv")
-        first, second = csv.DictReader(io.StringIO(lines.getvalue().decode()))
-        assert (first["number"], first["epsilon"], first["release"]) == ("1", "1/4", "ab" * 32)
+        first_row, second = csv.DictReader(io.StringIO(lines.getvalue().decode()))
+        assert (first_row["number"], first_row["epsilon"], first_row["release"]) == ("1", "1/4", "ab" * 32)
         assert (second["epsilon"], second["parameters"], second["state"]) == ("1/3", '{"top": 10}', "spent")
-        assert set(second) == set(told["spends"][1])
+        assert set(second) == set(document["spends"][1])
         with pytest.raises(MisuseError, match=r"A ledger is exported as json or csv; 'xml' was given\."):
             ledger.export(stream, "xml")
 
     def test_what_was_typed_is_no_formula_in_a_spreadsheet(self, path):
         ledger = Ledger.create(path, epsilon=9)
-        typed = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", " =1+1", "＝1", "Anna", "a=b", "", " "]
-        for who in typed:
-            ledger.spend(**cost("0.1"), what="laplace", parameters={}, who=who, baskets=None)
+        texts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", " =1+1", "＝1", "Anna", "a=b", "", " "]
+        for text in texts:
+            ledger.spend(**cost("0.1"), what="laplace", parameters={}, who=text, baskets=None)
         ledger.record(ledger.spends()[0], "=1")
         lines = io.BytesIO()
         ledger.export(lines, "csv")
         rows = list(csv.DictReader(io.StringIO(lines.getvalue().decode())))
-        assert [row["who"] for row in rows] == [*(f"'{who}" for who in typed[:6]), *typed[6:]]
+        assert [row["who"] for row in rows] == [*(f"'{text}" for text in texts[:6]), *texts[6:]]
         assert rows[0]["release"] == "'=1"
         stream = io.BytesIO()
         ledger.export(stream)
-        assert [each["who"] for each in json.loads(stream.getvalue())["spends"]] == typed
+        assert [spend_record["who"] for spend_record in json.loads(stream.getvalue())["spends"]] == texts
 
 
 class TestCreating:
@@ -574,15 +585,15 @@ class TestCreating:
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("options", "message"),
     [
         ({"rho": 0}, "rho 0, discovery delta 0 and delta 0 were given."),
         ({"discovery_delta": MILLIONTH}, "rho 0.5, discovery delta 1e-06 and delta 0 were given."),
     ],
 )
-def test_costs_that_make_no_sense(path, more, message):
-    told = refused(Ledger.create(path, epsilon=9), 1, **more)
-    assert told == f"A release costs a rho over 0 and brings a discovery delta from 0 to its delta; {message}"
+def test_costs_that_make_no_sense(path, options, message):
+    complaint = refused(Ledger.create(path, epsilon=9), 1, **options)
+    assert complaint == f"A release costs a rho over 0 and brings a discovery delta from 0 to its delta; {message}"
 
 
 def test_epsilon_out_of_range(path):

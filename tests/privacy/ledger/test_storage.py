@@ -39,17 +39,21 @@ print(json.dumps(told))
         racers = [child(code, path, tmp_path / "start", number) for number in range(8)]
         assert [racer.stdout.readline() for racer in racers] == ["ready\n"] * 8
         (tmp_path / "start").touch()
-        told = []
+        outcomes = []
         for racer in racers:
-            out, complaint = racer.communicate(timeout=120)
+            output, complaint = racer.communicate(timeout=120)
             assert (racer.returncode, complaint) == (0, "")
-            told.append(json.loads(out))
-        assert sorted(each for each in told if each[0] == "paid") == [["paid", number] for number in (1, 2, 3)]
-        late = [each for each in told if each[0] == "refused"]
+            outcomes.append(json.loads(output))
+        assert sorted(outcome for outcome in outcomes if outcome[0] == "paid") == [
+            ["paid", number] for number in (1, 2, 3)
+        ]
+        late = [outcome for outcome in outcomes if outcome[0] == "refused"]
         assert late == [["refused", "3/10", "9/10", "1/10", "1/5"]] * 5
         state, spends = contents(path)
         assert state.spent == Fraction(9, 10)
-        assert {each.who for each in spends} == {str(place) for place, each in enumerate(told) if each[0] == "paid"}
+        assert {outcome.who for outcome in spends} == {
+            str(place) for place, outcome in enumerate(outcomes) if outcome[0] == "paid"
+        }
 
     def test_threads_race_too(self, tmp_path):
         path = tmp_path / "budget.db"
@@ -115,23 +119,23 @@ spend(sys.argv[1], "0.2")
 while True:
     print(spend(sys.argv[1], "0.1").number, flush=True)
 """
-        known = 0
+        spend_count = 0
         for wait in (0.02, 0.031, 0.043, 0.057, 0.071):
             process = child(code, path)
-            first = process.stdout.readline()
+            first_line = process.stdout.readline()
             time.sleep(wait)
             process.send_signal(signal.SIGKILL)
             # Through the same buffer as the first line, which may have taken in more than that.
-            told = [int(line) for line in (first + process.stdout.read()).splitlines()]
+            numbers = [int(line) for line in (first_line + process.stdout.read()).splitlines()]
             process.communicate(timeout=60)
-            assert told == list(range(known + 1, known + 1 + len(told)))
+            assert numbers == list(range(spend_count + 1, spend_count + 1 + len(numbers)))
             state, spends = contents(path)
-            known = len(spends)
+            spend_count = len(spends)
             # Whenever it died, the anchor has a head of the chain, and the next may go on.
-            assert (tmp_path / "head").read_text().strip() in {each.head for each in spends[-2:]}
+            assert (tmp_path / "head").read_text().strip() in {spend_record.head for spend_record in spends[-2:]}
             # The last one may have been written just before it could be told.
-            assert known in (told[-1], told[-1] + 1)
-            assert state.spent == Fraction(known, 10)
+            assert spend_count in (numbers[-1], numbers[-1] + 1)
+            assert state.spent == Fraction(spend_count, 10)
 
 
 class TestLocked:
@@ -143,32 +147,32 @@ class TestLocked:
         )
         before = contents(path)
         for hold in ("begin immediate", "begin exclusive"):
-            other = sqlite3.connect(path, isolation_level=None)
-            other.execute(hold)
+            connection = sqlite3.connect(path, isolation_level=None)
+            connection.execute(hold)
             with pytest.raises(InputError) as raised:
                 spend(path)
             assert str(raised.value) == message
-            other.execute("rollback")
-            other.close()
+            connection.execute("rollback")
+            connection.close()
         # A reader does not hinder the spend from being made, but from being finished.
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("begin")
-        other.execute("select * from entry").fetchone()
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("begin")
+        connection.execute("select * from entry").fetchone()
         with pytest.raises(InputError) as raised:
             spend(path)
         assert str(raised.value) == message
-        other.close()
+        connection.close()
         assert contents(path) == before
         assert spend(path).number == 3
 
     def test_it_waits_for_others_to_finish(self, path):
-        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        other.execute("begin exclusive")
-        letting_go = threading.Timer(0.3, lambda: other.execute("rollback"))
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute("begin exclusive")
+        letting_go = threading.Timer(0.3, lambda: connection.execute("rollback"))
         letting_go.start()
         assert spend(path).number == 3
         letting_go.join()
-        other.close()
+        connection.close()
 
 
 class TestTwoNames:
@@ -187,14 +191,14 @@ class TestTwoNames:
 
     def test_a_hard_link_is_refused_by_either_name(self, broken_off, tmp_path):
         (tmp_path / "b").mkdir()
-        other = tmp_path / "b" / "budget.db"
-        os.link(broken_off, other)
-        for name in (other, broken_off):
+        linked_path = tmp_path / "b" / "budget.db"
+        os.link(broken_off, linked_path)
+        for name in (linked_path, broken_off):
             assert told_by(name) == (
                 f"{name} has 2 names (hard links), and whoever spends by one of them may undo what was spent by "
                 f"another. Keep one name: `find FOLDER -samefile {name}` lists them. Symbolic links are fine."
             )
-        other.unlink()
+        linked_path.unlink()
         assert spend(broken_off, "0.2").number == 3
         assert contents(broken_off)[0].spent == Fraction(1, 10) + Fraction(1, 3) + Fraction(1, 5)
 
@@ -214,17 +218,17 @@ class TestTwoNames:
 
     def test_a_symbolic_link_leads_to_the_same_journal(self, broken_off, tmp_path):
         (tmp_path / "b").mkdir()
-        other = tmp_path / "b" / "budget.db"
-        other.symlink_to(broken_off)
-        assert spend(other, "0.2").number == 3
-        assert contents(broken_off) == contents(other)
+        linked_path = tmp_path / "b" / "budget.db"
+        linked_path.symlink_to(broken_off)
+        assert spend(linked_path, "0.2").number == 3
+        assert contents(broken_off) == contents(linked_path)
         assert not Path(f"{broken_off}-journal").exists()
 
 
 def test_an_interrupt_within_the_transaction_spends_nothing(path, monkeypatch):
     from discreet.privacy.ledger import _entries as entries
 
-    def interrupted(*given):
+    def interrupted(*arguments):
         raise KeyboardInterrupt
 
     before = contents(path)

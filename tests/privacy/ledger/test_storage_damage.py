@@ -40,9 +40,9 @@ class TestDamaged:
         connection.close()
         assert told_by(path) == damaged(path)
 
-    @pytest.mark.parametrize("kept", [1, 99, 512, 4096, 8000, 12288])
-    def test_a_file_that_was_cut_short(self, path, kept):
-        path.write_bytes(path.read_bytes()[:kept])
+    @pytest.mark.parametrize("kept_size", [1, 99, 512, 4096, 8000, 12288])
+    def test_a_file_that_was_cut_short(self, path, kept_size):
+        path.write_bytes(path.read_bytes()[:kept_size])
         not_told = f"{path} is not a ledger, or so damaged that it cannot be told; put back a copy if it was one."
         assert told_by(path) in (damaged(path), not_told)
 
@@ -105,10 +105,10 @@ class TestDamaged:
             text[start : start + len(junk)] = junk[: len(text) - start]
             path.write_bytes(text)
             try:
-                seen = contents(path)
+                contents_before = contents(path)
             except InputError:
                 return
-            assert seen == self.sound()[1]
+            assert contents_before == self.sound()[1]
 
     _sound: tuple[Path, object] | None = None
 
@@ -132,18 +132,18 @@ class TestNoRoom:
     def test_pages_run_out(self, path, monkeypatch):
         pages = path.stat().st_size // 4096
         monkeypatch.setattr(storage, "_PRAGMAS", (*storage._PRAGMAS, f"max_page_count = {pages}"))
-        paid = 0
-        told = ""
-        while not told:
+        spend_count = 0
+        message = ""
+        while not message:
             try:
                 spend(path, "1/1000")
-                paid += 1
+                spend_count += 1
             except InputError as error:
-                told = str(error)
-        assert told == f"{path} cannot be written: the disk is full. Nothing was spent; make room and try again."
+                message = str(error)
+        assert message == f"{path} cannot be written: the disk is full. Nothing was spent; make room and try again."
         monkeypatch.undo()
-        assert len(contents(path)[1]) == 2 + paid
-        assert spend(path, "1/1000").number == 3 + paid
+        assert len(contents(path)[1]) == 2 + spend_count
+        assert spend(path, "1/1000").number == 3 + spend_count
 
     @pytest.mark.parametrize("room", [600, 5_000, 16_384])
     def test_files_may_not_grow(self, path, room):
@@ -161,16 +161,16 @@ except InputError as error:
 print(json.dumps([paid, told]))
 """
         process = child(code, path, room)
-        out, complaint = process.communicate(timeout=120)
+        output, complaint = process.communicate(timeout=120)
         assert (process.returncode, complaint) == (0, "")
-        paid, told = json.loads(out)
-        assert told == (
+        spend_count, message = json.loads(output)
+        assert message == (
             f"{path} cannot be read or written: disk I/O error; the disk may be full or failing. Nothing was released; "
             f"`discreet ledger show {path}` says what was spent."
         )
         state, spends = contents(path)
-        assert len(spends) == 2 + paid
-        assert state.spent == Fraction(1, 10) + Fraction(1, 3) + Fraction(paid, 1000)
+        assert len(spends) == 2 + spend_count
+        assert state.spent == Fraction(1, 10) + Fraction(1, 3) + Fraction(spend_count, 1000)
 
     def test_a_ledger_that_does_not_fit_is_not_made(self, tmp_path):
         code = """
@@ -183,9 +183,9 @@ except InputError as error:
     print(error)
 """
         path = tmp_path / "budget.db"
-        out, complaint = child(code, path).communicate(timeout=60)
+        output, complaint = child(code, path).communicate(timeout=60)
         assert complaint == ""
-        assert out.startswith(f"{path} cannot be read or written: disk I/O error; the disk may be full or failing.")
+        assert output.startswith(f"{path} cannot be read or written: disk I/O error; the disk may be full or failing.")
         assert list(tmp_path.iterdir()) == []
 
 
@@ -214,9 +214,9 @@ print(json.dumps(told))
             spend(path)
             path.chmod(file)
             place.chmod(folder)
-            out, complaint = child(self.CODE, path).communicate(timeout=60)
+            output, complaint = child(self.CODE, path).communicate(timeout=60)
             assert complaint == ""
-            assert json.loads(out) == [
+            assert json.loads(output) == [
                 1,
                 f"{path} cannot be opened for writing: you need permission to write it and to make files in {place}. "
                 "Nothing was spent.",
@@ -234,8 +234,8 @@ print(json.dumps(told))
             "try:\n    Ledger.create(sys.argv[1], epsilon=1)\nexcept MisuseError as error:\n    print(error)\n"
         )
         try:
-            out, complaint = child(code, place / "b.db").communicate(timeout=60)
-            assert (out, complaint) == (
+            output, complaint = child(code, place / "b.db").communicate(timeout=60)
+            assert (output, complaint) == (
                 f"Cannot create '{place / 'b.db'}': Permission denied. Give another place.\n",
                 "",
             )
@@ -264,7 +264,7 @@ def fail_at(offset):
 class TestDiskErrors:
     """An error of the disk is no damage: a copy put back would lose what was spent since."""
 
-    def told(self, path):
+    def error_text(self, path):
         return (
             f"{path} cannot be read or written: disk I/O error; the disk may be full or failing. Nothing was released; "
             f"`discreet ledger show {path}` says what was spent."
@@ -287,9 +287,9 @@ for use in (lambda: Ledger.open(path), lambda: spend(path, "1/1000")):
 """
         )
         process = child(code, path, page)
-        out, complaint = process.communicate(timeout=60)
+        output, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
-        assert out.splitlines() == [self.told(path)] * 2
+        assert output.splitlines() == [self.error_text(path)] * 2
         assert len(contents(path)[1]) == 3
 
     def test_an_error_that_has_passed_at_the_second_look(self, path, monkeypatch):
@@ -298,13 +298,13 @@ for use in (lambda: Ledger.open(path), lambda: spend(path, "1/1000")):
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         seal, failures = storage._seal, [error]
 
-        def once(*given):
+        def fail_once(*arguments):
             if failures:
                 raise failures.pop()
-            return seal(*given)
+            return seal(*arguments)
 
-        monkeypatch.setattr(storage, "_seal", once)
+        monkeypatch.setattr(storage, "_seal", fail_once)
         with pytest.raises(InputError) as raised:
             Ledger.open(path)
-        assert str(raised.value) == self.told(path)
+        assert str(raised.value) == self.error_text(path)
         assert len(Ledger.open(path).spends()) == 2

@@ -26,42 +26,42 @@ from discreet.privacy.sampling._samplers import coin
 ALARM = 1e-6
 
 
-def agrees(drawn: np.ndarray, weight, reach: int) -> bool:
+def agrees(sample: np.ndarray, weight, reach: int) -> bool:
     """Compare draws with weights on -reach..reach and the two tails together."""
     inside = np.arange(-reach, reach + 1)
-    far = np.arange(reach + 1, reach + 4000)
+    far_values = np.arange(reach + 1, reach + 4000)
     weights = np.array([weight(int(x)) for x in inside])
-    tail = 2 * sum(weight(int(x)) for x in far)
-    expected = np.append(weights, tail) / (weights.sum() + tail) * len(drawn)
-    seen = np.array([np.count_nonzero(drawn == x) for x in inside] + [np.count_nonzero(np.abs(drawn) > reach)])
-    return stats.chisquare(seen, expected).pvalue > ALARM
+    tail = 2 * sum(weight(int(x)) for x in far_values)
+    expected = np.append(weights, tail) / (weights.sum() + tail) * len(sample)
+    observed = np.array([np.count_nonzero(sample == x) for x in inside] + [np.count_nonzero(np.abs(sample) > reach)])
+    return stats.chisquare(observed, expected).pvalue > ALARM
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(20)])
 def test_discrete_laplace_has_its_law(scale):
-    drawn = discrete_laplace(SimulationSource(1), scale, 200_000)
-    assert agrees(drawn, lambda x: exp(-abs(x) / scale), max(2, int(3 * scale)))
+    sample = discrete_laplace(SimulationSource(1), scale, 200_000)
+    assert agrees(sample, lambda x: exp(-abs(x) / scale), max(2, int(3 * scale)))
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(50, 3)])
 def test_discrete_gaussian_has_its_law(variance):
-    drawn = discrete_gaussian(SimulationSource(2), variance, 100_000)
-    assert agrees(drawn, lambda x: exp(-x * x / (2 * variance)), max(1, int(2 * sqrt(variance))))
+    sample = discrete_gaussian(SimulationSource(2), variance, 100_000)
+    assert agrees(sample, lambda x: exp(-x * x / (2 * variance)), max(1, int(2 * sqrt(variance))))
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("variance", [Fraction(1234, 7), Fraction(10**6), Fraction(10**18 + 1, 10**9)])
 def test_wide_discrete_gaussian_has_its_law(variance):
     """In twenty bins of about equal probability."""
-    drawn = discrete_gaussian(SimulationSource(4), variance, 100_000)
+    sample = discrete_gaussian(SimulationSource(4), variance, 100_000)
     edges = np.floor(stats.norm.ppf(np.arange(1, 20) / 20) * sqrt(variance)) + 0.5
     inside = np.arange(-12 * isqrt(int(variance)), 12 * isqrt(int(variance)) + 1)
     weights = np.exp(-(inside.astype(np.float64) ** 2) / (2 * float(variance)))
     expected = np.bincount(np.searchsorted(edges, inside), weights)
-    seen = np.bincount(np.searchsorted(edges, drawn), minlength=20)
-    assert stats.chisquare(seen, expected / expected.sum() * len(drawn)).pvalue > ALARM
+    observed = np.bincount(np.searchsorted(edges, sample), minlength=20)
+    assert stats.chisquare(observed, expected / expected.sum() * len(sample)).pvalue > ALARM
 
 
 @pytest.mark.statistical
@@ -73,7 +73,7 @@ def test_batches_change_nothing(monkeypatch):
     assert agrees(laplace, lambda x: exp(-abs(x) / 3), 6)
 
 
-class Apart(SimulationSource):
+class SeparateSource(SimulationSource):
     """A source whose single bits come from elsewhere, so that drawing them does not move the words."""
 
     def __init__(self, seed: int) -> None:
@@ -92,25 +92,25 @@ def test_floating_point_decides_as_exact_arithmetic_does(monkeypatch, variance):
     exactly = []
     decays = samplers._is_below_exponential
     monkeypatch.setattr(samplers, "_is_below_exponential", lambda *given: exactly.append(1) or decays(*given))
-    quickly = discrete_gaussian(Apart(6), variance, 400)
+    quickly = discrete_gaussian(SeparateSource(6), variance, 400)
     assert len(exactly) == 0  # it happens twice in a thousand million proposals
     monkeypatch.setattr(samplers, "_MARGIN", 1.0)
-    assert discrete_gaussian(Apart(6), variance, 400).tolist() == quickly.tolist()
+    assert discrete_gaussian(SeparateSource(6), variance, 400).tolist() == quickly.tolist()
     assert len(exactly) >= 400
 
 
-class Given(Source):
+class ScriptedSource(Source):
     """A source of given words, followed by bits that are all alike."""
 
     simulated = True
 
-    def __init__(self, given: list[int], bit: int) -> None:
+    def __init__(self, scripted_words: list[int], bit: int) -> None:
         super().__init__()
-        self.given, self.bit = np.array(given, np.uint64), bit
+        self.word_array, self.bit = np.array(scripted_words, np.uint64), bit
 
     def words(self, count: int) -> np.ndarray:
-        assert count == len(self.given)
-        return self.given
+        assert count == len(self.word_array)
+        return self.word_array
 
     def bits(self, count: int) -> int:
         return self.bit * (2**count - 1)
@@ -142,10 +142,10 @@ def test_numbers_at_the_edge_are_looked_at_closely(variance):
     edge = [int(chance(variance, int(y)) * 2**64) for y in proposals]
     inside = [0 < word < 2**64 - 1 for word in edge]
     for bit in (0, 1):
-        for step, kept in ((-1, True), (0, bit == 0), (1, False)):
+        for step, is_accepted in ((-1, True), (0, bit == 0), (1, False)):
             words = [word + step if use else 2**63 for word, use in zip(edge, inside, strict=True)]
-            seen = samplers._accept_proposals(Given(words, bit), proposals, variance, scale)
-            assert (seen == kept)[inside].all()
+            accepted = samplers._accept_proposals(ScriptedSource(words, bit), proposals, variance, scale)
+            assert (accepted == is_accepted)[inside].all()
 
 
 @pytest.mark.parametrize("variance", WIDTHS)
@@ -158,12 +158,12 @@ def test_floating_point_errs_by_less_than_the_proof_says(monkeypatch, variance):
     proposals = np.floor(generator.standard_exponential(1003) * generator.choice([0.5, 2, 6], 1003) * scale)
     proposals = proposals.astype(np.int64) * generator.choice([-1, 1], 1003)
     for side in (-1, 1):
-        beside = [(y, int((chance(variance, y) + side * Fraction(2, 10**12)) * 2**64)) for y in proposals.tolist()]
-        beside = [(y, word) for y, word in beside if 0 < word < 2**64]
-        assert beside
-        some, words = map(list, zip(*beside, strict=True))
-        kept = samplers._accept_proposals(Given(words, 0), np.array(some, np.int64), variance, scale)
-        assert kept.all() if side < 0 else not kept.any()
+        near_words = [(y, int((chance(variance, y) + side * Fraction(2, 10**12)) * 2**64)) for y in proposals.tolist()]
+        near_words = [(y, word) for y, word in near_words if 0 < word < 2**64]
+        assert near_words
+        proposed, words = map(list, zip(*near_words, strict=True))
+        accepted = samplers._accept_proposals(ScriptedSource(words, 0), np.array(proposed, np.int64), variance, scale)
+        assert accepted.all() if side < 0 else not accepted.any()
 
 
 @pytest.mark.statistical
@@ -203,9 +203,9 @@ def test_no_noise_and_no_draws():
 
 
 def test_long_scales_are_rounded_up():
-    long = Fraction(10**30 + 1, 10**29)
-    assert shorten_fraction(long) >= long
-    assert shorten_fraction(long) - long < Fraction(1, 2**19)
+    long_scale = Fraction(10**30 + 1, 10**29)
+    assert shorten_fraction(long_scale) >= long_scale
+    assert shorten_fraction(long_scale) - long_scale < Fraction(1, 2**19)
     assert shorten_fraction(Fraction(7, 3)) == Fraction(7, 3)
     huge = Fraction(10**40 + 1, 10**25)
     assert shorten_fraction(huge) >= huge
@@ -214,26 +214,26 @@ def test_long_scales_are_rounded_up():
 
 
 def test_long_variances_are_rounded_up():
-    for long in (Fraction(10**60 + 1, 10**59), Fraction(10**40 + 1, 10**33 + 7), Fraction(10**60 + 1, 10**30)):
-        rounded = shorten_fraction(long, samplers._LONGEST_VARIANCE)
-        assert rounded >= long
-        assert rounded - long < 1 if long > 2**80 else rounded - long <= Fraction(1, 2**20)
+    for long_variance in (Fraction(10**60 + 1, 10**59), Fraction(10**40 + 1, 10**33 + 7), Fraction(10**60 + 1, 10**30)):
+        rounded = shorten_fraction(long_variance, samplers._LONGEST_VARIANCE)
+        assert rounded >= long_variance
+        assert rounded - long_variance < 1 if long_variance > 2**80 else rounded - long_variance <= Fraction(1, 2**20)
         assert max(rounded.numerator, rounded.denominator) < 2**106
     exact = Fraction(10**30 + 1, 10**29)
     assert shorten_fraction(exact, samplers._LONGEST_VARIANCE) == exact
     # What would round to no noise at all rounds to hardly any.
     assert shorten_fraction(Fraction(1, 10**60), samplers._LONGEST_VARIANCE) == Fraction(1, 2**20)
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         discrete_gaussian(SystemSource(), Fraction(2**106), 1)
-    assert str(told.value) == ("The noise asked for is larger than any count: epsilon is too small for these baskets.")
+    assert str(error.value) == ("The noise asked for is larger than any count: epsilon is too small for these baskets.")
 
 
 def test_huge_and_tiny_variances():
     source = SimulationSource(9)
     assert not discrete_gaussian(source, Fraction(1, 10**60), 1000).any()
-    wide = discrete_gaussian(source, Fraction(2**105), 1000)
+    wide_sample = discrete_gaussian(source, Fraction(2**105), 1000)
     # The largest of 1000 draws lies between two and seven deviations, but for once in a hundred million.
-    assert 2 < np.abs(wide / 2**52.5).max() < 7
+    assert 2 < np.abs(wide_sample / 2**52.5).max() < 7
 
 
 def test_misuse():

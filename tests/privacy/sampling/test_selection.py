@@ -26,13 +26,13 @@ from discreet.privacy.sampling.selection import draw_members, exponential, gumbe
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6
-SMALL = Tallies((5, 3, 0), (1, 2, 3))
+SMALL_TALLIES = Tallies((5, 3, 0), (1, 2, 3))
 RATE = Fraction(1, 3)
 
 
 def candidates(tallies: Tallies) -> list[int]:
     """The place of each single candidate among the tallies."""
-    return [place for place, many in enumerate(tallies.counts) for _ in range(many)]
+    return [place for place, count in enumerate(tallies.counts) for _ in range(count)]
 
 
 def peeled(tallies: Tallies, rate: Fraction, picks: int) -> dict[tuple[int, ...], float]:
@@ -41,11 +41,11 @@ def peeled(tallies: Tallies, rate: Fraction, picks: int) -> dict[tuple[int, ...]
     weights = [exp(rate * tallies.scores[place]) for place in places]
     law: Counter[tuple[int, ...]] = Counter()
     for order in permutations(range(len(places)), picks):
-        chance, left = 1.0, sum(weights)
-        for one in order:
-            chance *= weights[one] / left
-            left -= weights[one]
-        law[tuple(places[one] for one in order)] += chance
+        chance, remaining_weight = 1.0, sum(weights)
+        for pick in order:
+            chance *= weights[pick] / remaining_weight
+            remaining_weight -= weights[pick]
+        law[tuple(places[pick] for pick in order)] += chance
     return dict(law)
 
 
@@ -56,62 +56,64 @@ def flipped(tallies: Tallies, rate: Fraction) -> dict[tuple[int, ...], float]:
     law: Counter[tuple[int, ...]] = Counter()
     for coins in product((False, True), repeat=len(places)):
         chance = np.prod([p if heads else 1 - p for p, heads in zip(chances, coins, strict=True)])
-        heads = [place for place, up in zip(places, coins, strict=True) if up]
+        heads = [place for place, is_heads in zip(places, coins, strict=True) if is_heads]
         for place in heads:
             law[(place,)] += chance / len(heads)
     return dict(law)
 
 
-def agrees(seen: Counter[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> bool:
-    total = sum(seen.values())
-    assert set(seen) <= set(law)
+def agrees(observed: Counter[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> bool:
+    total = sum(observed.values())
+    assert set(observed) <= set(law)
     keys = list(law)
-    return stats.chisquare([seen[key] for key in keys], [law[key] * total for key in keys]).pvalue > ALARM
+    return stats.chisquare([observed[key] for key in keys], [law[key] * total for key in keys]).pvalue > ALARM
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("routine", "runs"), [(exponential, 20_000), (gumbel, 4_000)])
 def test_peeling_and_one_shot_have_the_enumerated_law(routine, runs):
     source = SimulationSource(1)
-    assert agrees(Counter(tuple(routine(source, SMALL, RATE, 2)) for _ in range(runs)), peeled(SMALL, RATE, 2))
+    assert agrees(
+        Counter(tuple(routine(source, SMALL_TALLIES, RATE, 2)) for _ in range(runs)), peeled(SMALL_TALLIES, RATE, 2)
+    )
 
 
 @pytest.mark.statistical
 def test_permute_and_flip_has_the_enumerated_law():
     source = SimulationSource(2)
-    seen = Counter(tuple(permute_and_flip(source, SMALL, RATE, 1)) for _ in range(10_000))
-    assert agrees(seen, flipped(SMALL, RATE))
+    observed = Counter(tuple(permute_and_flip(source, SMALL_TALLIES, RATE, 1)) for _ in range(10_000))
+    assert agrees(observed, flipped(SMALL_TALLIES, RATE))
 
 
 @pytest.mark.statistical
 def test_noisy_top_has_the_law_of_noise_on_every_candidate():
     # The law has no short form: it is estimated from 200,000 plain draws, whose own error is far smaller.
     scale, runs, plain = Fraction(3, 2), 3_000, 200_000
-    places = np.array(candidates(SMALL))
+    places = np.array(candidates(SMALL_TALLIES))
     rng = np.random.default_rng(3)
     decay = exp(-1 / scale)
     shape = (plain, len(places))
     noise = rng.geometric(1 - decay, shape) - rng.geometric(1 - decay, shape)
-    keys = np.array(SMALL.scores)[places] + noise + rng.random(shape)
+    keys = np.array(SMALL_TALLIES.scores)[places] + noise + rng.random(shape)
     order = places[np.argsort(-keys, axis=1)[:, :2]]
-    law = {key: many / plain for key, many in Counter(map(tuple, order.tolist())).items()}
+    law = {key: count / plain for key, count in Counter(map(tuple, order.tolist())).items()}
     source = SimulationSource(4)
-    assert agrees(Counter(tuple(noisy_top(source, SMALL, scale, 2)) for _ in range(runs)), law)
+    assert agrees(Counter(tuple(noisy_top(source, SMALL_TALLIES, scale, 2)) for _ in range(runs)), law)
 
 
 @pytest.mark.parametrize("routine", [exponential, gumbel, permute_and_flip, noisy_top])
 class TestEveryRoutine:
     def test_all_can_be_chosen(self, routine):
-        chosen = routine(SystemSource(), SMALL, Fraction(1), 6)
-        assert Counter(chosen) == {0: 1, 1: 2, 2: 3}
+        selection = routine(SystemSource(), SMALL_TALLIES, Fraction(1), 6)
+        assert Counter(selection) == {0: 1, 1: 2, 2: 3}
 
     def test_nothing_can_be_chosen(self, routine):
-        assert routine(SystemSource(), SMALL, Fraction(1), 0) == []
+        assert routine(SystemSource(), SMALL_TALLIES, Fraction(1), 0) == []
         assert routine(SystemSource(), Tallies((), ()), Fraction(1), 0) == []
 
     def test_more_than_there_are(self, routine):
         with pytest.raises(MisuseError) as raised:
-            routine(SystemSource(), SMALL, Fraction(1), 7)
+            routine(SystemSource(), SMALL_TALLIES, Fraction(1), 7)
         assert str(raised.value) == "7 of 6 candidates cannot be chosen."
 
     def test_far_apart_scores_neither_overflow_nor_tie(self, routine):
@@ -130,15 +132,15 @@ class TestEveryRoutine:
 def test_a_choice_that_needs_more_bits_is_settled(monkeypatch):
     monkeypatch.setattr(selection, "_WEIGHT_BITS", 4)
     source = SimulationSource(5)
-    seen = Counter(tuple(exponential(source, SMALL, RATE, 1)) for _ in range(10_000))
-    assert agrees(seen, peeled(SMALL, RATE, 1))
+    observed = Counter(tuple(exponential(source, SMALL_TALLIES, RATE, 1)) for _ in range(10_000))
+    assert agrees(observed, peeled(SMALL_TALLIES, RATE, 1))
 
 
 def test_few_bits_at_first_make_no_difference(monkeypatch):
     monkeypatch.setattr(intervals, "FIRST_BITS", 4)
     source = SimulationSource(6)
-    seen = Counter(tuple(gumbel(source, SMALL, RATE, 1)) for _ in range(2_000))
-    assert agrees(seen, peeled(SMALL, RATE, 1))
+    observed = Counter(tuple(gumbel(source, SMALL_TALLIES, RATE, 1)) for _ in range(2_000))
+    assert agrees(observed, peeled(SMALL_TALLIES, RATE, 1))
 
 
 class TestMembers:
@@ -147,31 +149,31 @@ class TestMembers:
     def test_names_are_of_the_tally_and_differ(self):
         tallies = Tallies.of(self.SCORES, (0, 4))
         assert tallies == Tallies((5, 3, 0), (1, 2, 6))
-        chosen = draw_members(SystemSource(), tallies, [1, 0, 1, 2, 2, 2, 2, 2, 2], self.SCORES, (0, 4))
-        assert set(chosen.candidates[:3]) == {0, 2, 3}
-        assert chosen.candidates[1] == 2
-        assert sorted(chosen.candidates[3:]) == [-1, -1, -1, -1, 1, 4]
-        assert chosen.unlisted == 4
+        selection = draw_members(SystemSource(), tallies, [1, 0, 1, 2, 2, 2, 2, 2, 2], self.SCORES, (0, 4))
+        assert set(selection.candidates[:3]) == {0, 2, 3}
+        assert selection.candidates[1] == 2
+        assert sorted(selection.candidates[3:]) == [-1, -1, -1, -1, 1, 4]
+        assert selection.unlisted == 4
 
     @pytest.mark.statistical
     def test_members_are_equally_likely(self):
         source = SimulationSource(7)
         tallies = Tallies.of(self.SCORES, (0, 2))
-        seen = Counter(draw_members(source, tallies, [2], self.SCORES, (0, 2)).candidates[0] for _ in range(4_000))
-        assert stats.chisquare([seen[1], seen[4], seen[-1]], [1_000, 1_000, 2_000]).pvalue > ALARM
+        observed = Counter(draw_members(source, tallies, [2], self.SCORES, (0, 2)).candidates[0] for _ in range(4_000))
+        assert stats.chisquare([observed[1], observed[4], observed[-1]], [1_000, 1_000, 2_000]).pvalue > ALARM
 
 
 @pytest.mark.parametrize(
-    ("scores", "many", "message"),
+    ("scores", "count", "message"),
     [
         ((3, 3), (1, 1), "The scores of tallies fall and differ."),
         ((3, 4), (1, 1), "The scores of tallies fall and differ."),
         ((3, 1), (1, 0), "Each score of tallies has at least one candidate."),
     ],
 )
-def test_tallies_are_checked(scores, many, message):
+def test_tallies_are_checked(scores, count, message):
     with pytest.raises(MisuseError) as raised:
-        Tallies(scores, many)
+        Tallies(scores, count)
     assert str(raised.value) == message
 
 
@@ -190,10 +192,10 @@ def single(scores: np.ndarray, rate: Fraction, picks: int) -> dict[tuple[int, ..
     weights = [exp(rate * int(score)) for score in scores]
     law = {}
     for order in permutations(range(len(scores)), picks):
-        chance, left = 1.0, sum(weights)
-        for one in order:
-            chance *= weights[one] / left
-            left -= weights[one]
+        chance, remaining_weight = 1.0, sum(weights)
+        for pick in order:
+            chance *= weights[pick] / remaining_weight
+            remaining_weight -= weights[pick]
         law[order] = chance
     return law
 
@@ -242,9 +244,9 @@ def test_bounds_never_change_a_pick(routine, scores, unlisted, rate, seed):
 class Scripted(SimulationSource):
     """A source that begins with given words."""
 
-    def __init__(self, *given: list[int]) -> None:
+    def __init__(self, *bit_lists: list[int]) -> None:
         super().__init__(1)
-        self._given = list(given)
+        self._given = list(bit_lists)
 
     def words(self, count: int) -> np.ndarray:
         if not self._given:
@@ -264,27 +266,29 @@ def test_a_number_that_says_too_little_sets_nobody_aside():
     assert permute_and_flip(source, tallies, Fraction(1, 10**9), 1) == [1]
 
 
-LONG = 10**400
+LONG_COUNT = 10**400
 
 
 @pytest.mark.parametrize("routine", [exponential, gumbel, permute_and_flip, noisy_top])
-@pytest.mark.parametrize("many", [LONG, 10**6000], ids=["long", "longer"])
-def test_universes_no_float_can_hold(routine, many):
+@pytest.mark.parametrize("count", [LONG_COUNT, 10**6000], ids=["long", "longer"])
+def test_universes_no_float_can_hold(routine, count):
     weak = Fraction(20) if routine is noisy_top else Fraction(1, 20)
-    assert routine(SystemSource(), Tallies((5, 0), (3, many)), weak, 4) == [1] * 4
+    assert routine(SystemSource(), Tallies((5, 0), (3, count)), weak, 4) == [1] * 4
     strong = Fraction(1, 10**9) if routine is noisy_top else Fraction(10**6)
-    assert routine(SystemSource(), Tallies((5, 0), (3, many)), strong, 4) == [0, 0, 0, 1]
+    assert routine(SystemSource(), Tallies((5, 0), (3, count)), strong, 4) == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("routine", [exponential, gumbel, permute_and_flip, noisy_top])
 def test_scores_and_rates_at_the_edges(routine):
     # As far apart as whole numbers of 64 bits can be, further, and rates that no float can hold.
-    for far in (2**63, 2**70):
-        assert routine(SystemSource(), Tallies((far, 3, 2, -far), (1, 1, 1, 9)), Fraction(1), 1) == [0]
+    for exponent_limit in (2**63, 2**70):
+        assert routine(
+            SystemSource(), Tallies((exponent_limit, 3, 2, -exponent_limit), (1, 1, 1, 9)), Fraction(1), 1
+        ) == [0]
     for rate in (Fraction(10**400), Fraction(1, 10**400)):
-        chosen = routine(SystemSource(), SMALL, 1 / rate if routine is noisy_top else rate, 6)
-        assert Counter(chosen) == {0: 1, 1: 2, 2: 3}
-        assert rate < 1 or chosen == [0, 1, 1, 2, 2, 2]
+        selection = routine(SystemSource(), SMALL_TALLIES, 1 / rate if routine is noisy_top else rate, 6)
+        assert Counter(selection) == {0: 1, 1: 2, 2: 3}
+        assert rate < 1 or selection == [0, 1, 1, 2, 2, 2]
 
 
 @pytest.mark.statistical
@@ -293,44 +297,47 @@ def test_levels_make_no_difference(monkeypatch):
     monkeypatch.setattr(float_filter, "_MIN_TALLIES", 3)
     monkeypatch.setattr(float_filter, "_EXPECTED_RIVALS", 2)
     law: Counter[tuple[int, ...]] = Counter()
-    for (one,), chance in flipped(SMALL, RATE).items():
-        left = [many - (place == one) for place, many in enumerate(SMALL.counts)]
-        kept = [place for place, many in enumerate(left) if many]
-        rest = Tallies(tuple(SMALL.scores[place] for place in kept), tuple(left[place] for place in kept))
-        for (two,), after in flipped(rest, RATE).items():
-            law[one, kept[two]] += chance * after
+    for (first_pick,), chance in flipped(SMALL_TALLIES, RATE).items():
+        remaining_counts = [count - (place == first_pick) for place, count in enumerate(SMALL_TALLIES.counts)]
+        remaining_places = [place for place, count in enumerate(remaining_counts) if count]
+        remaining_tallies = Tallies(
+            tuple(SMALL_TALLIES.scores[place] for place in remaining_places),
+            tuple(remaining_counts[place] for place in remaining_places),
+        )
+        for (second_pick,), after in flipped(remaining_tallies, RATE).items():
+            law[first_pick, remaining_places[second_pick]] += chance * after
     source = SimulationSource(8)
-    assert agrees(Counter(tuple(permute_and_flip(source, SMALL, RATE, 2)) for _ in range(8_000)), dict(law))
+    assert agrees(Counter(tuple(permute_and_flip(source, SMALL_TALLIES, RATE, 2)) for _ in range(8_000)), dict(law))
 
 
 class TestBounds:
     """What floating point says holds what is true; words next to 0 and 1 are among the drawn ones."""
 
     WORDS = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 2**26), st.integers(2**64 - 2**26, 2**64 - 1))
-    MANY = st.one_of(st.integers(1, 50), st.integers(1, 10**15), st.integers(10**300, 10**310))
+    COUNTS = st.one_of(st.integers(1, 50), st.integers(1, 10**15), st.integers(10**300, 10**310))
 
     @settings(max_examples=200)
     @given(word=WORDS)
     def test_of_waits(self, word):
         low, high = float_filter.bound_waits(np.array([word], np.uint64))
-        least, most = intervals.negate(intervals.ln(intervals.Uniform(Steady(1), word, 64).narrow_to(64), 40))
-        assert Fraction(float(low[0])) <= Fraction(max(least, 0))
-        assert np.isinf(high[0]) or Fraction(float(high[0])) >= Fraction(most)
+        lowest, highest = intervals.negate(intervals.ln(intervals.Uniform(Steady(1), word, 64).narrow_to(64), 40))
+        assert Fraction(float(low[0])) <= Fraction(max(lowest, 0))
+        assert np.isinf(high[0]) or Fraction(float(high[0])) >= Fraction(highest)
         assert np.isinf(high[0]) == (word < 2**24 or word >= 2**64 - 2**24)
 
     @given(
         word=WORDS,
-        many=MANY,
+        count=COUNTS,
         score=st.integers(-(2**63), 0),
         rate=st.fractions(Fraction(1, 10**6), 10**3),
-        more=st.integers(0, 2),
+        further_bits=st.integers(0, 2),
     )
-    def test_of_gumbel_keys(self, word, many, score, rate, more):
-        race = Gumbel(Steady(1), (0, score - 1), (1, many), rate)
+    def test_of_gumbel_keys(self, word, count, score, rate, further_bits):
+        race = Gumbel(Steady(1), (0, score - 1), (1, count), rate)
         member = Member(
             race, 1, word, tuple(float(end[0]) for end in float_filter.bound_waits(np.array([word], np.uint64)))
         )
-        for _ in range(min(more, many - 1)):
+        for _ in range(min(further_bits, count - 1)):
             member.advance()
         low, high = member.exact_key().interval
         # The largest key is the one of the smallest time.
@@ -340,34 +347,34 @@ class TestBounds:
 
     @given(
         word=WORDS,
-        many=MANY,
+        count=COUNTS,
         score=st.one_of(st.integers(-1000, 0), st.integers(-(2**63), 0)),
         scale=st.fractions(Fraction(1, 10**3), 10**6),
-        more=st.integers(0, 2),
+        further_bits=st.integers(0, 2),
     )
-    def test_of_noisy_scores(self, word, many, score, scale, more):
-        race = LaplaceRace(Steady(1), (0, score - 1), (1, many), scale)
+    def test_of_noisy_scores(self, word, count, score, scale, further_bits):
+        race = LaplaceRace(Steady(1), (0, score - 1), (1, count), scale)
         member = Member(
             race, 1, word, tuple(float(end[0]) for end in float_filter.bound_waits(np.array([word], np.uint64)))
         )
-        for _ in range(min(more, many - 1)):
+        for _ in range(min(further_bits, count - 1)):
             member.advance()
         assert member._low <= member.exact_key().value <= member._high
 
-    @given(word=WORDS, many=MANY, behind=st.integers(1, 2**62), rate=st.fractions(Fraction(1, 10**6), 10**3))
-    def test_of_flips(self, word, many, behind, rate):
-        flips = float_filter.Flips((0, -behind), (1, many), rate)
+    @given(word=WORDS, count=COUNTS, behind=st.integers(1, 2**62), rate=st.fractions(Fraction(1, 10**6), 10**3))
+    def test_of_flips(self, word, count, behind, rate):
+        flips = float_filter.Flips((0, -behind), (1, count), rate)
         low, high = flips._bound_keys(np.array([1]), np.array([word], np.uint64))
-        key = selection._largest_exponential(intervals.Uniform(Steady(1), word, 64), many, -rate * behind)
-        least, most = key(96)
-        assert low[0] <= most
-        assert high[0] >= least
+        key = selection._largest_exponential(intervals.Uniform(Steady(1), word, 64), count, -rate * behind)
+        lowest, highest = key(96)
+        assert low[0] <= highest
+        assert high[0] >= lowest
 
-    @given(seed=st.integers(0, 10**6), rate=st.fractions(Fraction(1, 1000), 5), many=MANY, level=st.floats(-5, 40))
-    def test_of_levels(self, seed, rate, many, level):
+    @given(seed=st.integers(0, 10**6), rate=st.fractions(Fraction(1, 1000), 5), count=COUNTS, level=st.floats(-5, 40))
+    def test_of_levels(self, seed, rate, count, level):
         # A word beyond the limit belongs to a key below the level.
         rng = np.random.default_rng(seed)
-        counts = [1, *rng.integers(1, 50, 28).tolist(), many]
+        counts = [1, *rng.integers(1, 50, 28).tolist(), count]
         flips = float_filter.Flips(tuple(range(30, 0, -1)), counts, rate)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(float_filter, "_MIN_TALLIES", 2)

@@ -23,8 +23,8 @@ def test_kinds_are_different_types_and_say_so():
 
 
 def test_the_same_seed_gives_the_same_bits():
-    one, other = SimulationSource(5), SimulationSource(5)
-    assert [one.bits(7) for _ in range(50)] == [other.bits(7) for _ in range(50)]
+    first_source, second_source = SimulationSource(5), SimulationSource(5)
+    assert [first_source.bits(7) for _ in range(50)] == [second_source.bits(7) for _ in range(50)]
     assert SimulationSource(6).bits(64) != SimulationSource(5).bits(64)
 
 
@@ -58,13 +58,13 @@ def test_misuse(call, message):
 def test_numbers_below_a_bound_are_uniform():
     # Fixed seed; a chi-square test that raises a false alarm once in a million.
     source = SimulationSource(11)
-    seen = Counter(source.below(7) for _ in range(14_000))
-    assert stats.chisquare([seen[i] for i in range(7)]).pvalue > 1e-6
+    observed = Counter(source.below(7) for _ in range(14_000))
+    assert stats.chisquare([observed[i] for i in range(7)]).pvalue > 1e-6
 
 
 @pytest.mark.statistical
 def test_ordered_subsets_are_uniform():
     # Fixed seed; a chi-square test over the 24 ordered pairs, false alarm once in a million.
     source = SimulationSource(12)
-    seen = Counter(tuple(source.subset(2, 4)) for _ in range(12_000))
-    assert stats.chisquare([seen[pair] for pair in permutations(range(4), 2)]).pvalue > 1e-6
+    observed = Counter(tuple(source.subset(2, 4)) for _ in range(12_000))
+    assert stats.chisquare([observed[pair] for pair in permutations(range(4), 2)]).pvalue > 1e-6

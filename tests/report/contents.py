@@ -32,7 +32,7 @@ def bounded(counts, people, margin=10):
 
 def tell(**changes):
     """Return what a report tells, some of it changed."""
-    told = {
+    fields = {
         "title": "What 100 people hold together",
         "patterns": bounded(COUNTS, 100),
         "guarantee": PROMISE,
@@ -47,4 +47,4 @@ def tell(**changes):
         "date": "2026-11-20",
         "version": "0.1",
     }
-    return ReportContents(**(told | changes))
+    return ReportContents(**(fields | changes))
