@@ -18,11 +18,11 @@ from discreet.publish import (
 )
 
 
-def cases(baskets: Any, *, segments: Any = None, trying: bool = False, **fields: Any) -> dict[Any, Case]:
+def cases(baskets: Any, *, by: Any = None, trying: bool = False, **fields: Any) -> dict[Any, Case]:
     """Return the cases of a question, by segment; `by` is a column, or the segment of each person."""
-    column = segments if isinstance(segments, str) else None
+    column = by if isinstance(by, str) else None
     data = read_data(baskets)
-    return build_cases(Question(by=column, **fields), data, segment_of=None if column else segments, trying=trying)
+    return build_cases(Question(by=column, **fields), data, segment_of=None if column else by, trying=trying)
 
 
 def case(baskets: Any, **fields: Any) -> Case:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants import MUTANTS, WHICH, Mutant
+from mutants import MUTANTS, VARIABLE, Mutant
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def test_it_can_be_planted(mutant: Mutant):
 @pytest.mark.parametrize("place", range(len(MUTANTS)))
 def test_it_is_caught(place: int, tmp_path: Path):
     environment = os.environ | {
-        WHICH: str(place),
+        VARIABLE: str(place),
         "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
     }
     if MUTANTS[place].file.startswith("kernels/"):
