@@ -52,18 +52,18 @@ def test_the_same_by_replacing():
 
 
 def test_people_in_one_segment_each_are_counted():
-    made = discreet.count_by(
+    counts = discreet.count_by(
         receipts(0, 0, 1), [["milk"]], "region", segments=["north", "south"], items=["milk", "tea"], epsilon=1,
         max_baskets=2,
     )  # fmt: skip
-    assert list(made) == ["north", "south"]
+    assert list(counts) == ["north", "south"]
 
 
-@pytest.mark.parametrize(("first", "second"), [((0, 0), (1, 1)), ((1, 0), (0, 1)), ((0, 0), (1, 0))])
-def test_pairs_that_are_there_twice_or_in_no_order_are_refused(first, second):
+@pytest.mark.parametrize(("before", "after"), [((0, 0), (1, 1)), ((1, 0), (0, 1)), ((0, 0), (1, 0))])
+def test_pairs_that_are_there_twice_or_in_no_order_are_refused(before, after):
     # A relation that is given twice would count its person twice.
     with pytest.raises(InputError) as caught:
-        Baskets(places(0, 2), codes(0, 1), ITEMS, pairs=Pairs(places(0, 2), codes(*first), codes(*second)))
+        Baskets(places(0, 2), codes(0, 1), ITEMS, pairs=Pairs(places(0, 2), codes(*before), codes(*after)))
     assert str(caught.value) == (
         "The pairs: those of each person ascend, and none is there twice; discreet.read() sorts them."
     )
@@ -86,11 +86,11 @@ def test_moments_begin_anew_with_each_person():
 
 
 @pytest.mark.parametrize(
-    ("offsets", "held"), [((0, 2), (1, 0)), ((0, 2), (1, 1)), ((0, 1, 3), (0, 1, 1)), ((0, 3, 3), (0, 1, 0))]
+    ("offsets", "item_codes"), [((0, 2), (1, 0)), ((0, 2), (1, 1)), ((0, 1, 3), (0, 1, 1)), ((0, 3, 3), (0, 1, 0))]
 )
-def test_rows_in_no_order_or_with_repeats_are_refused(offsets, held):
+def test_rows_in_no_order_or_with_repeats_are_refused(offsets, item_codes):
     with pytest.raises(InputError, match="ascend"):
-        Baskets(places(*offsets), codes(*held), ITEMS)
+        Baskets(places(*offsets), codes(*item_codes), ITEMS)
 
 
 def test_a_vocabulary_with_a_label_twice_is_refused():
@@ -102,14 +102,16 @@ def test_a_vocabulary_with_a_label_twice_is_refused():
 
 
 def test_nobody_writes_to_baskets_through_the_array_they_are_a_view_of():
-    held, rows = codes(0, 1, 0, 1), places(0, 2, 4)
+    item_codes, rows = codes(0, 1, 0, 1), places(0, 2, 4)
     owners, regions = places(0, 1, 2), codes(0, 1)
-    made = Baskets(rows[:], held[:][:], ITEMS, owners=owners[:], segments=Segments("region", regions[:], REGIONS))
-    for array in (rows, held, owners, regions):
+    baskets = Baskets(
+        rows[:], item_codes[:][:], ITEMS, owners=owners[:], segments=Segments("region", regions[:], REGIONS)
+    )
+    for array in (rows, item_codes, owners, regions):
         with pytest.raises(ValueError, match="read-only"):
             array[1] = 0
-    assert list(made) == [{"milk", "tea"}] * 2
+    assert list(baskets) == [{"milk", "tea"}] * 2
     moments = codes(0, 1, 0, 1)
-    Baskets(rows, held, ITEMS, sequences=Sequences(rows[:], held[:], moments[:]))
+    Baskets(rows, item_codes, ITEMS, sequences=Sequences(rows[:], item_codes[:], moments[:]))
     with pytest.raises(ValueError, match="read-only"):
         moments[0] = 5

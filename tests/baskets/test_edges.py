@@ -24,7 +24,7 @@ import pytest
 import discreet
 from running import plain
 
-LONG: dict[str, Any] = {"person": "person", "item": "item"}
+COLUMN_OPTIONS: dict[str, Any] = {"person": "person", "item": "item"}
 
 
 def sets(baskets: discreet.Baskets) -> list[list[Any]]:
@@ -38,11 +38,11 @@ def test_a_folder_does_not_take_the_place_of_a_column(tmp_path: Path) -> None:
     (folder / "a.csv").write_text("person,item\n1,a\n2,b\n")
     (folder / "a.jsonl").write_text('{"person": 1, "item": "a"}\n{"person": 2, "item": "b"}\n')
     for name in ("a.parquet", "a.csv", "a.jsonl"):
-        assert sets(discreet.read(folder / name, **LONG)) == [["a"], ["b"]], name
+        assert sets(discreet.read(folder / name, **COLUMN_OPTIONS)) == [["a"], ["b"]], name
 
 
 @pytest.mark.parametrize(
-    ("items", "labels", "found"),
+    ("items", "labels", "expected_baskets"),
     [
         (pa.array([Decimal("12345678901234567"), None]), None, [12345678901234567]),
         (pa.array([1.0, float("nan")]), None, [1]),
@@ -54,12 +54,12 @@ def test_a_folder_does_not_take_the_place_of_a_column(tmp_path: Path) -> None:
         (pa.array([None, None]), None, []),
     ],
 )
-def test_items_in_lists_are_those_in_rows(items: pa.Array, labels: Any, found: list[Any]) -> None:
+def test_items_in_lists_are_those_in_rows(items: pa.Array, labels: Any, expected_baskets: list[Any]) -> None:
     rows = pa.table({"person": [1, 1], "item": items})
     lists = pa.table({"items": pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), items)})
-    for baskets in (discreet.read(rows, **LONG, labels=labels), discreet.read(lists, labels=labels)):
-        assert list(baskets.vocabulary) == found
-        assert sets(baskets) == [found]
+    for baskets in (discreet.read(rows, **COLUMN_OPTIONS, labels=labels), discreet.read(lists, labels=labels)):
+        assert list(baskets.vocabulary) == expected_baskets
+        assert sets(baskets) == [expected_baskets]
 
 
 def test_nobody_and_nothing() -> None:
@@ -68,24 +68,30 @@ def test_nobody_and_nothing() -> None:
     for empty in (pa.table({"items": [[], []]}), pl.Series([[], []], dtype=pl.List(pl.Null)), [[], []]):
         baskets = discreet.read(empty)
         assert (baskets.people, baskets.items, baskets.vocabulary.numeric) == (2, 0, True)
-    none = pa.table({"person": pa.array([None], pa.int64()), "item": ["a"]})
-    assert discreet.read(none, **LONG, nulls="drop").people == 0
+    table_of_nobody = pa.table({"person": pa.array([None], pa.int64()), "item": ["a"]})
+    assert discreet.read(table_of_nobody, **COLUMN_OPTIONS, nulls="drop").people == 0
 
 
 def test_a_single_column_of_lists() -> None:
     rows = [["a", "b", "a"], None, [], ["c", None]]
-    wanted = [["a", "b"], [], [], ["c"]]
-    typed = pa.array(rows, pa.list_(pa.string()))
-    for column in (typed, pa.chunked_array([typed]), pl.Series(rows), pd.Series(rows), pa.array([{"items": rows[0]}])):
+    expected = [["a", "b"], [], [], ["c"]]
+    list_array = pa.array(rows, pa.list_(pa.string()))
+    for column in (
+        list_array,
+        pa.chunked_array([list_array]),
+        pl.Series(rows),
+        pd.Series(rows),
+        pa.array([{"items": rows[0]}]),
+    ):
         baskets = discreet.read(column, ordered=True)
-        assert sets(baskets) == wanted[: len(column)]
+        assert sets(baskets) == expected[: len(column)]
         assert baskets.sequences is not None
         assert baskets.vocabulary.take(baskets.sequences.codes).to_pylist()[:3] == ["a", "b", "a"]
 
 
 def test_who_had_an_event_without_time_stays() -> None:
     data = pa.table({"person": [1, 1, 2], "item": ["a", "b", "c"], "time": [5, None, None]})
-    baskets = discreet.read(data, **LONG, time="time", nulls="drop")
+    baskets = discreet.read(data, **COLUMN_OPTIONS, time="time", nulls="drop")
     assert sets(baskets) == [["a"], []]
     assert baskets.sequences is not None
     assert baskets.sequences.offsets.tolist() == [0, 1, 1]
@@ -93,7 +99,7 @@ def test_who_had_an_event_without_time_stays() -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected_baskets"),
     [
         ("person,item\r1,a\r2,b\r", [["a"], ["b"]]),
         ('"person","some\nthing",item\n1,2,a\n', [["a"]]),
@@ -104,23 +110,23 @@ def test_who_had_an_event_without_time_stays() -> None:
         ("person,item\n1, 5\t\n1,  \n2,6\n", [[5], [6]]),
     ],
 )
-def test_csv_table(tmp_path: Path, suffix: str, text: str, found: list[Any]) -> None:
+def test_csv_table(tmp_path: Path, suffix: str, text: str, expected_baskets: list[Any]) -> None:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(gzip.compress(text.encode()) if suffix else text.encode())
-    assert sets(discreet.read(path, **LONG)) == found
+    assert sets(discreet.read(path, **COLUMN_OPTIONS)) == expected_baskets
 
 
 def test_what_pandas_writes(tmp_path: Path) -> None:
     frame = pd.DataFrame({"person": [1, 1, 2], "item": ["a", "b", "a"]})
     frame.to_csv(tmp_path / "a.csv")
-    assert sets(discreet.read(tmp_path / "a.csv", **LONG)) == [["a", "b"], ["a"]]
+    assert sets(discreet.read(tmp_path / "a.csv", **COLUMN_OPTIONS)) == [["a", "b"], ["a"]]
 
 
 def test_other_columns_of_a_frame_do_not_matter() -> None:
     frame = pd.DataFrame([[1, "a", 1, "x", 7]], columns=["person", "item", "z", "z", "Item"])
     frame["mixed"] = pd.Series([{1}], dtype=object)
-    assert sets(discreet.read(frame, **LONG)) == [["a"]]
-    assert sets(discreet.read(frame.set_index("person"), **LONG)) == [["a"]]
+    assert sets(discreet.read(frame, **COLUMN_OPTIONS)) == [["a"]]
+    assert sets(discreet.read(frame.set_index("person"), **COLUMN_OPTIONS)) == [["a"]]
     case = pa.table({"person": [1], "item": ["a"], "Item": ["b"]})
     assert sets(discreet.read(case, person="person", item="Item")) == [["b"]]
     lists = pa.table({"item": [["a", "b"], ["a"]]})
@@ -128,7 +134,7 @@ def test_other_columns_of_a_frame_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "found"),
+    ("name", "content", "expected_baskets"),
     [
         ("a.csv", b'""\ntea,milk\n', [[], ["milk", "tea"]]),
         ("a.csv", b'"",\n,,\n1,2\n', [[], [], [1, 2]]),
@@ -136,9 +142,9 @@ def test_other_columns_of_a_frame_do_not_matter() -> None:
         ("a.dat.xz", lzma.compress(b"1 2\n") + b"\0" * 8 + lzma.compress(b"3\n"), [[1, 2], [3]]),
     ],
 )
-def test_a_basket_a_line(tmp_path: Path, name: str, content: bytes, found: list[Any]) -> None:
+def test_a_basket_a_line(tmp_path: Path, name: str, content: bytes, expected_baskets: list[Any]) -> None:
     (tmp_path / name).write_bytes(content)
-    assert sets(discreet.read(tmp_path / name)) == found
+    assert sets(discreet.read(tmp_path / name)) == expected_baskets
 
 
 def test_large_xz_in_small_pieces(tmp_path: Path) -> None:
@@ -152,10 +158,10 @@ def test_large_xz_in_small_pieces(tmp_path: Path) -> None:
 def test_json_people(tmp_path: Path) -> None:
     records = [{"person": person, "item": "a"} for person in (1, 1.0, 2.0, None)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert discreet.read(tmp_path / "a.jsonl", **LONG, nulls="drop").people == 2
+    assert discreet.read(tmp_path / "a.jsonl", **COLUMN_OPTIONS, nulls="drop").people == 2
     mixed = [{"person": 1, "item": 1}, {"person": 1, "item": "a"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in mixed))
-    assert sets(discreet.read(tmp_path / "a.jsonl", **LONG, labels="names")) == [["1", "a"]]
+    assert sets(discreet.read(tmp_path / "a.jsonl", **COLUMN_OPTIONS, labels="names")) == [["1", "a"]]
 
 
 def test_sqlite_types_show_late(tmp_path: Path) -> None:
@@ -164,7 +170,7 @@ def test_sqlite_types_show_late(tmp_path: Path) -> None:
         light.executemany("INSERT INTO sales VALUES (?, NULL, ?)", [(i, i) for i in range(70_000)])
         light.execute("INSERT INTO sales VALUES (5, 'tea', 2.5)")
     light.close()
-    baskets = discreet.read(tmp_path / "a.db", query="SELECT * FROM sales -- all\n;", **LONG, time="time")
+    baskets = discreet.read(tmp_path / "a.db", query="SELECT * FROM sales -- all\n;", **COLUMN_OPTIONS, time="time")
     assert (baskets.people, sets(baskets)[5], len(baskets.codes)) == (70_000, ["tea"], 1)
 
 
@@ -173,8 +179,8 @@ def test_order_and_pairs_cannot_be_changed() -> None:
     pairs = discreet.read(pa.table({"person": [1], "a": ["x"], "b": ["y"]}), person="person", pair=("a", "b"))
     assert ordered.sequences is not None
     assert pairs.pairs is not None
-    held = [ordered.sequences.offsets, ordered.sequences.codes]
-    for array in [*held, pairs.pairs.offsets, pairs.pairs.first, pairs.pairs.second]:
+    arrays = [ordered.sequences.offsets, ordered.sequences.codes]
+    for array in [*arrays, pairs.pairs.offsets, pairs.pairs.first, pairs.pairs.second]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert discreet.read(pairs, max_items=np.int64(1), seed=3).sizes.tolist() == [1]

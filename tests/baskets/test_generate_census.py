@@ -10,9 +10,9 @@ from discreet.errors import MisuseError
 
 def test_everyone_has_one_value_of_each_attribute():
     baskets = census(300, seed=2)
-    for held in baskets:
-        assert sorted(label.partition("=")[0] for label in held) == sorted(ATTRIBUTES)
-        assert all(value in ATTRIBUTES[name] for name, value in (label.split("=") for label in held))
+    for basket in baskets:
+        assert sorted(label.partition("=")[0] for label in basket) == sorted(ATTRIBUTES)
+        assert all(value in ATTRIBUTES[name] for name, value in (label.split("=") for label in basket))
     assert all((row[1:] > row[:-1]).all() for row in baskets.codes.reshape(300, 6))
 
 
@@ -23,11 +23,11 @@ def test_a_seed_decides_everything():
 
 def test_there_are_about_as_many_frequent_patterns_as_agrawal_and_haritsa_count():
     """Recalled, not read again: 19, 102, 203, 165, 64 and 10 patterns of one to six items at 2 %."""
-    found = discreet.mine(census(), min_support="0.02").to_dict()
-    sizes = Counter(map(len, found))
+    counts = discreet.mine(census(), min_support="0.02").to_dict()
+    sizes = Counter(map(len, counts))
     theirs = {1: 19, 2: 102, 3: 203, 4: 165, 5: 64, 6: 10}
     assert sizes.keys() == theirs.keys()
-    assert all(abs(sizes[size] - many) <= 0.15 * many for size, many in theirs.items())
+    assert all(abs(sizes[size] - pattern_count) <= 0.15 * pattern_count for size, pattern_count in theirs.items())
 
 
 def test_misuse():

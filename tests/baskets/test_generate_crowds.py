@@ -14,8 +14,10 @@ def test_popularity_falls_by_a_power_of_the_rank():
     people, exponent, mean = 20_000, 1.2, 3.0
     counts = zipf(people, 40, exponent=exponent, mean_size=mean, seed=3).item_counts
     weights = np.arange(1, 41) ** -exponent
-    held = 1 - np.exp(-mean * weights / weights.sum())  # Poisson draws of each item are independent
-    assert (abs(counts - people * held) < 5 * np.sqrt(people * held * (1 - held))).all()
+    expected_shares = 1 - np.exp(-mean * weights / weights.sum())  # Poisson draws of each item are independent
+    assert (
+        abs(counts - people * expected_shares) < 5 * np.sqrt(people * expected_shares * (1 - expected_shares))
+    ).all()
 
 
 def test_without_a_slope_all_items_are_alike():
@@ -34,9 +36,9 @@ def test_only_bulk_buyers_hold_what_they_buy():
 def test_bulk_buyers_may_differ_and_others_may_hold_more():
     baskets = bulk_buyers(3_000, bulk=100, bulk_items=20, bulk_size=5, items=50, mean_size=3, seed=2)
     assert baskets.sizes[:100].tolist() == [5] * 100
-    assert len({tuple(sorted(held)) for held in list(baskets)[:100]}) > 90
-    others = baskets.sizes[100:]
-    assert (others.min(), 2.5 < others.mean() < 3) == (1, True)
+    assert len({tuple(sorted(basket)) for basket in list(baskets)[:100]}) > 90
+    other_sizes = baskets.sizes[100:]
+    assert (other_sizes.min(), 2.5 < other_sizes.mean() < 3) == (1, True)
 
 
 def test_a_seed_decides_everything():
@@ -46,7 +48,7 @@ def test_a_seed_decides_everything():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: zipf(0, 5), "people is 0; it must be a whole number, 1 or more."),
         (lambda: zipf(5, 5, exponent=-1), "exponent is -1; it must be 0 or a positive number."),
@@ -59,7 +61,7 @@ def test_a_seed_decides_everything():
         (lambda: bulk_buyers(mean_size=0.5), "mean_size is 0.5; it must be 1 or more."),
     ],
 )
-def test_misuse(make, said):
+def test_misuse(make, message):
     with pytest.raises(MisuseError) as caught:
         make()
-    assert str(caught.value) == said
+    assert str(caught.value) == message

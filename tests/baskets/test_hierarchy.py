@@ -39,11 +39,13 @@ def columns() -> dict[str, list[str | None]]:
     return {name: [row[place] for row in ROWS] for place, name in enumerate(COLUMNS)}
 
 
-def alike(one: Hierarchy, other: Hierarchy) -> bool:
-    return dict(one.parents) == dict(other.parents) and set(one.heights) == set(other.heights)
+def alike(first_hierarchy: Hierarchy, second_hierarchy: Hierarchy) -> bool:
+    return dict(first_hierarchy.parents) == dict(second_hierarchy.parents) and set(first_hierarchy.heights) == set(
+        second_hierarchy.heights
+    )
 
 
-WHOLE = Hierarchy.from_rows(COLUMNS, ROWS)
+WHOLE_HIERARCHY = Hierarchy.from_rows(COLUMNS, ROWS)
 
 
 class TestReading:
@@ -58,30 +60,30 @@ class TestReading:
         feather.write_feather(table, tmp_path / "a.feather")
         sources = [tmp_path / name for name in ["a.csv", "a.tsv", "semicolons.csv", "marked.csv", "a.csv.gz"]]
         sources += [tmp_path / "a.parquet", tmp_path / "a.feather", str(tmp_path / "a.csv")]
-        for source in [*sources, table, pd.DataFrame(columns()), columns(), WHOLE]:
-            found = Hierarchy.read(source)
-            assert alike(found, WHOLE), source
-            assert found.levels == tuple(COLUMNS)
-            assert found.heights == WHOLE.heights
+        for source in [*sources, table, pd.DataFrame(columns()), columns(), WHOLE_HIERARCHY]:
+            hierarchy = Hierarchy.read(source)
+            assert alike(hierarchy, WHOLE_HIERARCHY), source
+            assert hierarchy.levels == tuple(COLUMNS)
+            assert hierarchy.heights == WHOLE_HIERARCHY.heights
         for source in [ROWS, PAIRS, list(PAIRS.items())]:
-            assert alike(Hierarchy.read(source), WHOLE)
+            assert alike(Hierarchy.read(source), WHOLE_HIERARCHY)
 
     def test_levels_of_pairs_are_how_many_lie_below(self):
-        found = Hierarchy.read(PAIRS)
-        assert {label: found.heights[label] for label in ("salt", "milk", "dairy", "food", "drinks")} == {
+        hierarchy = Hierarchy.read(PAIRS)
+        assert {label: hierarchy.heights[label] for label in ("salt", "milk", "dairy", "food", "drinks")} == {
             "salt": 0,
             "milk": 0,
             "dairy": 1,
             "food": 2,
             "drinks": 2,
         }
-        assert found.height == 2
-        assert found.level_name(1) == "level 1"
+        assert hierarchy.height == 2
+        assert hierarchy.level_name(1) == "level 1"
 
     def test_blanks_are_of_the_label_but_in_text(self, tmp_path):
         """Items of a list keep theirs; those of a text file have none, and nor has its hierarchy."""
-        (found,) = discreet.mine([["milk "], ["milk "]], top=1, hierarchy={"milk ": "dairy"}, level=1)
-        assert (found.items, found.count) == (frozenset({"dairy"}), 2)
+        (pattern,) = discreet.mine([["milk "], ["milk "]], top=1, hierarchy={"milk ": "dairy"}, level=1)
+        assert (pattern.items, pattern.count) == (frozenset({"dairy"}), 2)
         (tmp_path / "h.csv").write_text("product, category\n milk , dairy\n , \n")
         assert Hierarchy.read(tmp_path / "h.csv").parents == {"milk": "dairy"}
 
@@ -90,9 +92,13 @@ class TestReading:
         assert Hierarchy.read({"milk": "dairy", "dairy": None, "salt": float("nan")}).parents == {"milk": "dairy"}
 
     def test_columns_name_levels_that_are_empty_too(self):
-        known = Hierarchy.from_rows(("product", "category", "department"), [("milk", "dairy", None)])
-        assert (known.names, known.height, known.level("category")) == (("product", "category", "department"), 2, 1)
-        assert Hierarchy.from_dict(known.to_dict()) == known
+        hierarchy = Hierarchy.from_rows(("product", "category", "department"), [("milk", "dairy", None)])
+        assert (hierarchy.names, hierarchy.height, hierarchy.level("category")) == (
+            ("product", "category", "department"),
+            2,
+            1,
+        )
+        assert Hierarchy.from_dict(hierarchy.to_dict()) == hierarchy
 
     def test_as_many_levels_as_may_be_can_be_saved(self, tmp_path):
         chain = {f"{place}": f"{place + 1}" for place in range(63)}
@@ -100,16 +106,22 @@ class TestReading:
         assert discreet.load(tmp_path / "deep.json").hierarchy == Hierarchy.read(chain)
 
     def test_looking_up(self):
-        assert WHOLE.above("milk") == ["dairy", "food"]
-        assert WHOLE.above("salt") == ["food"]
-        assert WHOLE.above("soap") == []
-        assert [WHOLE.at("milk", level) for level in range(3)] == ["milk", "dairy", "food"]
+        assert WHOLE_HIERARCHY.above("milk") == ["dairy", "food"]
+        assert WHOLE_HIERARCHY.above("salt") == ["food"]
+        assert WHOLE_HIERARCHY.above("soap") == []
+        assert [WHOLE_HIERARCHY.at("milk", level) for level in range(3)] == ["milk", "dairy", "food"]
         # Nothing stands above salt on the level between.
-        assert [WHOLE.at("salt", level) for level in range(3)] == ["salt", "salt", "food"]
-        assert [WHOLE.at("dairy", level) for level in range(3)] == [None, "dairy", "food"]
-        assert WHOLE.at("soap", 2) == "soap"
-        assert WHOLE.level("category") == WHOLE.level("1") == WHOLE.level(1) == WHOLE.level(np.int64(1)) == 1
-        assert repr(WHOLE) == "Hierarchy(10 items on 3 levels: product, category, department)"
+        assert [WHOLE_HIERARCHY.at("salt", level) for level in range(3)] == ["salt", "salt", "food"]
+        assert [WHOLE_HIERARCHY.at("dairy", level) for level in range(3)] == [None, "dairy", "food"]
+        assert WHOLE_HIERARCHY.at("soap", 2) == "soap"
+        assert (
+            WHOLE_HIERARCHY.level("category")
+            == WHOLE_HIERARCHY.level("1")
+            == WHOLE_HIERARCHY.level(1)
+            == WHOLE_HIERARCHY.level(np.int64(1))
+            == 1
+        )
+        assert repr(WHOLE_HIERARCHY) == "Hierarchy(10 items on 3 levels: product, category, department)"
 
     @pytest.mark.parametrize(
         ("source", "message"),
@@ -189,24 +201,24 @@ class TestReading:
     @pytest.mark.parametrize("level", ["aisle", 3, -1, 1.5, True, "²"])
     def test_levels_that_are_none(self, level):
         with pytest.raises(MisuseError, match=r"0 to 2 \(product, category, department\)"):
-            WHOLE.level(level)
+            WHOLE_HIERARCHY.level(level)
 
 
 class TestGeneralised:
-    HELD = discreet.read([["milk", "tea"], ["salt"], [], ["soap", "cheese"], ["dairy"]])
+    BASKETS = discreet.read([["milk", "tea"], ["salt"], [], ["soap", "cheese"], ["dairy"]])
 
     def test_across_levels(self):
-        found = generalised(self.HELD, ROWS)
-        assert [set(basket) for basket in found] == [
+        wide_baskets = generalised(self.BASKETS, ROWS)
+        assert [set(basket) for basket in wide_baskets] == [
             {"milk", "dairy", "food", "tea", "hot drinks", "drinks"},
             {"salt", "food"},
             set(),
             {"soap", "cheese", "dairy", "food"},
             {"dairy", "food"},
         ]
-        parents = found.lineage.parents
-        label = found.vocabulary.label
-        above = {label(code): label(int(one)) for code, one in enumerate(parents) if one >= 0}
+        parents = wide_baskets.lineage.parents
+        label = wide_baskets.vocabulary.label
+        above = {label(code): label(int(parent)) for code, parent in enumerate(parents) if parent >= 0}
         assert above == {name: PAIRS[name] for name in ["milk", "cheese", "tea", "salt", "dairy", "hot drinks"]}
 
     @pytest.mark.parametrize(
@@ -218,35 +230,35 @@ class TestGeneralised:
         ],
     )
     def test_on_a_level(self, level, expected):
-        found = generalised(self.HELD, ROWS, level)
-        assert [set(basket) for basket in found] == expected
-        assert found.lineage is None
+        wide_baskets = generalised(self.BASKETS, ROWS, level)
+        assert [set(basket) for basket in wide_baskets] == expected
+        assert wide_baskets.lineage is None
 
     @given(forests(7, min_count=1), some_baskets(7, max_count=6))
     def test_against_walking_up(self, parents, people):
         people = [frozenset(item % len(parents) for item in basket) for basket in people]
-        above = {item: one for item, one in enumerate(parents) if one >= 0}
-        held = discreet.read([sorted(basket) for basket in people], labels="numbers") if people else None
-        if held is None or not above or not held.items:
+        above = {item: parent for item, parent in enumerate(parents) if parent >= 0}
+        baskets = discreet.read([sorted(basket) for basket in people], labels="numbers") if people else None
+        if baskets is None or not above or not baskets.items:
             return
-        found = generalised(held, above)
-        assert [set(basket) for basket in found] == [naive.widened(parents, basket) for basket in people]
+        wide_baskets = generalised(baskets, above)
+        assert [set(basket) for basket in wide_baskets] == [naive.widened(parents, basket) for basket in people]
 
     def test_people_with_several_baskets_keep_them(self):
         table = pa.table({"who": [1, 1, 2], "bill": [1, 2, 1], "what": ["milk", "cheese", "tea"]})
-        found = generalised(discreet.read(table, person="who", basket="bill", item="what"), ROWS, 1)
-        assert found.owners.tolist() == [0, 2, 3]
-        assert [set(basket) for basket in found] == [{"dairy"}, {"dairy"}, {"hot drinks"}]
+        wide_baskets = generalised(discreet.read(table, person="who", basket="bill", item="what"), ROWS, 1)
+        assert wide_baskets.owners.tolist() == [0, 2, 3]
+        assert [set(basket) for basket in wide_baskets] == [{"dairy"}, {"dairy"}, {"hot drinks"}]
 
     def test_numbers_stay_numbers(self):
-        found = generalised(discreet.read([[1, 2], [3]]), {1: 10, 2: 10})
-        assert [set(basket) for basket in found] == [{1, 2, 10}, {3}]
-        named = generalised(discreet.read([[1, 2], [3]]), {1: "even", 2: "even"})
-        assert [set(basket) for basket in named] == [{"1", "2", "even"}, {"3"}]
+        wide_baskets = generalised(discreet.read([[1, 2], [3]]), {1: 10, 2: 10})
+        assert [set(basket) for basket in wide_baskets] == [{1, 2, 10}, {3}]
+        named_baskets = generalised(discreet.read([[1, 2], [3]]), {1: "even", 2: "even"})
+        assert [set(basket) for basket in named_baskets] == [{"1", "2", "even"}, {"3"}]
 
     def test_misuse(self):
         with pytest.raises(MisuseError, match="level is a level of a hierarchy: give hierarchy= too"):
-            generalised(self.HELD, None, 1)
+            generalised(self.BASKETS, None, 1)
         table = pa.table({"who": [1, 1], "what": ["milk", "tea"], "at": [1, 2]})
         ordered = discreet.read(table, person="who", item="what", time="at")
         with pytest.raises(MisuseError, match="read the baskets without their order"):

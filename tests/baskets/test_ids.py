@@ -21,14 +21,14 @@ import discreet
 from discreet import InputError, MisuseError
 
 COLUMNS: dict[str, Any] = {"person": "person", "item": "item"}
-MANY = 1_000
+PERSON_COUNT = 1_000
 # Consecutive whole numbers: around where floating point ends, of both kinds, where 64 bits end, and beyond.
 IDS = {
-    "2^24": range(2**24 - 10, 2**24 - 10 + MANY),
-    "2^53": range(2**53 - 10, 2**53 - 10 + MANY),
-    "2^63": range(2**63 - 10, 2**63 - 10 + MANY),
-    "20 digits": range(10**19, 10**19 + MANY),
-    "30 digits": range(10**29, 10**29 + MANY),
+    "2^24": range(2**24 - 10, 2**24 - 10 + PERSON_COUNT),
+    "2^53": range(2**53 - 10, 2**53 - 10 + PERSON_COUNT),
+    "2^63": range(2**63 - 10, 2**63 - 10 + PERSON_COUNT),
+    "20 digits": range(10**19, 10**19 + PERSON_COUNT),
+    "30 digits": range(10**29, 10**29 + PERSON_COUNT),
 }
 # Names that something careless would take for the same: numbers with zeros, cases, accents, fractions, times.
 NAMES = [
@@ -85,8 +85,8 @@ def _over_csv(ids: list[Any], folder: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _arrow(ids: list[Any], folder: Path) -> tuple[Any, dict[str, Any]]:
-    large = isinstance(ids[0], int) and max(ids) >= 2**63
-    people = pa.array(map(Decimal, ids), pa.decimal128(38, 0)) if large else pa.array(ids)
+    is_large = isinstance(ids[0], int) and max(ids) >= 2**63
+    people = pa.array(map(Decimal, ids), pa.decimal128(38, 0)) if is_large else pa.array(ids)
     return pa.table({"person": people, "item": ["tea"] * len(ids)}), COLUMNS
 
 
@@ -173,7 +173,7 @@ REFUSED = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_distinct_ids_stay_distinct(tmp_path: Path, source: str, kind: str) -> None:
     ids = list(IDS.get(kind, NAMES))
-    assert len(set(ids)) == MANY
+    assert len(set(ids)) == PERSON_COUNT
     try:
         data, options = SOURCES[source](ids, tmp_path)
     except (OverflowError, ValueError, TypeError, pa.ArrowInvalid):
@@ -183,7 +183,7 @@ def test_distinct_ids_stay_distinct(tmp_path: Path, source: str, kind: str) -> N
         with pytest.raises((InputError, MisuseError)):
             discreet.read(data, **options)
     else:
-        assert discreet.read(data, **options).people == MANY
+        assert discreet.read(data, **options).people == PERSON_COUNT
 
 
 def test_the_message_says_what_to_do() -> None:
@@ -201,36 +201,36 @@ def test_missing_people_turn_ids_into_fractions_that_are_whole() -> None:
     """Pandas makes a column floating point because of a missing id: 1.0 is the person 1 all the same."""
     frame = pd.DataFrame({"person": [3, None, 1], "item": ["tea", "milk", "rice"]})
     assert frame["person"].dtype == float
-    read = discreet.read(frame, **COLUMNS, nulls="drop")
-    assert [sorted(basket) for basket in read] == [["rice"], ["tea"]]
+    baskets = discreet.read(frame, **COLUMNS, nulls="drop")
+    assert [sorted(basket) for basket in baskets] == [["rice"], ["tea"]]
 
 
 def test_items_stay_distinct_too(tmp_path: Path) -> None:
-    large = [2**53, 2**53 + 1]
-    frame = pd.DataFrame({"person": [1, 1], "item": np.array(large, np.float64)})
+    large_items = [2**53, 2**53 + 1]
+    frame = pd.DataFrame({"person": [1, 1], "item": np.array(large_items, np.float64)})
     with pytest.raises(InputError, match=r"column 'item' has numbers that do not fit 64 bits \(in 2 rows\)"):
         discreet.read(frame, **COLUMNS)
     huge = [10**29, 10**29 + 1]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"person": 1, "item": i}) + "\n" for i in huge))
     with pytest.raises(InputError, match="do not fit 64 bits"):
         discreet.read(tmp_path / "a.jsonl", **COLUMNS)
-    read = discreet.read(tmp_path / "a.jsonl", **COLUMNS, labels="names")
-    assert sorted(read[0]) == [str(i) for i in huge]
+    baskets = discreet.read(tmp_path / "a.jsonl", **COLUMNS, labels="names")
+    assert sorted(baskets[0]) == [str(i) for i in huge]
 
 
 def test_a_number_written_in_two_ways_is_not_two_people(tmp_path):
     """One file of an export has 7, and another, where an id was missing, 7.0."""
-    for name, who in (("a1.csv", "7"), ("a2.csv", "7.0"), ("b1.csv", "7"), ("b2.csv", "8.0"), ("b3.csv", "x")):
-        (tmp_path / name).write_text(f"who,what\n{who},tea\n-3,milk\n")
-    asked = {"person": "who", "item": "what"}
+    for name, person in (("a1.csv", "7"), ("a2.csv", "7.0"), ("b1.csv", "7"), ("b2.csv", "8.0"), ("b3.csv", "x")):
+        (tmp_path / name).write_text(f"who,what\n{person},tea\n-3,milk\n")
+    columns = {"person": "who", "item": "what"}
     with pytest.raises(InputError) as refused:
-        discreet.read(tmp_path / "a?.csv", **asked)
+        discreet.read(tmp_path / "a?.csv", **columns)
     assert str(refused.value) == (
         f"{tmp_path / 'a?.csv'}: column 'who' (person=) has the same number written in two ways, with a decimal point "
         "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike."
     )
-    assert len(discreet.read(tmp_path / "b?.csv", **asked)) == 4
-    one = pa.table({"who": ["7", "7.", "", "x.0"], "what": ["tea"] * 4})
+    assert len(discreet.read(tmp_path / "b?.csv", **columns)) == 4
+    table = pa.table({"who": ["7", "7.", "", "x.0"], "what": ["tea"] * 4})
     with pytest.raises(InputError, match="written in two ways"):
-        discreet.read(one, **asked)
-    assert len(discreet.read(one.slice(2), **asked)) == 2
+        discreet.read(table, **columns)
+    assert len(discreet.read(table.slice(2), **columns)) == 2

@@ -106,8 +106,8 @@ def test_folders_that_are_a_column() -> None:
         place = Path("tree") / f"customer={customer}"
         place.mkdir(parents=True)
         pq.write_table(pa.table({"product": [product]}), place / "a.parquet")
-    found = discreet.read("tree", **COLUMNS, nulls="drop")
-    assert sets(found) == [["milk"], ["tea"]]  # text, as 007 is no number: two people
+    baskets = discreet.read("tree", **COLUMNS, nulls="drop")
+    assert sets(baskets) == [["milk"], ["tea"]]  # text, as 007 is no number: two people
     assert message(InputError, "tree", **COLUMNS) == (
         "tree: 1 of 3 rows has no person (column 'customer'); nulls=\"drop\" leaves it out."
     )
@@ -125,21 +125,21 @@ def test_folders_that_are_a_column() -> None:
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as zipped:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as zipped:
         for name, data in files.items():
             zipped.writestr(name, data)
-    return made.getvalue()
+    return archive.getvalue()
 
 
 def test_archives() -> None:
     Path("a.zip").write_bytes(archive({"__MACOSX/._a.csv": b"x", "in/": b"", "in/a.csv": TABLE.encode()}))
     assert sets(discreet.read("a.zip", **COLUMNS)) == SETS
-    several = "files; an archive is read if it holds one. Unpack it, and give the folder."
+    several_files_message = "files; an archive is read if it holds one. Unpack it, and give the folder."
     Path("a.zip").write_bytes(archive({"a.csv": b"", "b.csv": b""}))
-    assert message(InputError, "a.zip", **COLUMNS) == f"a.zip holds 2 {several}"
+    assert message(InputError, "a.zip", **COLUMNS) == f"a.zip holds 2 {several_files_message}"
     Path("a.csv.zip").write_bytes(archive({}))
-    assert message(InputError, "a.csv.zip", **COLUMNS) == f"a.csv.zip holds 0 {several}"
+    assert message(InputError, "a.csv.zip", **COLUMNS) == f"a.csv.zip holds 0 {several_files_message}"
     locked = bytearray(archive({"a.csv": TABLE.encode()}))
     locked[6] |= 1
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
@@ -156,11 +156,11 @@ def test_archives() -> None:
     assert message(MisuseError, "a.zip").startswith("The suffix of a.zip does not tell its format; give format=")
 
 
-@pytest.mark.parametrize("rest", [b"junk", b"\0" * 10, bz2.compress(b"3 4\n" * 99)[:-5]])
-def test_what_follows_a_bzip2_stream(rest: bytes) -> None:
+@pytest.mark.parametrize("trailing_bytes", [b"junk", b"\0" * 10, bz2.compress(b"3 4\n" * 99)[:-5]])
+def test_what_follows_a_bzip2_stream(trailing_bytes: bytes) -> None:
     Path("a.dat.bz2").write_bytes(bz2.compress(b"1 2\n") + bz2.compress(b"3\n"))
     assert sets(discreet.read("a.dat.bz2")) == [[1, 2], [3]]
-    Path("a.dat.bz2").write_bytes(bz2.compress(b"1 2\n") + rest)
+    Path("a.dat.bz2").write_bytes(bz2.compress(b"1 2\n") + trailing_bytes)
     assert message(InputError, "a.dat.bz2") == (
         "a.dat.bz2 is damaged or cut short: its bzip2 data cannot be unpacked; get the file again."
     )
@@ -177,16 +177,16 @@ def test_feather_that_is_none_or_too_much() -> None:
     )
     assert message(MisuseError, "a.feather", **COLUMNS, delimiter=";").startswith("a.feather is not text, so delimiter")
     # Zeros take next to nothing: what they unpack to is known before.
-    many = pa.table({"customer": np.zeros(4_000_000, np.int64), "product": np.zeros(4_000_000, np.int64)})
-    feather.write_feather(many, "b.feather", compression="zstd", chunksize=4_000_000)
-    packed = Path("b.feather").stat().st_size
+    large_table = pa.table({"customer": np.zeros(4_000_000, np.int64), "product": np.zeros(4_000_000, np.int64)})
+    feather.write_feather(large_table, "b.feather", compression="zstd", chunksize=4_000_000)
+    size = Path("b.feather").stat().st_size
     assert 64_000_000 < read_declared_size(Path("b.feather")) < 100_000_000
     assert message(LimitError, "b.feather", **COLUMNS, memory="1MB") == (
-        f"b.feather has {packed:,} bytes and unpacks to over {1000 * packed:,}, which data hardly do; if it is what "
+        f"b.feather has {size:,} bytes and unpacks to over {1000 * size:,}, which data hardly do; if it is what "
         'you expect, give more memory, as in memory="64GB".'
     )
     # A file may say more than it holds: Arrow would make room for it first.
-    feather.write_feather(many[:1000], "c.feather", compression="zstd")
+    feather.write_feather(large_table[:1000], "c.feather", compression="zstd")
     data = bytearray(Path("c.feather").read_bytes())
     place = data.index(struct.pack("<q", 8000))
     data[place : place + 8] = struct.pack("<q", 1 << 60)
@@ -288,13 +288,13 @@ def test_arrays_of_zeros_and_ones() -> None:
 )
 def test_files_elsewhere_need_an_extension(address: str, extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(Path.cwd()))  # where DuckDB keeps extensions
-    told = message(MisuseError, address, **COLUMNS)
-    assert told.endswith(
+    complaint = message(MisuseError, address, **COLUMNS)
+    assert complaint.endswith(
         f" needs DuckDB's extension {extension}, which is not installed: run `python -c \"import duckdb; "
         f"duckdb.sql('INSTALL {extension}')\"` once, or download the file first."
     )
-    assert "secret" not in told
-    assert "hidden" not in told
+    assert "secret" not in complaint
+    assert "hidden" not in complaint
 
 
 def answer_404(place: str) -> Any:
@@ -322,11 +322,13 @@ def test_signatures_are_not_told(form: str, options: str, monkeypatch: pytest.Mo
 def test_signatures_are_not_told_on_the_command_line(option: str, tmp_path: Path) -> None:
     address = "http://me:pw@127.0.0.1:9/s.csv?sig=SECRET"
     (tmp_path / "s.csv").write_text("c,p\n1,tea\n")
-    named = [option, address] if option else [address]
-    said = run("mine", str(tmp_path / "s.csv"), *named, "--person", "c", "--item", "p", "--top", "2", "-v")
-    assert said.returncode
+    source_options = [option, address] if option else [address]
+    completed = run(
+        "mine", str(tmp_path / "s.csv"), *source_options, "--person", "c", "--item", "p", "--top", "2", "-v"
+    )
+    assert completed.returncode
     for secret in ("SECRET", "pw", "me:"):
-        assert secret not in said.stderr
+        assert secret not in completed.stderr
 
 
 def test_what_is_not_read_from_elsewhere() -> None:

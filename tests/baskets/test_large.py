@@ -41,14 +41,14 @@ def test_a_hundred_million_rows(tmp_path: Path) -> None:
         f"FROM range({ROWS}) t(i)"
     )
     duckdb.execute(f"COPY ({events}) TO '{path}' (HEADER)")
-    people, items, first = duckdb.execute(
+    people, items, first_basket = duckdb.execute(
         f"SELECT count(DISTINCT person), count(DISTINCT item), count(DISTINCT person) FILTER (item = 0) FROM ({events})"
     ).fetchall()[0]
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    print(f"{ROWS:,} rows in {found['seconds']:.0f} s, at most {found['peak'] / 2**30:.2f} GiB")
-    assert found["people"] == people
-    assert found["items"] == items
-    assert found["first"] == first
-    assert found["held"] + found["merged"] == ROWS
-    assert found["peak"] < LIMIT
+    completed = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True)
+    document = json.loads(completed.stdout)
+    print(f"{ROWS:,} rows in {document['seconds']:.0f} s, at most {document['peak'] / 2**30:.2f} GiB")
+    assert document["people"] == people
+    assert document["items"] == items
+    assert document["first"] == first_basket
+    assert document["held"] + document["merged"] == ROWS
+    assert document["peak"] < LIMIT

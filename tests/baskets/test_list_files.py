@@ -11,7 +11,7 @@ from discreet.baskets import Vocabulary, read_itemset_file, read_list_with_note,
 from discreet.baskets._list_files import find_nearest_labels, read_labels
 
 SHOP = Vocabulary(["milk", "milk, whole", "tea", "whole milk", "yogurt"])
-WANTED = [["whole milk", "yogurt"], ["tea"]]
+EXPECTED_ITEMSETS = [["whole milk", "yogurt"], ["tea"]]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def file(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("known", [None, SHOP], ids=["no list", "a list"])
+@pytest.mark.parametrize("known_items", [None, SHOP], ids=["no list", "a list"])
 @pytest.mark.parametrize(
     ("text", "name", "division"),
     [
@@ -40,10 +40,10 @@ def file(tmp_path):
         ('["whole milk", "yogurt"]\n["tea"]\n', "wanted.jsonl", "JSON lists"),
     ],
 )
-def test_itemsets(text, name, division, known, file):
-    found = read_itemset_file(file(text, name), known)
-    wanted = [["tea", "whole milk"], ["tea"]] if "tea\t" in text else WANTED
-    assert (found.itemsets, found.separator) == (wanted, division)
+def test_itemsets(text, name, division, known_items, file):
+    itemsets = read_itemset_file(file(text, name), known_items)
+    expected = [["tea", "whole milk"], ["tea"]] if "tea\t" in text else EXPECTED_ITEMSETS
+    assert (itemsets.itemsets, itemsets.separator) == (expected, division)
 
 
 def test_numbers_and_single_names(file):
@@ -91,13 +91,13 @@ def test_bad_itemsets(text, problem, file):
 def test_items_one_per_line(file):
     text = 'milk, whole\n\n"tea"\n  whole milk \n"a ""b"""\n"a \\"c\\""\n'
     assert read_labels(file(text), "items") == ["milk, whole", "tea", "whole milk", 'a "b"', 'a "c"']
-    for line, between in (
+    for line, separator in (
         ("milk\t3", "tab"),
         ("milk,3", "comma"),
         ("milk;3", "semicolon"),
         ('["milk", "tea"]', "comma"),
     ):
-        with pytest.raises(InputError, match=f"has a {between}: it is a table, or has several items in one line"):
+        with pytest.raises(InputError, match=f"has a {separator}: it is a table, or has several items in one line"):
             read_labels(file(f"{line}\n{line}\n"), "items")
 
 
@@ -131,49 +131,54 @@ class TestBeforeAnythingIsPaid:
     """Names with blanks were torn apart, counted as 0, and the ledger paid."""
 
     @pytest.fixture
-    def asked(self, file, tmp_path):
+    def run_count(self, file, tmp_path):
         rows = "".join(f"{person},whole milk\n{person},yogurt\n" for person in range(400))
         data = file(f"who,what\n{rows}", "sales.csv")
         discreet.Ledger.create(tmp_path / "budget.db", epsilon=10)
         items = file("whole milk\nyogurt\ntea\n", "items.txt")
 
-        def run(*more):
-            asked = ("--person", "who", "--item", "what", "--epsilon", 1, "--ledger", tmp_path / "budget.db")
-            done = running.run("count", data, *asked, *more, "--format", "csv", cwd=tmp_path)
-            return done, discreet.Ledger.open(tmp_path / "budget.db").state().spends
+        def run(*options):
+            question = ("--person", "who", "--item", "what", "--epsilon", 1, "--ledger", tmp_path / "budget.db")
+            completed = running.run("count", data, *question, *options, "--format", "csv", cwd=tmp_path)
+            return completed, discreet.Ledger.open(tmp_path / "budget.db").state().spends
 
         return run, items
 
-    def test_commas(self, asked, file):
-        run, items = asked
-        wanted = file("whole milk,yogurt\n")
-        for more in ((), ("--items", items), ("--items", "public")):
-            done, _ = run("--itemsets", wanted, *more)
-            assert done.returncode == 0, done.stderr
-            assert f"{wanted}: 1 itemset, items between commas" in done.stderr
-            assert "whole milk" in done.stdout
-            assert "milk,yogurt" not in done.stdout.replace("whole milk", "")
+    def test_commas(self, run_count, file):
+        run, items = run_count
+        itemset_path = file("whole milk,yogurt\n")
+        for options in ((), ("--items", items), ("--items", "public")):
+            completed, _ = run("--itemsets", itemset_path, *options)
+            assert completed.returncode == 0, completed.stderr
+            assert f"{itemset_path}: 1 itemset, items between commas" in completed.stderr
+            assert "whole milk" in completed.stdout
+            assert "milk,yogurt" not in completed.stdout.replace("whole milk", "")
 
-    def test_two_readings(self, asked, file):
-        run, items = asked
-        done, spends = run("--itemsets", file("whole milk\n"))
-        assert (done.returncode, spends) == (1, 0)
-        assert "can be read as 2 items" in done.stderr
+    def test_two_readings(self, run_count, file):
+        run, items = run_count
+        completed, spends = run("--itemsets", file("whole milk\n"))
+        assert (completed.returncode, spends) == (1, 0)
+        assert "can be read as 2 items" in completed.stderr
         assert run("--itemsets", file("whole milk\n"), "--items", items)[1] == 1
 
-    def test_not_on_the_list(self, asked, file):
-        run, items = asked
-        for listed in (items, "public"):
-            done, spends = run("--itemsets", file("whole milk,yoghurt\n"), "--items", listed)
-            assert (done.returncode, spends) == (1, 0)
-            assert "'yoghurt' is not " in done.stderr
-            assert "; nearest is 'yogurt'" in done.stderr
+    def test_not_on_the_list(self, run_count, file):
+        run, items = run_count
+        for item_list in (items, "public"):
+            completed, spends = run("--itemsets", file("whole milk,yoghurt\n"), "--items", item_list)
+            assert (completed.returncode, spends) == (1, 0)
+            assert "'yoghurt' is not " in completed.stderr
+            assert "; nearest is 'yogurt'" in completed.stderr
 
-    def test_headings(self, asked, file):
-        run, _ = asked
-        done, _ = run("--itemsets", file("yogurt\n"), "--items", file("product\nwhole milk\nyogurt\n", "items.csv"))
-        assert done.returncode == 0
-        assert "'product', reads like a heading, and is taken for one of the items: remove it, if it is" in done.stderr
+    def test_headings(self, run_count, file):
+        run, _ = run_count
+        completed, _ = run(
+            "--itemsets", file("yogurt\n"), "--items", file("product\nwhole milk\nyogurt\n", "items.csv")
+        )
+        assert completed.returncode == 0
+        assert (
+            "'product', reads like a heading, and is taken for one of the items: remove it, if it is"
+            in completed.stderr
+        )
 
 
 def test_lists_from_python(file):

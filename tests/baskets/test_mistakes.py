@@ -118,8 +118,10 @@ def test_bad_line_far_down() -> None:
 def test_numbers_asked_for() -> None:
     Path("a.dat").write_text("tea 2\n")
     assert message(InputError, "a.dat", labels="numbers") == f"a.dat, line 1: an item is not a whole number; {NAMES}"
-    given = 'The baskets given: an item is not a whole number that fits 64 bits; labels="names" reads items as names.'
-    assert message(InputError, [{"tea"}], labels="numbers") == given
+    number_message = (
+        'The baskets given: an item is not a whole number that fits 64 bits; labels="names" reads items as names.'
+    )
+    assert message(InputError, [{"tea"}], labels="numbers") == number_message
     Path("a.dat").write_text("007 7\n")
     assert list(discreet.read("a.dat", labels="numbers").vocabulary) == [7]
     assert list(discreet.read("a.dat").vocabulary) == ["007", "7"]
@@ -135,8 +137,8 @@ COMPRESS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_damaged_archive(suffix: str) -> None:
     name, compress = COMPRESS[suffix]
-    whole = compress(b"".join(b"%d %d\n" % (i, i * 7 % 1000) for i in range(20_000)))
-    for content in (whole[: len(whole) // 2], whole[:-3], b"not compressed at all"):
+    archive_bytes = compress(b"".join(b"%d %d\n" % (i, i * 7 % 1000) for i in range(20_000)))
+    for content in (archive_bytes[: len(archive_bytes) // 2], archive_bytes[:-3], b"not compressed at all"):
         for path, options in ((f"a.dat.{suffix}", {}), (f"a.csv.{suffix}", {"person": "a", "item": "b"})):
             Path(path).write_bytes(content)
             problem = f"is damaged or cut short: its {name} data cannot be unpacked; get the file again."
@@ -166,7 +168,7 @@ def test_no_such_file() -> None:
     assert discreet.read("a.xyz", format="fimi").people == 1
 
 
-LONG = {"person": "person", "item": "item"}
+COLUMN_OPTIONS = {"person": "person", "item": "item"}
 TABLES: dict[tuple[str, bytes], str] = {
     ("a.csv", b"who,item\n1,a\n"): "a.csv has no column 'person' (person=); its columns are who, item.",
     ("a.csv", b"person,what\n1,a\n"): "a.csv has no column 'item' (item=); its columns are person, what.",
@@ -202,13 +204,13 @@ TABLES: dict[tuple[str, bytes], str] = {
 @pytest.mark.parametrize(("name", "content"), TABLES)
 def test_bad_table(name: str, content: bytes) -> None:
     Path(name).write_bytes(content)
-    assert message(InputError, name, **LONG) == TABLES[name, content]
+    assert message(InputError, name, **COLUMN_OPTIONS) == TABLES[name, content]
 
 
 def test_nulls_dropped(caplog: pytest.LogCaptureFixture) -> None:
     Path("a.csv").write_text("person,item\n1,a\n,b\n2,\n,\n")
     with caplog.at_level(logging.INFO, "discreet"):
-        baskets = discreet.read("a.csv", **LONG, nulls="drop")
+        baskets = discreet.read("a.csv", **COLUMN_OPTIONS, nulls="drop")
     assert [sorted(basket) for basket in baskets] == [["a"], []]
     assert caplog.messages == ["a.csv: left out 2 rows without a person or a time."]
 
@@ -222,15 +224,15 @@ def test_repeats_are_merged_and_logged(caplog: pytest.LogCaptureFixture) -> None
 
 def test_times() -> None:
     Path("a.csv").write_text("person,item,time\n1,a,1\n1,b,noon\n")
-    assert message(InputError, "a.csv", **LONG, time="time") == (
+    assert message(InputError, "a.csv", **COLUMN_OPTIONS, time="time") == (
         "a.csv: column 'time' (time=) has values that are no time (in 1 row); "
         "write numbers, or dates and times as 2026-03-31 17:05:00."
     )
     Path("a.csv").write_text("person,item,time\n1,a,1\n1,b,\n2,,\n")
-    assert message(InputError, "a.csv", **LONG, time="time") == (
+    assert message(InputError, "a.csv", **COLUMN_OPTIONS, time="time") == (
         "a.csv: 1 of 3 rows has no time (column 'time'); nulls=\"drop\" leaves it out."
     )
-    assert [len(basket) for basket in discreet.read("a.csv", **LONG, time="time", nulls="drop")] == [1, 0]
+    assert [len(basket) for basket in discreet.read("a.csv", **COLUMN_OPTIONS, time="time", nulls="drop")] == [1, 0]
 
 
 def frame() -> pa.Table:
@@ -249,7 +251,7 @@ COLUMNS = "its columns are person, item, price, day, large."
 FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({}, MisuseError, f"The table needs person= and item=, the columns of the people and of what they hold; {COLUMNS}"),
     (
-        LONG,
+        COLUMN_OPTIONS,
         InputError,
         "The table: 1 of 3 rows has no person (column 'person'); nulls=\"drop\" leaves it out.",
     ),
@@ -377,11 +379,16 @@ def test_lists(source: Any, error: type[Exception], text: str) -> None:
 
 def test_columns_and_order_where_there_are_none() -> None:
     Path("a.dat").write_text("1 2\n")
-    given = 'so item="product" means nothing here; leave it out.'
-    assert message(MisuseError, [{1}], item="product") == f"A list of baskets is neither a table nor a file, {given}"
+    meaning_message = 'so item="product" means nothing here; leave it out.'
+    assert (
+        message(MisuseError, [{1}], item="product")
+        == f"A list of baskets is neither a table nor a file, {meaning_message}"
+    )
     line = "a.dat is read with one basket per line and has no columns, so"
     assert message(MisuseError, "a.dat", item="product") == f'{line} item="product" means nothing here; leave it out.'
-    assert message(MisuseError, "a.dat", **LONG) == f'{line} person="person" means nothing here; leave it out.'
+    assert (
+        message(MisuseError, "a.dat", **COLUMN_OPTIONS) == f'{line} person="person" means nothing here; leave it out.'
+    )
     Path("a.csv").write_text("person,item\n")
     assert message(MisuseError, "a.csv", item="item") == (
         "a.csv is read with one basket per line unless person= and item= are given; give both for a table, or neither."
@@ -426,9 +433,9 @@ def test_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("junk.db").write_bytes(b"junk" * 100)
     Path("broken.db").write_bytes(Path("s.db").read_bytes()[:100] + b"x" * 8000)
     everything = "SELECT * FROM sales"
-    needed = 'There must be a query to ask a database: give query="SELECT person, item FROM …".'
-    assert message(MisuseError, "s.db") == needed
-    assert message(MisuseError, "postgresql://somewhere/x") == needed
+    query_message = 'There must be a query to ask a database: give query="SELECT person, item FROM …".'
+    assert message(MisuseError, "s.db") == query_message
+    assert message(MisuseError, "postgresql://somewhere/x") == query_message
     assert message(MisuseError) == 'There must be a source or a query: give query="SELECT person, item FROM …".'
     prepare = "INVALID_ARGUMENT: [SQLite] Failed to prepare query:"
     assert message(MisuseError, "s.db", query="SELEC").startswith("The query begins with SELEC; query is one statement")

@@ -27,7 +27,7 @@ from discreet.cli import app
 SECRET = "HIVtest"
 TABLE: dict[str, Any] = {"person": "who", "item": "what"}
 NUMBERS: dict[str, Any] = {**TABLE, "labels": "numbers"}
-BAD = {"who": ["1", "2"], "what": ["3", SECRET]}
+INVALID_COLUMNS = {"who": ["1", "2"], "what": ["3", SECRET]}
 CLOCK = {"who": ["1", "2"], "what": ["3", "4"], "when": ["1", SECRET]}
 
 # The content of each file that has a bad cell, and the options that it is read with.
@@ -76,24 +76,24 @@ def duck(path: Path) -> Path:
     return path
 
 
-def written(write: Callable[[pa.Table, Path], object], path: Path, columns: dict[str, list[str]]) -> Path:
+def write_table(write: Callable[[pa.Table, Path], object], path: Path, columns: dict[str, list[str]]) -> Path:
     write(pa.table(columns), path)
     return path
 
 
 # Each source is made in a folder, and read with options.
 SOURCES: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
-    "parquet": (lambda folder: written(parquet.write_table, folder / "a.parquet", BAD), NUMBERS),
+    "parquet": (lambda folder: write_table(parquet.write_table, folder / "a.parquet", INVALID_COLUMNS), NUMBERS),
     "parquet, times": (
-        lambda folder: written(parquet.write_table, folder / "b.parquet", CLOCK),
+        lambda folder: write_table(parquet.write_table, folder / "b.parquet", CLOCK),
         {**TABLE, "time": "when"},
     ),
-    "feather": (lambda folder: written(feather.write_feather, folder / "a.arrow", BAD), NUMBERS),
-    "arrow": (lambda folder: pa.table(BAD), NUMBERS),
-    "pandas": (lambda folder: pd.DataFrame(BAD), NUMBERS),
+    "feather": (lambda folder: write_table(feather.write_feather, folder / "a.arrow", INVALID_COLUMNS), NUMBERS),
+    "arrow": (lambda folder: pa.table(INVALID_COLUMNS), NUMBERS),
+    "pandas": (lambda folder: pd.DataFrame(INVALID_COLUMNS), NUMBERS),
     "pandas, mixed": (lambda folder: pd.DataFrame({"who": [1, 2], "what": [3, SECRET]}), TABLE),
     "pandas, people": (lambda folder: pd.DataFrame({"who": [1, SECRET], "what": [3, 4]}), TABLE),
-    "polars": (lambda folder: pl.DataFrame(BAD), NUMBERS),
+    "polars": (lambda folder: pl.DataFrame(INVALID_COLUMNS), NUMBERS),
     "polars, lists": (lambda folder: pl.DataFrame({"what": [["3", SECRET]]}), {"item": "what", "labels": "numbers"}),
     "excel": (lambda folder: excel(folder / "a.xlsx"), TABLE),
     "sqlite": (lambda folder: sqlite(folder / "a.db"), {**TABLE, "query": "SELECT who, what FROM t"}),
@@ -132,17 +132,17 @@ def test_no_reader_tells_what_stands_in_a_cell(name, folder, caplog):
     with caplog.at_level(logging.DEBUG), pytest.raises(DiscreetError) as caught:
         discreet.read(make(folder), **options)
     # What is shown of an error that nobody catches: its message and those of the errors behind it, not the code.
-    shown = "".join("".join(part.format_exception_only()) for part in _chain(caught.value))
-    assert SECRET not in shown + repr(caught.value) + caplog.text
+    error_texts = "".join("".join(part.format_exception_only()) for part in _chain(caught.value))
+    assert SECRET not in error_texts + repr(caught.value) + caplog.text
 
 
 def _chain(error: BaseException) -> list[traceback.TracebackException]:
     part: traceback.TracebackException | None = traceback.TracebackException.from_exception(error)
-    found = []
+    chain = []
     while part is not None:
-        found.append(part)
+        chain.append(part)
         part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
-    return found
+    return chain
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -153,9 +153,9 @@ def test_nor_does_the_command_line(name, folder):
         if option == "pair":
             return  # of `discreet relations`
         words += [f"--{option}", str(value)]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code != 0
-    assert SECRET not in done.output + done.stderr + repr(done.exception)
+    completed = CliRunner().invoke(app, words)
+    assert completed.exit_code != 0
+    assert SECRET not in completed.output + completed.stderr + repr(completed.exception)
 
 
 @pytest.mark.parametrize("value", ["98765432109876543210", "-7771", "007771"])
@@ -177,6 +177,6 @@ def test_numbers_are_not_shown_either(value, tmp_path):
     ],
 )
 def test_what_databases_say_of_values_is_not_passed_on(message):
-    told = build_read_error("sales", message).message
-    assert SECRET not in told.python + told.typed
-    assert told.python.startswith("sales: a value cannot be read as the query or its column asks.")
+    text = build_read_error("sales", message).message
+    assert SECRET not in text.python + text.typed
+    assert text.python.startswith("sales: a value cannot be read as the query or its column asks.")

@@ -30,8 +30,8 @@ def sales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     light.close()
     import duckdb
 
-    with duckdb.connect("sales.duckdb") as own:
-        own.execute("CREATE SCHEMA workspace; CREATE TABLE source AS SELECT * FROM 'sales.parquet'")
+    with duckdb.connect("sales.duckdb") as connection:
+        connection.execute("CREATE SCHEMA workspace; CREATE TABLE source AS SELECT * FROM 'sales.parquet'")
     return tmp_path
 
 
@@ -79,12 +79,12 @@ def test_a_query_reads(sales: Path, query: str) -> None:
 
 
 def test_what_is_said(sales: Path) -> None:
-    allowed = 'query is one statement that reads, as in query="SELECT person, item FROM …".'
+    allowed_message = 'query is one statement that reads, as in query="SELECT person, item FROM …".'
     for source in (None, "sales.db"):
-        with pytest.raises(MisuseError) as told:
+        with pytest.raises(MisuseError) as error:
             discreet.read(source, query="SELECT 1; SELECT 2", **COLUMNS)
-        assert str(told.value) == f"The query has 2 statements; {allowed}"
-        assert told.value.message.typed.endswith('as in --query "SELECT person, item FROM …".')
+        assert str(error.value) == f"The query has 2 statements; {allowed_message}"
+        assert error.value.message.typed.endswith('as in --query "SELECT person, item FROM …".')
         with pytest.raises(MisuseError, match=r"something else than read|begins with ATTACH"):
             discreet.read(source, query="ATTACH 'a.db' AS a", **COLUMNS)
 
@@ -97,7 +97,7 @@ def test_a_name_is_no_variable_of_ours(sales: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "query", "allowed"),
+    ("kind", "query", "is_allowed"),
     [
         ("postgresql", "SELECT $$;$$, $a$ ; $$ ; $a$, E'\\';', 'a'';'", True),
         ("postgresql", "SELECT 1 /* ; /* ; */ ; */", True),
@@ -112,8 +112,8 @@ def test_a_name_is_no_variable_of_ours(sales: Path) -> None:
         ("sqlite", "SELECT 1) ; ATTACH 'x' AS y; SELECT (1", False),
     ],
 )
-def test_statements_are_told_apart(kind: Any, query: str, allowed: bool) -> None:
-    if allowed:
+def test_statements_are_told_apart(kind: Any, query: str, is_allowed: bool) -> None:
+    if is_allowed:
         check_query(query, kind)
     else:
         with pytest.raises(MisuseError):
@@ -144,9 +144,11 @@ ALIASES = ["item of a list", "Item of a List", "item0", "person", "row", "code",
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "csv", "frame", "query"])
 def test_a_column_named_like_one_of_ours(tmp_path: Path, form: str) -> None:
-    people, held = [1, 1, 2], [["tea"], ["milk"], ["tea"]]
+    people, item_lists = [1, 1, 2], [["tea"], ["milk"], ["tea"]]
     junk = {name: ["x", "y", "z"] for name in ALIASES[:1] + ALIASES[2:]}
-    table = pa.table({"customer": people, "lists": held, "product": [one for (one,) in held]} | junk)
+    table = pa.table(
+        {"customer": people, "lists": item_lists, "product": [single_item for (single_item,) in item_lists]} | junk
+    )
     source: Any = tmp_path / f"a.{form}"
     options: dict[str, Any] = {"person": "customer"}
     if form == "csv":
@@ -223,12 +225,12 @@ def test_a_matrix_with_bad_indices() -> None:
         discreet.read(matrix)
 
 
-def _baskets(offsets: Any = (0, 1, 2), codes: Any = (0, 1), **beside: Any) -> Baskets:
-    return Baskets(np.array(offsets, np.int64), np.array(codes, np.int32), Vocabulary(["milk", "tea"]), **beside)
+def _baskets(offsets: Any = (0, 1, 2), codes: Any = (0, 1), **fields: Any) -> Baskets:
+    return Baskets(np.array(offsets, np.int64), np.array(codes, np.int32), Vocabulary(["milk", "tea"]), **fields)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"codes": (0, 2)},
         {"codes": (-1, 1)},
@@ -249,9 +251,9 @@ def _baskets(offsets: Any = (0, 1, 2), codes: Any = (0, 1), **beside: Any) -> Ba
         {"segments": Segments("region", np.array([0], np.int32), Vocabulary(["north"]))},
     ],
 )
-def test_baskets_built_by_hand(given: dict[str, Any]) -> None:
+def test_baskets_built_by_hand(arguments: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        _baskets(**given)
+        _baskets(**arguments)
 
 
 def test_baskets_of_another_type() -> None:

@@ -25,8 +25,8 @@ def test_cap_keeps_what_goes_together() -> None:
     assert capped.sequences is not None
     for person, row in enumerate(rows):
         a, b = capped.sequences.offsets[person : person + 2]
-        kept = capped.vocabulary.take(capped.sequences.codes[a:b]).to_pylist()
-        assert kept == [item for item in row if item in capped[person]]
+        kept_labels = capped.vocabulary.take(capped.sequences.codes[a:b]).to_pylist()
+        assert kept_labels == [item for item in row if item in capped[person]]
 
 
 def test_cap_of_pairs() -> None:
@@ -36,9 +36,9 @@ def test_cap_of_pairs() -> None:
     capped = discreet.read(data, person="person", pair=("a", "b"), max_items=3, seed=5)
     assert capped.pairs is not None
     assert capped.sizes.tolist() == [3]
-    held = sorted(capped[0])
+    kept_items = sorted(capped[0])
     pairs = zip(capped.vocabulary.take(capped.pairs.first), capped.vocabulary.take(capped.pairs.second), strict=True)
-    assert [(a.as_py(), b.as_py()) for a, b in pairs] == [(a, b) for a in held for b in held]
+    assert [(a.as_py(), b.as_py()) for a, b in pairs] == [(a, b) for a in kept_items for b in kept_items]
 
 
 def test_cap_without_a_seed_differs() -> None:
@@ -61,8 +61,8 @@ def test_cap_is_uniform() -> None:
     assert len(observed) == 10
     assert ((observed - people / 10) ** 2 / (people / 10)).sum() < 39.3
     # Neighbours choose independently: 100 combinations, 99 degrees, the same rate.
-    both = (pairs[0::2, 0] * 5 + pairs[0::2, 1]) * 25 + pairs[1::2, 0] * 5 + pairs[1::2, 1]
-    joint = np.bincount(both)
+    pair_codes = (pairs[0::2, 0] * 5 + pairs[0::2, 1]) * 25 + pairs[1::2, 0] * 5 + pairs[1::2, 1]
+    joint = np.bincount(pair_codes)
     joint = joint[joint > 0]
     assert len(joint) == 100
     assert ((joint - people / 200) ** 2 / (people / 200)).sum() < 171
@@ -77,22 +77,22 @@ LABELS = st.sampled_from([*range(12), "tea", "milk", "bread", "007", "x"])
     st.integers(0, 5),
     st.integers(1, 4),
 )
-def test_cap_is_local(rows: list[list[str]], more: list[str], place: int, limit: int) -> None:
+def test_cap_is_local(rows: list[list[str]], further_row: list[str], place: int, limit: int) -> None:
     """One more person anywhere: all others keep what they kept, in order too, although items get new codes."""
     place = min(place, len(rows))
 
     def capped(baskets: list[list[str]]) -> list[list[object]]:
-        found = discreet.read(baskets, ordered=True, max_items=limit, seed=3)
-        assert found.sequences is not None
-        spans = zip(found.sequences.offsets, found.sequences.offsets[1:], strict=False)
-        return [found.vocabulary.take(found.sequences.codes[a:b]).to_pylist() for a, b in spans]
+        capped_baskets = discreet.read(baskets, ordered=True, max_items=limit, seed=3)
+        assert capped_baskets.sequences is not None
+        spans = zip(capped_baskets.sequences.offsets, capped_baskets.sequences.offsets[1:], strict=False)
+        return [capped_baskets.vocabulary.take(capped_baskets.sequences.codes[a:b]).to_pylist() for a, b in spans]
 
-    before, after = capped(rows), capped([*rows[:place], more, *rows[place:]])
+    before, after = capped(rows), capped([*rows[:place], further_row, *rows[place:]])
     assert after[:place] + after[place + 1 :] == before
 
 
 def test_cap_does_not_see_that_someone_else_made_names_of_numbers() -> None:
-    rows = [range(8), range(3, 20), *([5, 10**17 + more, 2**63 - 1, 7] for more in range(5))]
+    rows = [range(8), range(3, 20), *([5, 10**17 + large_number, 2**63 - 1, 7] for large_number in range(5))]
     numbers = discreet.read(rows, max_items=3, seed=4)
     names = discreet.read([[str(item) for item in row] for row in rows] + [["tea", "007"]], max_items=3, seed=4)
     assert [set(map(str, basket)) for basket in numbers] == list(names)[:-1]
@@ -132,7 +132,7 @@ def test_people_come_in_the_order_of_their_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "labels", "found"),
+    ("column", "labels", "expected_labels"),
     [
         (["5", "40", "5"], None, [5, 40]),
         (["05", "40", "5"], None, ["05", "40", "5"]),
@@ -144,14 +144,16 @@ def test_people_come_in_the_order_of_their_column(tmp_path: Path) -> None:
         (["99999999999999999999", "40", "5"], None, ["40", "5", "99999999999999999999"]),
     ],
 )
-def test_labels_of_a_csv_table(tmp_path: Path, column: list[str], labels: str | None, found: list[object]) -> None:
+def test_labels_of_a_csv_table(
+    tmp_path: Path, column: list[str], labels: str | None, expected_labels: list[object]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("person,item\n" + "".join(f"{i},{item}\n" for i, item in enumerate(column)))
-    assert list(discreet.read(path, person="person", item="item", labels=labels).vocabulary) == found  # type: ignore[arg-type]
+    assert list(discreet.read(path, person="person", item="item", labels=labels).vocabulary) == expected_labels  # type: ignore[arg-type]
 
 
 def test_labels_of_typed_columns() -> None:
-    for column, labels, found in (
+    for column, labels, expected_labels in (
         (pa.array([3.0, 40.0, None, float("nan")]), None, [3, 40]),
         (pa.array([3.0, 40.0, None, float("nan")]), "names", ["3", "40"]),
         (pa.array([-3, 40, None, None], pa.int8()), None, [-3, 40]),
@@ -161,7 +163,7 @@ def test_labels_of_typed_columns() -> None:
     ):
         data = pa.table({"person": [1, 2, 3, 4], "item": column})
         baskets = discreet.read(data, person="person", item="item", labels=labels)  # type: ignore[arg-type]
-        assert list(baskets.vocabulary) == found
+        assert list(baskets.vocabulary) == expected_labels
         assert baskets.sizes.tolist() == [1, 1, 0, 0]
 
 
@@ -188,14 +190,14 @@ def test_blocks_of_any_size(rows: list[list[int]], size: int, names: bool) -> No
     before = streams._BLOCK
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.dat"
-        given = [[f"n{item}" if names else item for item in row] for row in rows]
-        path.write_text("".join(" ".join(map(str, row)) + "\n" for row in given))
+        expected_rows = [[f"n{item}" if names else item for item in row] for row in rows]
+        path.write_text("".join(" ".join(map(str, row)) + "\n" for row in expected_rows))
         try:
             streams._BLOCK = size
             baskets = discreet.read(path)
         finally:
             streams._BLOCK = before
-    assert baskets == discreet.read(given)
+    assert baskets == discreet.read(expected_rows)
 
 
 # Ten million items take about 8 seconds.
@@ -204,19 +206,19 @@ def test_blocks_of_any_size(rows: list[list[int]], size: int, names: bool) -> No
 )
 def test_a_large_basket_and_a_large_vocabulary(tmp_path: Path, size: int, modulus: int) -> None:
     """Millions of items in one basket, and as many different names, take their time but work."""
-    wide = tmp_path / "wide.dat"
+    wide_path = tmp_path / "wide.dat"
     numbers = np.arange(size) * 7 % modulus
-    with wide.open("wb") as file:
+    with wide_path.open("wb") as file:
         for part in np.array_split(numbers, 10):
             file.write(b" ".join(map(b"%d".__mod__, part.tolist())) + b" ")
         file.write(b"\n5\n")
-    baskets = discreet.read(wide)
+    baskets = discreet.read(wide_path)
     assert baskets.sizes.tolist() == [size, 1]
     assert np.array_equal(baskets.codes[:-1], np.arange(size))
-    many = tmp_path / "many.dat"
+    large_path = tmp_path / "many.dat"
     people = size // 10
-    many.write_text("".join(f"name{i} name{i + 1}\n" for i in range(people)))
-    baskets = discreet.read(many)
+    large_path.write_text("".join(f"name{i} name{i + 1}\n" for i in range(people)))
+    baskets = discreet.read(large_path)
     assert (baskets.people, baskets.items) == (people, people + 1)
     assert set(baskets[12_345]) == {"name12345", "name12346"}
 
@@ -226,10 +228,10 @@ def test_progress_goes_from_none_to_all(tmp_path: Path) -> None:
     path.write_text("1 2\n" * 10)
     table = pa.table({"person": [1, 2], "item": [3, 4]})
     for source, options in ((path, {}), (table, {"person": "person", "item": "item"})):
-        seen: list[float] = []
-        discreet.read(source, **options, progress=seen.append)  # type: ignore[arg-type]
-        assert seen == sorted(seen)
-        assert seen[-1] == 1.0
+        progress_values: list[float] = []
+        discreet.read(source, **options, progress=progress_values.append)  # type: ignore[arg-type]
+        assert progress_values == sorted(progress_values)
+        assert progress_values[-1] == 1.0
 
 
 def test_reading_text_loads_no_database(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_reading_text_loads_no_database(tmp_path: Path) -> None:
         "import sys, discreet; discreet.read('a.dat'); discreet.read('b.dat');"
         "print([name for name in ('duckdb', 'pandas', 'adbc_driver_manager') if name in sys.modules])"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True, env=plain()
     )
-    assert done.stdout == "[]\n"
+    assert completed.stdout == "[]\n"

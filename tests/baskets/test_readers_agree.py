@@ -49,11 +49,11 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 def zipped(files: dict[str, bytes]) -> bytes:
     """Return an archive."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def expected(rows: list[list[Any]]) -> discreet.Baskets:
@@ -74,7 +74,7 @@ def fimi(rows: list[list[Any]]) -> str:
     return "".join(" ".join(str(item).replace(" ", "_") for item in row) + "\n" for row in rows)
 
 
-def wide(rows: list[list[Any]], delimiter: str) -> str:
+def write_wide(rows: list[list[Any]], delimiter: str) -> str:
     return "".join(delimiter.join(map(str, row)) + "\n" for row in rows)
 
 
@@ -91,13 +91,13 @@ COLUMNS = {"person": "person", "item": "item"}
 TEXTS: dict[str, tuple[str, Callable[[list[list[Any]]], str], dict[str, Any]]] = {
     "fimi": (".dat", fimi, {}),
     "text": (".txt", lambda rows: fimi(rows).replace("\n", "\r\n"), {}),
-    "wide": (".csv", lambda rows: wide(rows, ","), {}),
-    "wide, no last line end": (".csv", lambda rows: wide(rows, ", ").rstrip("\n"), {}),
-    "wide, quoted": (".csv", lambda rows: wide([[f'"{item}"' for item in row] for row in rows], ","), {}),
-    "wide tabs": (".tsv", lambda rows: wide(rows, "\t"), {}),
-    "wide, byte order mark": (".csv", lambda rows: "\ufeff" + wide(rows, ","), {}),
-    "wide semicolons": (".csv", lambda rows: wide(rows, ";"), {}),
-    "wide, declared": (".csv", lambda rows: wide(rows, ","), {"format": "baskets"}),
+    "wide": (".csv", lambda rows: write_wide(rows, ","), {}),
+    "wide, no last line end": (".csv", lambda rows: write_wide(rows, ", ").rstrip("\n"), {}),
+    "wide, quoted": (".csv", lambda rows: write_wide([[f'"{item}"' for item in row] for row in rows], ","), {}),
+    "wide tabs": (".tsv", lambda rows: write_wide(rows, "\t"), {}),
+    "wide, byte order mark": (".csv", lambda rows: "\ufeff" + write_wide(rows, ","), {}),
+    "wide semicolons": (".csv", lambda rows: write_wide(rows, ";"), {}),
+    "wide, declared": (".csv", lambda rows: write_wide(rows, ","), {"format": "baskets"}),
     "long semicolons": (".csv", lambda rows: long_text(rows, ";"), COLUMNS),
     "long bars": (".csv", lambda rows: long_text(rows, "|"), COLUMNS | {"delimiter": "|"}),
     "long": (".csv", lambda rows: long_text(rows, ","), COLUMNS),
@@ -163,7 +163,7 @@ def matrix(rows: list[list[Any]]) -> Any:
     return sparse.coo_matrix(frame.to_numpy().astype(float))
 
 
-LONG: dict[str, Callable[[pa.Table], Any]] = {
+LONG_SOURCES: dict[str, Callable[[pa.Table], Any]] = {
     "pyarrow": lambda data: data,
     "batches": lambda data: data.to_reader(max_chunksize=2),
     "pandas": lambda data: data.to_pandas(),
@@ -181,17 +181,17 @@ LONG: dict[str, Callable[[pa.Table], Any]] = {
 
 
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("form", LONG)
+@pytest.mark.parametrize("form", LONG_SOURCES)
 def test_long_frame(kind: str, form: str) -> None:
-    assert discreet.read(LONG[form](table(DATA[kind])), **COLUMNS) == expected(DATA[kind])
+    assert discreet.read(LONG_SOURCES[form](table(DATA[kind])), **COLUMNS) == expected(DATA[kind])
 
 
 @pytest.mark.parametrize("kind", DATA)
 @pytest.mark.parametrize("form", ["pyarrow", "batches", "pandas", "polars", "duckdb"])
 def test_frame_of_lists(kind: str, form: str) -> None:
-    data = LONG[form](list_table(DATA[kind]))
+    data = LONG_SOURCES[form](list_table(DATA[kind]))
     assert discreet.read(data) == expected(DATA[kind])
-    data = LONG[form](list_table(DATA[kind]))
+    data = LONG_SOURCES[form](list_table(DATA[kind]))
     assert discreet.read(data, person="number", item="items") == expected(DATA[kind])
 
 
@@ -248,18 +248,18 @@ def test_parquet(tmp_path: Path, kind: str, compression: str) -> None:
 @pytest.mark.parametrize("suffix", ["feather", "arrow"])
 def test_feather(tmp_path: Path, kind: str, compression: str, suffix: str) -> None:
     rows = DATA[kind]
-    long, lists = (tmp_path / f"{name}.{suffix}" for name in ("long", "lists"))
-    for path, held in ((long, table(rows)), (lists, list_table(rows))):
-        feather.write_feather(held, path, compression=compression, chunksize=2)
-    assert discreet.read(long, **COLUMNS) == expected(rows)
+    long_path, lists = (tmp_path / f"{name}.{suffix}" for name in ("long", "lists"))
+    for path, expected_baskets in ((long_path, table(rows)), (lists, list_table(rows))):
+        feather.write_feather(expected_baskets, path, compression=compression, chunksize=2)
+    assert discreet.read(long_path, **COLUMNS) == expected(rows)
     assert discreet.read(lists) == expected(rows)
     categories = pa.table({"person": table(rows)["person"], "item": table(rows)["item"].dictionary_encode()})
-    with pa.OSFile(str(long), "wb") as file, pa.ipc.new_stream(file, categories.schema) as stream:
+    with pa.OSFile(str(long_path), "wb") as file, pa.ipc.new_stream(file, categories.schema) as stream:
         stream.write_table(categories, max_chunksize=3)  # a stream that was kept in a file
-    assert discreet.read(long, **COLUMNS) == expected(rows)
+    assert discreet.read(long_path, **COLUMNS) == expected(rows)
 
 
-WRITTEN: dict[str, Callable[[pa.Table, Path], None]] = {
+WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
     ".csv": lambda part, path: path.write_text(_csv(part, ";")),
     ".csv.bz2": lambda part, path: path.write_bytes(bz2.compress(_csv(part, ",").encode())),
     ".tsv": lambda part, path: path.write_text(_csv(part, "\t")),
@@ -276,33 +276,33 @@ def _csv(part: pa.Table, delimiter: str) -> str:
 
 
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("suffix", WRITTEN)
+@pytest.mark.parametrize("suffix", WRITERS)
 def test_several_files(tmp_path: Path, kind: str, suffix: str) -> None:
     """A pattern, a folder, lists of files, and a tree of folders that are a column, with people across all of them."""
     rows = DATA[kind]
-    whole = table(rows).drop_columns("more")
+    whole_table = table(rows).drop_columns("more")
     folder, tree = tmp_path / "sales", tmp_path / "tree"
     for place in (folder / "2025", tree):
         place.mkdir(parents=True)
     (folder / "_SUCCESS").write_text("")
     (folder / ".notes.txt").write_text("hidden")
     paths = [folder / f"part-1{suffix}", folder / "2025" / f"part-2{suffix}", folder / f"part-3{suffix}"]
-    for path, part in zip(paths, (whole[:4], whole[4:5], whole[5:]), strict=True):
-        WRITTEN[suffix](part, path)
+    for path, part in zip(paths, (whole_table[:4], whole_table[4:5], whole_table[5:]), strict=True):
+        WRITERS[suffix](part, path)
     # How files are named hangs on no format: all ways are tried with one of them.
     ways = [str(folder), [str(path) for path in paths], tuple(paths), (path for path in paths)]
     ways += [[folder / "2025", f"{folder}/part-*{suffix}"]]
     for source in (folder, f"{folder}/**/*{suffix}", paths, *(ways if suffix == ".tsv" else ())):
         assert discreet.read(source, **COLUMNS) == expected(rows), source
-    for number in set(whole["person"].to_pylist()):
+    for number in set(whole_table["person"].to_pylist()):
         place = tree / "kind=a%20b" / f"person={number}"
         place.mkdir(parents=True)
-        WRITTEN[suffix](whole.filter(pc.field("person") == number).select(["item"]), place / f"all{suffix}")
+        WRITERS[suffix](whole_table.filter(pc.field("person") == number).select(["item"]), place / f"all{suffix}")
     for source in (tree, *((f"{tree}/*/*/*{suffix}", f"{tree}/*") if suffix == ".tsv" else ())):
         assert discreet.read(source, **COLUMNS) == expected(rows), source
-    by = discreet.read(tree, **COLUMNS, by="kind")
-    assert by.segments is not None
-    assert by.segment_labels == ["a b"]
+    segment_baskets = discreet.read(tree, **COLUMNS, by="kind")
+    assert segment_baskets.segments is not None
+    assert segment_baskets.segment_labels == ["a b"]
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -329,14 +329,14 @@ OPENED: dict[str, Callable[[Path], Any]] = {
     "text in memory": lambda path: io.StringIO(path.read_text(), newline=""),
     "arrow": lambda path: pa.OSFile(str(path)),
     "packed": lambda path: io.BytesIO(bz2.compress(path.read_bytes())),
-    "unpacking": lambda path: _packed(path),
+    "unpacking": lambda path: _pack_file(path),
 }
 
 
-def _packed(path: Path) -> Any:
-    packed = path.with_suffix(f"{path.suffix}.gz")
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    return gzip.open(packed)
+def _pack_file(path: Path) -> Any:
+    packed_path = path.with_suffix(f"{path.suffix}.gz")
+    packed_path.write_bytes(gzip.compress(path.read_bytes()))
+    return gzip.open(packed_path)
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -403,7 +403,7 @@ def test_order_is_kept_alike(tmp_path: Path) -> None:
     assert labels == list(chain.from_iterable(rows))
     assert answer.sequences.offsets.tolist() == np.cumsum([0, *map(len, rows)]).tolist()
     (tmp_path / "a.dat").write_text(fimi(rows))
-    (tmp_path / "a.csv").write_text(wide(rows, ","))
+    (tmp_path / "a.csv").write_text(write_wide(rows, ","))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     pq.write_table(list_table(rows), tmp_path / "a.parquet")
     with (tmp_path / "long.csv").open("w", newline="") as file:
@@ -423,9 +423,9 @@ def test_pairs_are_kept_alike(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"pairs": row}) + "\n" for row in pairs))
     flat = [(person, *pair) for person, row in enumerate(pairs) for pair in (row or [[None, None]])]
     people, before, after = zip(*flat, strict=True)
-    given = pa.table({"person": people, "before": before, "after": after})
+    pair_table = pa.table({"person": people, "before": before, "after": after})
     lines = discreet.read(tmp_path / "a.jsonl")
-    assert lines == discreet.read(given, person="person", pair=("before", "after"))
+    assert lines == discreet.read(pair_table, person="person", pair=("before", "after"))
     assert [sorted(basket) for basket in lines] == [["milk", "tea"], [], ["milk", "rice"]]
     assert lines.pairs is not None
     assert lines.pairs.offsets.tolist() == [0, 2, 2, 3]
@@ -439,7 +439,7 @@ def test_items_stand_beside_pairs(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         '{"items": ["tea"], "pairs": [["rice", "milk"]]}\n{"items": ["rice"]}\n{"items": []}\n'
     )
-    given = pa.table(
+    pair_table = pa.table(
         {
             "person": [0, 0, 1, 2],
             "item": ["tea", None, "rice", None],
@@ -447,11 +447,11 @@ def test_items_stand_beside_pairs(tmp_path: Path) -> None:
             "after": [None, "milk", None, None],
         }
     )
-    read = discreet.read(given, person="person", item="item", pair=("before", "after"))
-    assert read == discreet.read(tmp_path / "a.jsonl")
-    assert [sorted(basket) for basket in read] == [["milk", "rice", "tea"], ["rice"], []]
-    assert read.pairs is not None
-    assert read.pairs.offsets.tolist() == [0, 1, 1, 1]
+    baskets = discreet.read(pair_table, person="person", item="item", pair=("before", "after"))
+    assert baskets == discreet.read(tmp_path / "a.jsonl")
+    assert [sorted(basket) for basket in baskets] == [["milk", "rice", "tea"], ["rice"], []]
+    assert baskets.pairs is not None
+    assert baskets.pairs.offsets.tolist() == [0, 1, 1, 1]
     lists = pa.table({"person": [0], "item": [["tea"]], "before": ["rice"], "after": ["milk"]})
     with pytest.raises(MisuseError) as refused:
         discreet.read(lists, person="person", item="item", pair=("before", "after"))
@@ -461,30 +461,37 @@ def test_items_stand_beside_pairs(tmp_path: Path) -> None:
 def test_what_is_at_the_same_time_is_known() -> None:
     """Neither of two events at the same time comes after the other, whichever way they come in, are kept or drawn."""
     events = [(7, "tea", 1), (7, "milk", 1), (7, "bread", 2), (3, "tea", 1), (3, "milk", 2), (3, "rice", 2)]
-    person, item, at = zip(*events, strict=True)
-    table = pa.table({"person": person, "item": item, "at": at})
-    read = discreet.read(table, person="person", item="item", time="at")
-    assert read == discreet.read(table.take([5, 3, 1, 4, 2, 0]), person="person", item="item", time="at")
-    assert read.sequences is not None
-    assert read.sequences.moments is not None
-    assert read.sequences.moments.tolist() == [1, 2, 2, 1, 1, 2]
-    found = relations(read, how="after", support=9, top=9)
-    labels = read.vocabulary.label
-    assert {(labels(a), labels(b)) for a, b in zip(found.antecedents.codes, found.consequents.codes, strict=True)} == {
+    person, item, moment = zip(*events, strict=True)
+    table = pa.table({"person": person, "item": item, "at": moment})
+    baskets = discreet.read(table, person="person", item="item", time="at")
+    assert baskets == discreet.read(table.take([5, 3, 1, 4, 2, 0]), person="person", item="item", time="at")
+    assert baskets.sequences is not None
+    assert baskets.sequences.moments is not None
+    assert baskets.sequences.moments.tolist() == [1, 2, 2, 1, 1, 2]
+    relations_found = relations(baskets, how="after", support=9, top=9)
+    labels = baskets.vocabulary.label
+    assert {
+        (labels(a), labels(b))
+        for a, b in zip(relations_found.antecedents.codes, relations_found.consequents.codes, strict=True)
+    } == {
         ("tea", "milk"),
         ("tea", "rice"),
         ("milk", "bread"),
         ("tea", "bread"),
     }
-    capped = discreet.read(read, max_items=2, seed=1)
-    drawn = resample(capped, 4, seed=2)
-    for some in (capped, drawn):
-        assert some.sequences is not None
-        assert some.sequences.moments is not None
-        assert len(some.sequences.moments) == len(some.sequences.codes)
-    apart = discreet.read(table.set_column(2, "at", pa.array(range(6))), person="person", item="item", time="at")
-    assert apart.sequences is not None
-    assert apart.sequences.moments is None
-    assert apart != read
-    one, other = (Sequences(np.array([0, 2]), np.array([1, 2], np.int32), at) for at in (None, np.array([4, 9])))
-    assert one == other
+    capped = discreet.read(baskets, max_items=2, seed=1)
+    drawn_baskets = resample(capped, 4, seed=2)
+    for person_baskets in (capped, drawn_baskets):
+        assert person_baskets.sequences is not None
+        assert person_baskets.sequences.moments is not None
+        assert len(person_baskets.sequences.moments) == len(person_baskets.sequences.codes)
+    separate_baskets = discreet.read(
+        table.set_column(2, "at", pa.array(range(6))), person="person", item="item", time="at"
+    )
+    assert separate_baskets.sequences is not None
+    assert separate_baskets.sequences.moments is None
+    assert separate_baskets != baskets
+    untimed, timed = (
+        Sequences(np.array([0, 2]), np.array([1, 2], np.int32), moment) for moment in (None, np.array([4, 9]))
+    )
+    assert untimed == timed

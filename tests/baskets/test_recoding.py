@@ -37,12 +37,12 @@ def labels(release) -> set[object]:
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("kind", LISTS)
 def test_the_list_of_items_says_whether_they_are_numbers(data, kind, tmp_path):
-    listed, text = LISTS[kind]
+    items_listed, text = LISTS[kind]
     (tmp_path / "items.txt").write_text(text)
-    for items in (listed, tmp_path / "items.txt"):
-        done = trial(DATA[data], seed=1, top=3, lengths=1, epsilon=1, items=items)
-        assert labels(done) == set(listed)
-        assert done.patterns.to_arrow().column_names == [
+    for items in (items_listed, tmp_path / "items.txt"):
+        release = trial(DATA[data], seed=1, top=3, lengths=1, epsilon=1, items=items)
+        assert labels(release) == set(items_listed)
+        assert release.patterns.to_arrow().column_names == [
             "items",
             "count",
             "support",
@@ -51,9 +51,11 @@ def test_the_list_of_items_says_whether_they_are_numbers(data, kind, tmp_path):
             "support_low",
             "support_high",
         ]
-        typed = trial(DATA[data], seed=1, top=2, lengths=2, epsilon=1, items=items, contains=str(listed[1]))
-        assert all(listed[1] in pattern.items for pattern in typed.patterns)
-        assert len(typed.patterns) == 2
+        typed_release = trial(
+            DATA[data], seed=1, top=2, lengths=2, epsilon=1, items=items, contains=str(items_listed[1])
+        )
+        assert all(items_listed[1] in pattern.items for pattern in typed_release.patterns)
+        assert len(typed_release.patterns) == 2
     numbered = trial(DATA[data], seed=1, top=3, lengths=1, epsilon=1, items=3)
     assert labels(numbered) == {0, 1, 2}
 
@@ -61,19 +63,22 @@ def test_the_list_of_items_says_whether_they_are_numbers(data, kind, tmp_path):
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("kind", LISTS)
 def test_so_do_the_itemsets_to_count(data, kind):
-    listed, _ = LISTS[kind]
-    done = discreet.count(DATA[data], [listed[:2], listed[2:]], epsilon=10**5, really=True)
-    assert [set(pattern.items) for pattern in done.patterns] == [set(listed[:2]), set(listed[2:])]
-    held = [{str(item) for item in basket} for basket in DATA[data]]
-    truth = [sum({str(item) for item in one} <= basket for basket in held) for one in (listed[:2], listed[2:])]
-    assert done.patterns.counts.tolist() == truth
+    items_listed, _ = LISTS[kind]
+    counts = discreet.count(DATA[data], [items_listed[:2], items_listed[2:]], epsilon=10**5, really=True)
+    assert [set(pattern.items) for pattern in counts.patterns] == [set(items_listed[:2]), set(items_listed[2:])]
+    basket_labels = [{str(item) for item in basket} for basket in DATA[data]]
+    truth = [
+        sum({str(item) for item in itemset} <= basket for basket in basket_labels)
+        for itemset in (items_listed[:2], items_listed[2:])
+    ]
+    assert counts.patterns.counts.tolist() == truth
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_typed_items_are_no_error_where_items_are_found(data):
     for contains in (7, "7", "tea"):
-        done = trial(DATA[data], seed=1, top=3, epsilon=1, delta="1e-6", contains=contains)
-        assert done.patterns.to_arrow().column_names == [
+        release = trial(DATA[data], seed=1, top=3, epsilon=1, delta="1e-6", contains=contains)
+        assert release.patterns.to_arrow().column_names == [
             "items",
             "count",
             "support",
@@ -82,17 +87,22 @@ def test_typed_items_are_no_error_where_items_are_found(data):
             "support_low",
             "support_high",
         ]
-        assert all(str(contains) in map(str, pattern.items) for pattern in done.patterns)
+        assert all(str(contains) in map(str, pattern.items) for pattern in release.patterns)
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_listed_segments_are_what_was_typed(data):
-    for listed in (["1", "2"], [1, 2]):
+    for segments in (["1", "2"], [1, 2]):
         for values in ([1, 2, 1], ["1", "2", "1"]):
-            by = values[: len(DATA[data])]
-            done = discreet.release_by(DATA[data], by, top=1, epsilon=10**5, really=True, items=3, segments=listed)
-            assert list(done) == listed
-            assert [one.patterns.people for one in done.values()] == [by.count(values[0]), by.count(values[1])]
+            segment_values = values[: len(DATA[data])]
+            releases = discreet.release_by(
+                DATA[data], segment_values, top=1, epsilon=10**5, really=True, items=3, segments=segments
+            )
+            assert list(releases) == segments
+            assert [release.patterns.people for release in releases.values()] == [
+                segment_values.count(values[0]),
+                segment_values.count(values[1]),
+            ]
 
 
 @pytest.mark.parametrize("mechanism", ["truncated", "truncated-naive", "truncated-items", "threshold", "auto"])
@@ -101,12 +111,12 @@ def test_given_items_are_listed_over_a_threshold_only_where_they_are_over_it(mec
     people = [{"0", "1", "2"}] * 300 + [{"0", "3"}] * 10
     public = {"delta": "1e-6"} if mechanism == "threshold" else {"items": list("0123")}
     for seed in range(3):
-        for contains, listed in (("0", True), ("3", False)):
+        for contains, is_listed in (("0", True), ("3", False)):
             question = {"contains": contains, "min_count": 50, "epsilon": 8, "mechanism": mechanism, **public}
             bare = trial(people, seed=seed, counts=False, **question)
-            assert ({contains} in bare.patterns) == listed
+            assert ({contains} in bare.patterns) == is_listed
             assert "counting the items every pattern has" in {charge.what for charge in bare.guarantee.charges}
-            assert ({contains} in trial(people, seed=seed, **question).patterns) == listed
+            assert ({contains} in trial(people, seed=seed, **question).patterns) == is_listed
     # Of the top they are one whatever their count, so nothing is paid for it.
     if mechanism == "auto":
         top = trial(people, seed=1, counts=False, contains=3, top=2, epsilon=8, **public)
@@ -139,15 +149,15 @@ def run(tmp_path):
         path = tmp_path / "sales.csv"
         path.write_text("who,what,where\n" + TABLES[data])
         table = [str(path), "--person", "who", "--item", "what", "--epsilon", "100000", "--really", "--format", "json"]
-        done = CliRunner().invoke(app, [command, *table, *map(str, arguments)])
-        assert done.exit_code == 0, done.output
-        return json.loads(done.stdout)
+        completed = CliRunner().invoke(app, [command, *table, *map(str, arguments)])
+        assert completed.exit_code == 0, completed.output
+        return json.loads(completed.stdout)
 
     return run
 
 
 def shape(result):
-    return sorted(result["patterns"][0]), [one["items"] for one in result["patterns"]]
+    return sorted(result["patterns"][0]), [pattern["items"] for pattern in result["patterns"]]
 
 
 @pytest.mark.parametrize("data", TABLES)
@@ -161,41 +171,43 @@ def shape(result):
 )
 def test_counting_on_the_command_line(run, data, text, itemsets, tmp_path):
     (tmp_path / "wanted.txt").write_text(text)
-    columns, found = shape(run(data, "count", "--itemsets", tmp_path / "wanted.txt"))
+    columns, itemsets_found = shape(run(data, "count", "--itemsets", tmp_path / "wanted.txt"))
     assert columns == ["count", "high", "items", "low", "support", "support_high", "support_low"]
-    assert [sorted(one) for one in found] == itemsets
+    assert [sorted(itemset) for itemset in itemsets_found] == itemsets
 
 
 @pytest.mark.parametrize("data", TABLES)
 @pytest.mark.parametrize("kind", LISTS)
 def test_releasing_on_the_command_line(run, data, kind, tmp_path):
-    listed, text = LISTS[kind]
+    items_listed, text = LISTS[kind]
     (tmp_path / "items.txt").write_text(text)
     items = ["--items", tmp_path / "items.txt"]
-    columns, found = shape(run(data, "release", "--top", 3, "--lengths", 1, *items))
+    columns, itemsets_found = shape(run(data, "release", "--top", 3, "--lengths", 1, *items))
     assert columns == ["count", "high", "items", "low", "support", "support_high", "support_low"]
-    assert {item for one in found for item in one} == set(listed)
-    _, held = shape(run(data, "release", "--top", 2, "--lengths", 2, *items, "--contains", listed[1]))
-    assert {item for one in held for item in one} == set(listed)
-    assert all(listed[1] in one for one in held)
+    assert {item for itemset in itemsets_found for item in itemset} == set(items_listed)
+    _, itemsets_with_item = shape(
+        run(data, "release", "--top", 2, "--lengths", 2, *items, "--contains", items_listed[1])
+    )
+    assert {item for itemset in itemsets_with_item for item in itemset} == set(items_listed)
+    assert all(items_listed[1] in itemset for itemset in itemsets_with_item)
 
 
 @pytest.mark.parametrize("data", TABLES)
-@pytest.mark.parametrize(("typed", "named"), [(["1", "2"], [1, 2]), (["1", "north"], ["1", "north"])])
-def test_segments_on_the_command_line(run, data, typed, named, tmp_path):
+@pytest.mark.parametrize(("segment_names", "expected_names"), [(["1", "2"], [1, 2]), (["1", "north"], ["1", "north"])])
+def test_segments_on_the_command_line(run, data, segment_names, expected_names, tmp_path):
     (tmp_path / "items.txt").write_text("tea\n7\n")
-    listed = [word for name in typed for word in ("--segment", name)]
-    done = run(data, "release", "--top", 1, "--items", tmp_path / "items.txt", "--by", "where", *listed)
-    assert [one["asked"]["segment"] for one in done.values()] == named
+    segment_options = [word for name in segment_names for word in ("--segment", name)]
+    documents = run(data, "release", "--top", 1, "--items", tmp_path / "items.txt", "--by", "where", *segment_options)
+    assert [document["asked"]["segment"] for document in documents.values()] == expected_names
 
 
 def test_an_item_that_is_listed_twice_is_one():
-    vocabulary, told = resolve_items(["tea", "milk", "tea"], discreet.read([{"tea"}]))
+    vocabulary, list_text = resolve_items(["tea", "milk", "tea"], discreet.read([{"tea"}]))
     assert list(vocabulary) == ["milk", "tea"]
-    assert told == "which 2 items there are, as declared"
+    assert list_text == "which 2 items there are, as declared"
 
 
-@pytest.mark.parametrize("many", [0, -1, 10_000_001])
-def test_how_many_items_there_can_be(many):
+@pytest.mark.parametrize("item_count", [0, -1, 10_000_001])
+def test_how_many_items_there_can_be(item_count):
     with pytest.raises(discreet.MisuseError, match="items is how many items there are, from 1 to 10,000,000"):
-        resolve_items(many, discreet.read([{"tea"}]))
+        resolve_items(item_count, discreet.read([{"tea"}]))

@@ -22,7 +22,7 @@ from discreet import InputError, MisuseError, NobodyError
 from discreet.baskets import Vocabulary, hide_secrets, public_name, public_path
 from running import plain
 
-LONG: dict[str, Any] = {"person": "person", "item": "item"}
+COLUMN_OPTIONS: dict[str, Any] = {"person": "person", "item": "item"}
 NAMES = 'labels="names" reads items as names.'
 LARGEST = "an item is larger than 9,223,372,036,854,775,807, the largest number an item can be"
 NUMBERS = "and the first line with items has only numbers"
@@ -57,26 +57,36 @@ FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
     ("a.jsonl", b"[" * 100_000, {}, f", line 1 has too many lists within lists; {LINE}"),
     ("a.jsonl", b'[]\n["\\ud800"]', {}, ", line 2: an item is not text (it has a lone surrogate)."),
     ("a.dat", b"\xef\xbb\xbf", {}, " is empty; a file of one empty basket has one blank line."),
-    ("a.csv", b"\xef\xbb\xbf", LONG, " is empty; a file of one empty basket has one blank line."),
-    ("a.csv", b"\nperson,item\n1,a\n", LONG, ", line 1 is blank; it must name the columns."),
-    ("a.csv", b'"' + b"x" * 200_000, LONG, ", line 1 does not name columns: field larger than field limit (131072)."),
+    ("a.csv", b"\xef\xbb\xbf", COLUMN_OPTIONS, " is empty; a file of one empty basket has one blank line."),
+    ("a.csv", b"\nperson,item\n1,a\n", COLUMN_OPTIONS, ", line 1 is blank; it must name the columns."),
+    (
+        "a.csv",
+        b'"' + b"x" * 200_000,
+        COLUMN_OPTIONS,
+        ", line 1 does not name columns: field larger than field limit (131072).",
+    ),
     (
         "a.csv",
         b"person,item\r\n1,a\n2,b\r\n",
-        LONG,
+        COLUMN_OPTIONS,
         ": it cannot be cut into rows; all its lines must end alike (in a line feed, or all in a carriage return and "
         "a line feed), and each quote must be closed.",
     ),
-    ("a.csv", b"person,item,item\n1,a,b\n", LONG, " has 2 columns 'item' (item=); rename all but one."),
-    ("a.csv", b",a\n1,a\n", LONG, " has no column 'person' (person=); its columns are '', a."),
+    ("a.csv", b"person,item,item\n1,a,b\n", COLUMN_OPTIONS, " has 2 columns 'item' (item=); rename all but one."),
+    ("a.csv", b",a\n1,a\n", COLUMN_OPTIONS, " has no column 'person' (person=); its columns are '', a."),
     (
         "a.csv",
         b"person,item\n1\x00,a\n",
-        LONG,
+        COLUMN_OPTIONS,
         " is not text: some people have control characters; a CSV file is UTF-8 text.",
     ),
-    ("a.json", b" [ ]\n", LONG, " has no rows."),
-    ("a.json", b"[{}, {}]", LONG, " has records without fields; each is an object with the fields asked for."),
+    ("a.json", b" [ ]\n", COLUMN_OPTIONS, " has no rows."),
+    (
+        "a.json",
+        b"[{}, {}]",
+        COLUMN_OPTIONS,
+        " has records without fields; each is an object with the fields asked for.",
+    ),
     (
         "a.jsonl",
         b'{"person":1,"item":"a","Item":"b"}',
@@ -86,13 +96,13 @@ FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
     (
         "a.jsonl",
         b'{"person":1,"item":1}\n{"person":1,"item":"a"}',
-        LONG,
+        COLUMN_OPTIONS,
         ': the items are a mixture of numbers and names; labels="names" reads all as names.',
     ),
     (
         "a.jsonl",
         b'{"person":1,"item":[[1]]}',
-        LONG,
+        COLUMN_OPTIONS,
         ": 'item' is a list in some records; items are whole numbers or names (text), "
         "or lists of these in all records.",
     ),
@@ -111,25 +121,25 @@ FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
     (
         "a.jsonl",
         b'{"person":1,"item":1}\n{"person":"1","item":1}',
-        LONG,
+        COLUMN_OPTIONS,
         ": 'person' is a number or text, by record; people are all numbers or all names (text).",
     ),
     (
         "a.jsonl",
         b'{"person":1,"basket":1,"item":1}\n{"person":1,"basket":"1","item":2}',
-        LONG | {"basket": "basket"},
+        COLUMN_OPTIONS | {"basket": "basket"},
         ": 'basket' is a number or text, by record; baskets are all numbers or all names (text).",
     ),
     (
         "a.jsonl",
         b'{"person":1,"basket":true,"item":1}\n{"person":1,"basket":"true","item":2}',
-        LONG | {"basket": "basket"},
+        COLUMN_OPTIONS | {"basket": "basket"},
         ": 'basket' is text or true or false, by record; baskets are all numbers or all names (text).",
     ),
     (
         "a.jsonl",
         b'{"person":{"a":1},"item":1}',
-        LONG,
+        COLUMN_OPTIONS,
         ": 'person' is an object, by record; people are all numbers or all names (text).",
     ),
 ]
@@ -154,9 +164,11 @@ def test_paths() -> None:
     assert message(InputError, "a.dat/b.dat") == "There is no file a.dat/b.dat."
 
 
-@pytest.mark.parametrize("rest", [b"junk", b"\0" + lzma.compress(b"3 4\n")[1:], lzma.compress(b"3 4\n" * 99)[:-5]])
-def test_what_follows_an_xz_stream(rest: bytes) -> None:
-    Path("a.dat.xz").write_bytes(lzma.compress(b"1 2\n") + rest)
+@pytest.mark.parametrize(
+    "trailing_bytes", [b"junk", b"\0" + lzma.compress(b"3 4\n")[1:], lzma.compress(b"3 4\n" * 99)[:-5]]
+)
+def test_what_follows_an_xz_stream(trailing_bytes: bytes) -> None:
+    Path("a.dat.xz").write_bytes(lzma.compress(b"1 2\n") + trailing_bytes)
     damage = "a.dat.xz is damaged or cut short: its xz data cannot be unpacked; get the file again."
     assert message(InputError, "a.dat.xz") == damage
 
@@ -171,16 +183,18 @@ def test_no_room_to_unpack(tmp_path: Path) -> None:
         "except discreet.LimitError as error:\n    print(error)\n"
     )
     environment = plain(TMPDIR=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.startswith(f"a.csv.xz cannot be unpacked in {tmp_path}/discreet-")
-    assert done.stdout.endswith(": File too large; set TMPDIR to a folder with enough room.\n")
+    completed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+    )
+    assert completed.stdout.startswith(f"a.csv.xz cannot be unpacked in {tmp_path}/discreet-")
+    assert completed.stdout.endswith(": File too large; set TMPDIR to a folder with enough room.\n")
 
 
 def mixed_frame() -> pd.DataFrame:
     return pd.DataFrame({"person": [1, 2], "item": [1, "a"]})
 
 
-SEVERAL = "holds values of several types, or of one that Arrow does not know; convert it."
+TYPES_MESSAGE = "holds values of several types, or of one that Arrow does not know; convert it."
 OBJECTS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ([["\ud800"]], {}, InputError, "Basket 0: an item is not text (it has a lone surrogate)."),
     (
@@ -203,17 +217,17 @@ OBJECTS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         "Cannot read baskets from ndarray: give a path, a data frame, a sparse matrix or a list of sets.",
     ),
     ([[1], np.array(5)], {}, InputError, f"Basket 1 is a ndarray; {BASKET}"),
-    (mixed_frame(), LONG, InputError, f"The table: column 'item' {SEVERAL}"),
-    (mixed_frame(), {}, InputError, f"The table: column 'item' {SEVERAL}"),
+    (mixed_frame(), COLUMN_OPTIONS, InputError, f"The table: column 'item' {TYPES_MESSAGE}"),
+    (mixed_frame(), {}, InputError, f"The table: column 'item' {TYPES_MESSAGE}"),
     (
         pd.DataFrame([[1, 2, 3]], columns=["person", "item", "item"]),
-        LONG,
+        COLUMN_OPTIONS,
         InputError,
         "The table has several columns of the same name; rename all but one.",
     ),
     (
         pa.table([[1], ["a"], ["b"]], names=["person", "item", "item"]),
-        LONG,
+        COLUMN_OPTIONS,
         InputError,
         "The table has 2 columns 'item' (item=); rename all but one.",
     ),
@@ -283,17 +297,17 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
     baskets = discreet.read([[1, 2]])
     matrix = sparse.csr_array(np.eye(2))
     through = "Baskets pass through as they are"
-    listed = "A list of baskets is neither a table nor a file"
+    list_message = "A list of baskets is neither a table nor a file"
     order = "A sparse matrix has one row per basket, without order"
     line = "a.dat is read with one basket per line and has no columns"
-    whole = "it must be a whole number"
+    whole_number_message = "it must be a whole number"
     return [
-        (baskets, LONG, f'{through}, so person="person" {NOTHING}'),
+        (baskets, COLUMN_OPTIONS, f'{through}, so person="person" {NOTHING}'),
         (baskets, {"labels": "names"}, f'{through}, so labels="names" {NOTHING}'),
         (baskets, {"ordered": True}, f"{through}, so ordered=True {NOTHING}"),
         (baskets, {"format": "csv"}, f'{through}, so format="csv" {NOTHING}'),
-        ([{1}], {"format": "csv"}, f'{listed}, so format="csv" {NOTHING}'),
-        ([{1}], {"nulls": "drop"}, f'{listed}, so nulls="drop" {NOTHING}'),
+        ([{1}], {"format": "csv"}, f'{list_message}, so format="csv" {NOTHING}'),
+        ([{1}], {"nulls": "drop"}, f'{list_message}, so nulls="drop" {NOTHING}'),
         (matrix, {"format": "csv"}, f'{order}, so format="csv" {NOTHING}'),
         ("a.dat", {"nulls": "drop"}, f'{line}, so nulls="drop" {NOTHING}'),
         ("a.dat", {"memory": "lots"}, 'memory is \'lots\'; write it as "2GB" or "500MB".'),
@@ -315,15 +329,15 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
             {"nulls": "drop"},
             f'The table is read with one basket per row, without people, so nulls="drop" {NOTHING}',
         ),
-        (pa.array([[1]]), LONG, f'A single column has one basket per row, so person="person" {NOTHING}'),
+        (pa.array([[1]]), COLUMN_OPTIONS, f'A single column has one basket per row, so person="person" {NOTHING}'),
         ([{1}], {"seed": 1}, "seed= is for the choice that max_items makes; give max_items too, or leave seed= out."),
-        ([{1}], {"max_items": 1, "seed": -1}, f"seed is -1; {whole}, 0 or more."),
-        ([{1}], {"max_items": 1, "seed": "a"}, f"seed is 'a'; {whole}, 0 or more."),
-        ([{1}], {"max_items": 1, "seed": 1.5}, f"seed is 1.5; {whole}, 0 or more."),
-        ([{1}], {"max_items": float("nan")}, f"max_items is nan; {whole}, 1 or more."),
-        ([{1}], {"max_items": 1.5}, f"max_items is 1.5; {whole}, 1 or more."),
-        ([{1}], {"max_items": True}, f"max_items is True; {whole}, 1 or more."),
-        (baskets, {"max_items": "2"}, f"max_items is '2'; {whole}, 1 or more."),
+        ([{1}], {"max_items": 1, "seed": -1}, f"seed is -1; {whole_number_message}, 0 or more."),
+        ([{1}], {"max_items": 1, "seed": "a"}, f"seed is 'a'; {whole_number_message}, 0 or more."),
+        ([{1}], {"max_items": 1, "seed": 1.5}, f"seed is 1.5; {whole_number_message}, 0 or more."),
+        ([{1}], {"max_items": float("nan")}, f"max_items is nan; {whole_number_message}, 1 or more."),
+        ([{1}], {"max_items": 1.5}, f"max_items is 1.5; {whole_number_message}, 1 or more."),
+        ([{1}], {"max_items": True}, f"max_items is True; {whole_number_message}, 1 or more."),
+        (baskets, {"max_items": "2"}, f"max_items is '2'; {whole_number_message}, 1 or more."),
         (
             pa.table({"a": [1]}),
             {"person": "a", "item": ["a", "b"]},
@@ -355,19 +369,19 @@ def test_sqlite() -> None:
         light.execute("CREATE TABLE mixed (who, thing)")
         light.executemany("INSERT INTO mixed VALUES (?, ?)", [(1, "a"), ("x", 2), (2.5, "b")])
     light.close()
-    asked: dict[str, Any] = {"person": "who", "item": "thing"}
-    assert message(InputError, "a.db", query="SELECT * FROM mixed", **asked) == (
+    columns: dict[str, Any] = {"person": "who", "item": "thing"}
+    assert message(InputError, "a.db", query="SELECT * FROM mixed", **columns) == (
         "a.db: column 'who' holds values of several types; cast it: SELECT CAST(who AS TEXT) AS who."
     )
-    assert message(MisuseError, "a.db", query="SELECT 1; SELECT 2", **asked).startswith("The query has 2 statements;")
-    assert message(MisuseError, "a.db", query=";", **asked) == (
+    assert message(MisuseError, "a.db", query="SELECT 1; SELECT 2", **columns).startswith("The query has 2 statements;")
+    assert message(MisuseError, "a.db", query=";", **columns) == (
         'The query is empty; write query="SELECT person, item FROM …".'
     )
     assert message(MisuseError, "a.db", query="SELECT * FROM mixed") == (
         "a.db needs person= and item=, the columns of the people and of what they hold; its columns are who, thing."
     )
     cast = "SELECT CAST(who AS TEXT) AS who, CAST(thing AS TEXT) AS thing FROM mixed"
-    assert list(discreet.read("a.db", query=cast, **asked).vocabulary) == ["2", "a", "b"]
+    assert list(discreet.read("a.db", query=cast, **columns).vocabulary) == ["2", "a", "b"]
 
 
 def test_no_suggestions_of_strangers() -> None:
@@ -377,7 +391,7 @@ def test_no_suggestions_of_strangers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "hidden_address"),
     [
         ("postgresql://me:secret@host:5432/shop", "postgresql://host:5432/shop"),
         ("postgresql://me:sec@ret@host/shop", "postgresql://host/shop"),
@@ -391,11 +405,11 @@ def test_no_suggestions_of_strangers() -> None:
         ("postgresql:///shop", "postgresql:///shop"),
     ],
 )
-def test_passwords_are_not_shown(address: str, shown: str) -> None:
-    assert public_name(address) == shown
-    told = hide_secrets(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
+def test_passwords_are_not_shown(address: str, hidden_address: str) -> None:
+    assert public_name(address) == hidden_address
+    hidden_text = hide_secrets(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
     for part in ("secret", "sec@ret", "sec/ret", "sec?ret"):
-        assert part not in address or part not in told
+        assert part not in address or part not in hidden_text
 
 
 def test_passwords_are_not_logged() -> None:
@@ -422,16 +436,18 @@ def test_passwords_are_not_logged() -> None:
     ],
 )
 def test_what_may_be_secret_in_an_address_is_in_no_message(address: str) -> None:
-    said = f"Could not read {address}: 'https://user:pw@host/s.csv?sig=SECRET' gave 404, SECRET, SEC RET, (pw), "
-    told = hide_secrets(said, address)
-    assert "pw@" not in told
-    assert "?" not in told
-    assert "404" in told
-    rest = told.split("gave 404, ")[1]
+    library_text = (
+        f"Could not read {address}: 'https://user:pw@host/s.csv?sig=SECRET' gave 404, SECRET, SEC RET, (pw), "
+    )
+    hidden_text = hide_secrets(library_text, address)
+    assert "pw@" not in hidden_text
+    assert "?" not in hidden_text
+    assert "404" in hidden_text
+    hidden_part = hidden_text.split("gave 404, ")[1]
     for secret in ("SECRET", "SEC RET"):
-        assert secret not in rest or secret not in address
-    assert (":pw@" in address) == ("(…)" in told)
-    assert told.startswith(f"Could not read {public_name(address)}: 'https://host/s.csv' gave")
+        assert secret not in hidden_part or secret not in address
+    assert (":pw@" in address) == ("(…)" in hidden_text)
+    assert hidden_text.startswith(f"Could not read {public_name(address)}: 'https://host/s.csv' gave")
 
 
 def test_names_of_files_that_are_addresses_have_no_secrets() -> None:
@@ -439,11 +455,11 @@ def test_names_of_files_that_are_addresses_have_no_secrets() -> None:
     assert public_path("what?.csv") == "what?.csv"
     assert public_path("C:/what?.csv") == "C:/what?.csv"
     address = "http://me:pw@host/s.csv?sig=SECRET"
-    for told in (
+    for error_text in (
         message(InputError, Path(address), person="c", item="p"),
         message(InputError, [Path(address), Path("other.csv")], person="c", item="p"),
         message(MisuseError, [address, "other.csv"], person="c", item="p"),
         message(InputError, query=f"SELECT * FROM '{address}'"),
     ):
-        assert "SECRET" not in told
-        assert "pw" not in told
+        assert "SECRET" not in error_text
+        assert "pw" not in error_text

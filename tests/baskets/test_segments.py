@@ -26,41 +26,48 @@ def sources(folder: Path) -> list[Any]:
     FRAME.to_parquet(folder / "sales.parquet")
     records = FRAME.to_dict("records")
     (folder / "sales.jsonl").write_text("".join(json.dumps(row).replace("NaN", "null") + "\n" for row in records))
-    held = {7: ["tea", "milk"], 3: ["tea", "rice"], 5: []}
-    lists = pa.table({"customer": [7, 3, 5], "product": list(held.values()), "region": ["north", "south", "north"]})
+    baskets_by_person = {7: ["tea", "milk"], 3: ["tea", "rice"], 5: []}
+    lists = pa.table(
+        {"customer": [7, 3, 5], "product": list(baskets_by_person.values()), "region": ["north", "south", "north"]}
+    )
     return [FRAME, lists, *(folder / name for name in ("sales.csv", "sales.parquet", "sales.jsonl"))]
 
 
 def test_everyone_has_a_segment(tmp_path: Path) -> None:
     for source in sources(tmp_path):
-        read = discreet.read(source, **COLUMNS, by="region")
-        assert read.segments is not None
-        assert read.segments.column == "region"
-        assert read.segments.of_people() == ["south", "north", "north"]  # the people 3, 5 and 7
-        assert [sorted(basket) for basket in read] == [["rice", "tea"], [], ["milk", "tea"]]
-        assert read == discreet.read(FRAME, **COLUMNS, by="region")
-        assert read != discreet.read(FRAME, **COLUMNS)
-        assert repr(read) == "Baskets(3 people, 3 items, 1.33 per basket, with segments)"
+        baskets = discreet.read(source, **COLUMNS, by="region")
+        assert baskets.segments is not None
+        assert baskets.segments.column == "region"
+        assert baskets.segments.of_people() == ["south", "north", "north"]  # the people 3, 5 and 7
+        assert [sorted(basket) for basket in baskets] == [["rice", "tea"], [], ["milk", "tea"]]
+        assert baskets == discreet.read(FRAME, **COLUMNS, by="region")
+        assert baskets != discreet.read(FRAME, **COLUMNS)
+        assert repr(baskets) == "Baskets(3 people, 3 items, 1.33 per basket, with segments)"
 
 
 def test_numbers_stay_numbers() -> None:
     table = pa.table({"customer": [1, 2, 3], "product": ["tea"] * 3, "region": [10, 9, 10]})
-    read = discreet.read(table, **COLUMNS, by="region")
-    assert read.segments == Segments("region", np.array([1, 0, 1], np.int32), discreet.Vocabulary([9, 10]))
+    baskets = discreet.read(table, **COLUMNS, by="region")
+    assert baskets.segments == Segments("region", np.array([1, 0, 1], np.int32), discreet.Vocabulary([9, 10]))
 
 
 def test_segments_go_with_their_people() -> None:
-    read = discreet.read(FRAME, **COLUMNS, by="region")
-    assert read.segments is not None
-    drawn = resample(read, 50, seed=3)
-    assert drawn.segments is not None
-    empty = [segment for segment, basket in zip(drawn.segments.of_people(), drawn, strict=True) if not basket]
+    baskets = discreet.read(FRAME, **COLUMNS, by="region")
+    assert baskets.segments is not None
+    drawn_baskets = resample(baskets, 50, seed=3)
+    assert drawn_baskets.segments is not None
+    empty = [
+        segment for segment, basket in zip(drawn_baskets.segments.of_people(), drawn_baskets, strict=True) if not basket
+    ]
     assert set(empty) == {"north"}
-    some = read.rows(np.array([2, 0]))
-    assert some.segments is not None
-    assert some.segments.of_people() == ["north", "south"]
-    for kept in (discreet.read(read, max_items=1), recode_baskets(read, discreet.Vocabulary(["tea", "wine"]))):
-        assert kept.segments == read.segments
+    chosen_baskets = baskets.rows(np.array([2, 0]))
+    assert chosen_baskets.segments is not None
+    assert chosen_baskets.segments.of_people() == ["north", "south"]
+    for converted in (
+        discreet.read(baskets, max_items=1),
+        recode_baskets(baskets, discreet.Vocabulary(["tea", "wine"])),
+    ):
+        assert converted.segments == baskets.segments
 
 
 @pytest.mark.parametrize(
@@ -87,32 +94,34 @@ def test_by_is_for_tables_with_people() -> None:
 
 def test_a_release_by_name_is_one_by_list() -> None:
     """Epsilon 1 and two people: what is found is noise; what counts is who is asked for which segment."""
-    asked: dict[str, Any] = {"epsilon": 1, "items": ["milk", "rice", "tea"], "segments": ["north", "south", "west"]}
-    read = discreet.read(FRAME, **COLUMNS, by="region")
-    for made in (
-        discreet.release_by(read, by="region", top=1, **asked),
-        discreet.release_by(FRAME, "region", **COLUMNS, top=1, **asked),
-        discreet.count_by(read, [{"tea"}], "region", **asked),
-        discreet.release_by(read, by=["south", "north", "north"], top=1, **asked),
+    question: dict[str, Any] = {"epsilon": 1, "items": ["milk", "rice", "tea"], "segments": ["north", "south", "west"]}
+    baskets = discreet.read(FRAME, **COLUMNS, by="region")
+    for releases in (
+        discreet.release_by(baskets, by="region", top=1, **question),
+        discreet.release_by(FRAME, "region", **COLUMNS, top=1, **question),
+        discreet.count_by(baskets, [{"tea"}], "region", **question),
+        discreet.release_by(baskets, by=["south", "north", "north"], top=1, **question),
     ):
-        assert list(made) == ["north", "south", "west"]
+        assert list(releases) == ["north", "south", "west"]
     from questions import cases
 
-    one, other = (cases(read, by=by, top=1, **asked) for by in ("region", ["south", "north", "north"]))
-    assert [job.baskets.people for job in one.values()] == [2, 1, 0]
-    assert all(one[name].baskets == other[name].baskets for name in one)
+    cases_by_name, cases_by_list = (
+        cases(baskets, by=segments, top=1, **question) for segments in ("region", ["south", "north", "north"])
+    )
+    assert [job.baskets.people for job in cases_by_name.values()] == [2, 1, 0]
+    assert all(cases_by_name[name].baskets == cases_by_list[name].baskets for name in cases_by_name)
 
 
 def test_a_release_of_nobody_by_name_succeeds(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("customer,product,region\n")
-    asked: dict[str, Any] = {"epsilon": 1, "items": ["tea"], "segments": ["north"], "top": 1}
-    assert list(discreet.release_by(tmp_path / "none.csv", "region", **COLUMNS, **asked)) == ["north"]
+    question: dict[str, Any] = {"epsilon": 1, "items": ["tea"], "segments": ["north"], "top": 1}
+    assert list(discreet.release_by(tmp_path / "none.csv", "region", **COLUMNS, **question)) == ["north"]
 
 
 def test_baskets_keep_one_column() -> None:
-    read = discreet.read(FRAME, **COLUMNS, by="region")
+    baskets = discreet.read(FRAME, **COLUMNS, by="region")
     with pytest.raises(MisuseError) as caught:
-        discreet.release_by(read, "area", top=1, epsilon=1, items=["tea"], segments=["north"])
+        discreet.release_by(baskets, "area", top=1, epsilon=1, items=["tea"], segments=["north"])
     assert str(caught.value) == (
         "by is 'area', but the baskets were read with the segments 'region' beside them: read them with "
         "discreet.read(…, by='area'), or hand over a segment for each person as a list."

@@ -120,9 +120,9 @@ def workbook(path: Path, rows: list[list[Any]]) -> None:
         "</Relationships>",
         "xl/worksheets/sheet1.xml": sheet,
     }
-    with zipfile.ZipFile(path, "w") as made:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
-            made.writestr(name, text)
+            archive.writestr(name, text)
 
 
 def test_a_workbook() -> None:
@@ -168,13 +168,13 @@ def test_lazy_frames_are_collected_as_far_as_they_are_needed() -> None:
 
 
 def test_true_and_false_of_every_kind() -> None:
-    held = [[True, False], [True, True]]
+    truth_lists = [[True, False], [True, True]]
     answer = [["tea"], ["milk", "tea"]]
     names = ["tea", "milk"]
-    frame = pd.DataFrame(held, columns=names)
+    frame = pd.DataFrame(truth_lists, columns=names)
     numpys = pd.DataFrame({name: pd.Series(list(frame[name].to_numpy()), dtype=object) for name in names})
     assert isinstance(numpys["tea"][0], np.bool_)
-    for one in (
+    for source in (
         frame,
         numpys,
         frame.astype("boolean"),
@@ -182,10 +182,10 @@ def test_true_and_false_of_every_kind() -> None:
         pl.from_pandas(frame),
         pa.table(frame),
     ):
-        assert sets(discreet.read(one)) == answer
-    assert sets(discreet.read(np.array(held), labels=names)) == answer
-    assert sets(discreet.read(np.array(held))) == [[0], [0, 1]]
-    assert sets(discreet.read(np.array(held), format="onehot", labels=names)) == answer
+        assert sets(discreet.read(source)) == answer
+    assert sets(discreet.read(np.array(truth_lists), labels=names)) == answer
+    assert sets(discreet.read(np.array(truth_lists))) == [[0], [0, 1]]
+    assert sets(discreet.read(np.array(truth_lists), format="onehot", labels=names)) == answer
     missing = pd.DataFrame(
         {"tea": pd.array([True, None], "boolean"), "milk": pd.Series([np.bool_(1), None], dtype=object)}
     )

@@ -41,23 +41,23 @@ def test_a_table_in_any_encoding_and_with_any_delimiter(encoding: str, delimiter
     text = TABLE.replace('"1,5"', "1.5" if delimiter == "," else "1,5").replace("1,5", "COMMA")
     text = text.replace(",", delimiter).replace("COMMA", "1,5").replace("\n", "\r\n")
     Path("sales.csv").write_bytes(text.encode(encoding))
-    given: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
-    assert sets(discreet.read("sales.csv", **COLUMNS, **given)) == SETS
-    assert sets(discreet.read("sales.csv", **COLUMNS, **given, delimiter=delimiter)) == SETS
+    read_options: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
+    assert sets(discreet.read("sales.csv", **COLUMNS, **read_options)) == SETS
+    assert sets(discreet.read("sales.csv", **COLUMNS, **read_options, delimiter=delimiter)) == SETS
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_lines_and_records_in_any_encoding(encoding: str) -> None:
-    given: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
+    read_options: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
     for name, text in {
         "a.dat": "crème tea\n\ntea\n",
         "a.csv": "crème,tea\n\ntea\n",
         "a.jsonl": '["crème", "tea"]\n[]\n["tea"]\n',
     }.items():
         Path(name).write_bytes(text.encode(encoding))
-        assert sets(discreet.read(name, **given)) == [["crème", "tea"], [], ["tea"]], name
+        assert sets(discreet.read(name, **read_options)) == [["crème", "tea"], [], ["tea"]], name
     Path("b.jsonl").write_bytes('{"customer": 1, "product": "crème"}\n'.encode(encoding))
-    assert sets(discreet.read("b.jsonl", **COLUMNS, **given)) == [["crème"]]
+    assert sets(discreet.read("b.jsonl", **COLUMNS, **read_options)) == [["crème"]]
 
 
 def test_what_was_found_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -78,8 +78,8 @@ def test_delimiters_of_baskets() -> None:
     }.items():
         Path("a.csv").write_text(text)
         assert sorted(discreet.read("a.csv").vocabulary) == items
-        one = discreet.read("a.csv", delimiter="|", labels="names", format="baskets")
-        assert sorted(one.vocabulary) == sorted(text.splitlines())
+        baskets = discreet.read("a.csv", delimiter="|", labels="names", format="baskets")
+        assert sorted(baskets.vocabulary) == sorted(text.splitlines())
     Path("a.csv").write_text("a;b|c\nd;e|f;g\n")
     with pytest.raises(MisuseError) as caught:
         discreet.read("a.csv")
@@ -95,7 +95,7 @@ LOOKS = (
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "why"),
+    ("name", "text", "reason"),
     [
         ("a.csv", "customer,product\n1,tea\n1,milk\n", "2 fields"),
         ("a.csv", "1,17\n1,23\n2,17\n", "2 fields"),
@@ -105,12 +105,12 @@ LOOKS = (
         ("a.csv", "items,first,second\n1,tea\n3,tea,milk,rice\n", "a number and then names, but for the first,"),
     ],
 )
-def test_a_table_is_not_taken_for_baskets(name: str, text: str, why: str) -> None:
+def test_a_table_is_not_taken_for_baskets(name: str, text: str, reason: str) -> None:
     Path(name).write_text(text)
     for ask in (discreet.read, lambda source: discreet.mine(source, top=1)):
         with pytest.raises(MisuseError) as caught:
             ask(name)
-        assert str(caught.value) == LOOKS.format(name, why, "", "baskets")
+        assert str(caught.value) == LOOKS.format(name, reason, "", "baskets")
         assert caught.value.message.typed.endswith(
             "as in --person customer and --item product; or --input-format baskets, if every line is a basket."
         )
@@ -186,7 +186,7 @@ def test_commas_within_the_fields_of_a_table_make_no_baskets_of_it(text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("customer,product\n", "has a single line, which may be the heading of a table without rows"),
         ("customer,product\n\n", "has a single line"),
@@ -196,10 +196,10 @@ def test_commas_within_the_fields_of_a_table_make_no_baskets_of_it(text: str) ->
         ("tea\n", "has one field on each line"),
     ],
 )
-def test_less_than_a_table_is_asked_about(tmp_path, text, why):
+def test_less_than_a_table_is_asked_about(tmp_path, text, reason):
     path = tmp_path / "a.csv"
     path.write_text(text)
-    with pytest.raises(MisuseError, match=why) as refused:
+    with pytest.raises(MisuseError, match=reason) as refused:
         discreet.read(path)
     assert 'format="baskets"' in str(refused.value)
     assert "--input-format baskets" in refused.value.message.typed
@@ -209,11 +209,11 @@ def test_less_than_a_table_is_asked_about(tmp_path, text, why):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-@pytest.mark.parametrize("packed", [False, True])
-def test_wide_text_without_a_mark(tmp_path, encoding, packed):
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_wide_text_without_a_mark(tmp_path, encoding, is_packed):
     data = "customer,product\n1,tea\n2,caf\u00e9\n".encode(encoding)
-    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
-    path.write_bytes(gzip.compress(data) if packed else data)
+    path = tmp_path / ("a.csv.gz" if is_packed else "a.csv")
+    path.write_bytes(gzip.compress(data) if is_packed else data)
     for options in ({}, {"person": "customer", "item": "product"}):
         with pytest.raises(InputError) as refused:
             discreet.read(path, **options)

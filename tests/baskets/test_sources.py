@@ -33,23 +33,23 @@ def test_an_answer_to_every_name_says_nothing() -> None:
 def test_a_frame_of_spark_connect_goes_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = type("DataFrame", (Agreeable,), {"__module__": "pyspark.sql.connect.dataframe"})
     derived = type("Wrapped", (frame,), {"__module__": "elsewhere"})
-    asked = []
+    questions = []
 
     def read_frame(source: Any, *_: Any) -> discreet.Baskets:
-        asked.append(type(source))
+        questions.append(type(source))
         return discreet.read([{"tea"}])
 
     monkeypatch.setattr("discreet.spark._reading.read_frame", read_frame)
     for kind in (frame, derived):
         assert discreet.read(kind(), person="person", item="item").people == 1
-    assert asked == [frame, derived]
+    assert questions == [frame, derived]
     assert not is_spark_frame(type("Frame", (Agreeable,), {"__module__": "pyspark.sqlframe"})())
 
 
 def test_baskets_in_a_notebook() -> None:
     rows = [[7, "<b>tea", "a"], [7, "milk", "a"], [7, "milk", "a"], [3, None, "z"]]
     table = [dict(zip(("who", "what", "<i>where"), row, strict=True)) for row in rows]
-    shown = discreet.read(pa.Table.from_pylist(table), person="who", item="what", by="<i>where")._repr_html_()
+    html = discreet.read(pa.Table.from_pylist(table), person="who", item="what", by="<i>where")._repr_html_()
     for name, value in {
         "people": "2",
         "items": "2",
@@ -60,25 +60,25 @@ def test_baskets_in_a_notebook() -> None:
         "repeats merged": "1",
         "segments (&lt;i&gt;where)": "2",
     }.items():
-        assert f">{name}</th>" in shown
-        assert f">{value}</td>" in shown
-    assert "tea" not in shown
-    assert "color" not in shown  # so it is read on a dark page too
-    assert "not private" in shown
+        assert f">{name}</th>" in html
+        assert f">{value}</td>" in html
+    assert "tea" not in html
+    assert "color" not in html  # so it is read on a dark page too
+    assert "not private" in html
 
 
 def test_several_baskets_of_a_person_in_a_notebook() -> None:
     table = pa.table({"who": [7, 7, 7], "what": ["tea", "milk", "tea"], "receipt": [1, 1, 2]})
-    shown = discreet.read(table, person="who", item="what", basket="receipt")._repr_html_()
+    html = discreet.read(table, person="who", item="what", basket="receipt")._repr_html_()
     for name, value in {"people": "1", "baskets": "2", "items per basket, mean": "1.50"}.items():
-        assert f">{name}</th>" in shown
-        assert f">{value}</td>" in shown
+        assert f">{name}</th>" in html
+        assert f">{value}</td>" in html
 
 
 def test_the_view_has_order_and_pairs() -> None:
     rows = {"who": [1, 1, 1, 2], "which": [1, 2, 2, 1], "what": ["a", "b", "c", "a"]}
-    several = discreet.read(pa.table(rows), person="who", basket="which", item="what")._repr_html_()
+    html = discreet.read(pa.table(rows), person="who", basket="which", item="what")._repr_html_()
     for row in ("people 2", "baskets 3", "items per basket, mean 1.33"):
         name, value = row.rsplit(" ", 1)
-        assert re.search(rf"{name}</th><td[^>]*>{value}</td>", several)
+        assert re.search(rf"{name}</th><td[^>]*>{value}</td>", html)
     assert "2 events" in discreet.read([["tea", "milk"]], ordered=True)._repr_html_()

@@ -31,15 +31,15 @@ THRESHOLDS = {
     "BMS-WebView-2": 60,
     "accidents_reduced": 8_000,
 }
-CROWDED = [("connect", 62_000)]
-FEW = {"retail", "mushroom", "chess", "kosarak_100k", "BMS-WebView-1"}
+CROWDED_SETS = [("connect", 62_000)]
+FEW_SETS = {"retail", "mushroom", "chess", "kosarak_100k", "BMS-WebView-1"}
 
 
 def all_of(names):
-    return [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in names]
+    return [pytest.param(name, marks=[] if name in FEW_SETS else pytest.mark.slow) for name in names]
 
 
-def here(name: str) -> Path:
+def find_data(name: str) -> Path:
     """Return where a data set lies; skip where it is not."""
     try:
         return datasets.path(name)
@@ -50,7 +50,7 @@ def here(name: str) -> Path:
 
 
 def rows_of(name: str) -> list[list[int]]:
-    with lzma.open(here(name), "rt") as file:
+    with lzma.open(find_data(name), "rt") as file:
         return [list(map(int, line.split())) for line in file]
 
 
@@ -76,7 +76,7 @@ def test_same_patterns_and_counts(name):
         ("mushroom", 1_500),
         ("retail", 150),
         ("chess", 2_400),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in CROWDED),
+        *(pytest.param(*crowded_set, marks=pytest.mark.slow) for crowded_set in CROWDED_SETS),
     ],
 )
 @pytest.mark.parametrize(("kind", "target"), [("closed", "c"), ("maximal", "m")])
@@ -90,9 +90,9 @@ def test_same_closed_and_maximal(name, count, kind, target):
 
 @pytest.mark.parametrize("name", all_of(["retail", "mushroom", "kosarak_100k", "BMS-POS_275k"]))
 def test_top_is_the_top_of_a_threshold(name):
-    baskets = discreet.read(here(name))
+    baskets = discreet.read(find_data(name))
     for top, lengths in ((100, (1, None)), (64, 2), (10, 3), (200, (2, 4))):
-        found = discreet.mine(baskets, top=top, lengths=lengths)
-        assert len(found) == top
-        full = discreet.mine(baskets, min_count=int(found.counts[-1]), lengths=lengths)
-        assert found == full.top(top)
+        patterns = discreet.mine(baskets, top=top, lengths=lengths)
+        assert len(patterns) == top
+        full = discreet.mine(baskets, min_count=int(patterns.counts[-1]), lengths=lengths)
+        assert patterns == full.top(top)

@@ -14,15 +14,15 @@ from discreet.exact._bounds import degree_bound
 ITEMS = 7
 
 
-def bound(sets: list[tuple[int, ...]], most: int) -> int:
+def bound(sets: list[tuple[int, ...]], max_count: int) -> int:
     offsets = np.cumsum([0, *map(len, sets)]).astype(np.int64)
-    return degree_bound(offsets, np.array([code for one in sets for code in one], np.int32), most)
+    return degree_bound(offsets, np.array([code for members in sets for code in members], np.int32), max_count)
 
 
-def held(sets: list[tuple[int, ...]], most: int) -> int:
+def largest_support(sets: list[tuple[int, ...]], max_count: int) -> int:
     """Return how many of the sets the best basket of at most `most` items holds."""
-    baskets = map(set, combinations(range(ITEMS), min(most, ITEMS)))
-    return max(sum(set(one) <= basket for one in sets) for basket in baskets)
+    baskets = map(set, combinations(range(ITEMS), min(max_count, ITEMS)))
+    return max(sum(set(members) <= basket for members in sets) for basket in baskets)
 
 
 @settings(max_examples=300)
@@ -32,8 +32,8 @@ def held(sets: list[tuple[int, ...]], most: int) -> int:
     ),
     st.integers(0, ITEMS + 2),
 )
-def test_no_basket_holds_more(sets, most):
-    assert held(sets, most) <= bound(sets, most) <= len(sets)
+def test_no_basket_holds_more(sets, max_count):
+    assert largest_support(sets, max_count) <= bound(sets, max_count) <= len(sets)
 
 
 def test_the_papers_example():
@@ -43,8 +43,8 @@ def test_the_papers_example():
 
 def test_what_is_known_exactly():
     pairs = list(combinations(range(ITEMS), 2))
-    assert [bound(pairs, most) for most in range(5)] == [0, 0, 1, 3, 6]
-    star = [(0, other) for other in range(1, 6)]
+    assert [bound(pairs, max_count) for max_count in range(5)] == [0, 0, 1, 3, 6]
+    star = [(0, leaf) for leaf in range(1, 6)]
     assert bound(star, 4) == 3
     assert bound([], 4) == 0
     assert bound([(1,), (2,), (3,)], 2) == 2
@@ -52,8 +52,8 @@ def test_what_is_known_exactly():
 
 
 def test_sizes_must_agree():
-    with pytest.raises(MisuseError) as told:
+    with pytest.raises(MisuseError) as error:
         bound([(1, 2), (1, 2, 3)], 4)
-    assert str(told.value) == (
+    assert str(error.value) == (
         "The bound is for itemsets of one size; sizes from 2 to 3 were given. Bound each size by itself."
     )

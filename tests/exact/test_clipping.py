@@ -23,33 +23,33 @@ TOTAL = st.one_of(st.integers(1, 60 * PARTS), st.sampled_from([1, PARTS - 1, PAR
 
 
 def column(sets) -> Itemsets:
-    rows = [sorted(one) for one in sets]
+    rows = [sorted(members) for members in sets]
     return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
 
 
 def engine(people) -> LocalEngine:
-    held = column(people)
-    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(ITEMS))))
+    itemsets = column(people)
+    return LocalEngine(Baskets(itemsets.offsets, itemsets.codes, Vocabulary(range(ITEMS))))
 
 
 @given(BASKET, FAMILY, TOTAL, st.booleans())
 def test_what_one_basket_adds_is_bounded(basket, family, total, root):
     query = Clipped(column(family), total, root)
-    added = engine([basket]).answer(query)
-    assert (added >= 0).all()
-    assert int(added.sum()) <= query.sensitivity().l1
-    assert int((added**2).sum()) <= query.sensitivity().squared_l2
+    contribution = engine([basket]).answer(query)
+    assert (contribution >= 0).all()
+    assert int(contribution.sum()) <= query.sensitivity().l1
+    assert int((contribution**2).sum()) <= query.sensitivity().squared_l2
 
 
 @given(st.integers(1, 400), TOTAL, st.booleans())
-def test_weights_are_the_largest_that_fit(many, total, root):
-    query = Clipped(column([(0,)] * many), total, root)
-    weights = query.weights(np.arange(many + 1)).tolist()
-    for held in {1, 2, 3, many // 2 + 1, many}:
-        if held <= many:
-            assert weights[held] == naive.weight(held, total, root)
-            assert held * weights[held] <= query.sensitivity().l1
-            assert held * weights[held] ** 2 <= query.sensitivity().squared_l2 <= PARTS * total
+def test_weights_are_the_largest_that_fit(count, total, root):
+    query = Clipped(column([(0,)] * count), total, root)
+    weights = query.weights(np.arange(count + 1)).tolist()
+    for held_count in {1, 2, 3, count // 2 + 1, count}:
+        if held_count <= count:
+            assert weights[held_count] == naive.weight(held_count, total, root)
+            assert held_count * weights[held_count] <= query.sensitivity().l1
+            assert held_count * weights[held_count] ** 2 <= query.sensitivity().squared_l2 <= PARTS * total
 
 
 def test_nearest_in_place_of_down_would_be_more_than_is_paid_for():
@@ -60,42 +60,45 @@ def test_nearest_in_place_of_down_would_be_more_than_is_paid_for():
 
 
 @given(st.lists(BASKET, max_size=7), BASKET, FAMILY, TOTAL, st.booleans())
-def test_what_a_basket_adds_depends_on_no_other(people, more, family, total, root):
+def test_what_a_basket_adds_depends_on_no_other(people, further_people, family, total, root):
     sets = column(family)
     for query in (Clipped(sets, total, root), Held(sets, (1, 2, 5))):
-        change = engine([*people, more]).answer(query) - engine(people).answer(query)
-        assert change.tolist() == engine([more]).answer(query).tolist()
+        change = engine([*people, further_people]).answer(query) - engine(people).answer(query)
+        assert change.tolist() == engine([further_people]).answer(query).tolist()
         assert engine(people[::-1]).answer(query).tolist() == engine(people).answer(query).tolist()
 
 
 @given(st.lists(BASKET, max_size=7), FAMILY, TOTAL, st.booleans())
 def test_answers(people, family, total, root):
-    sets, asked = column(family), engine(people)
-    held = [naive.count_held(basket, family) for basket in people]
-    assert asked.answer(Held(sets, (1, 3))).tolist() == [held.count(1) + held.count(2), sum(r > 2 for r in held)]
-    weights = [naive.weight(many, total, root) for many in held]
-    assert asked.answer(Clipped(sets, total, root)).tolist() == naive.sums(people, family, weights)
-    whole = Clipped(sets, PARTS * len(family), root)
-    assert asked.answer(whole).tolist() == (PARTS * asked.answer(Supports(sets))).tolist()
-    assert whole.sensitivity().l1 == PARTS * len(family)
-    assert (whole.cells, Held(sets, (1, 3)).cells, Held(sets, (1, 3)).sensitivity().l1) == (len(family), 2, 1)
+    sets, local_engine = column(family), engine(people)
+    held_counts = [naive.count_held(basket, family) for basket in people]
+    assert local_engine.answer(Held(sets, (1, 3))).tolist() == [
+        held_counts.count(1) + held_counts.count(2),
+        sum(r > 2 for r in held_counts),
+    ]
+    weights = [naive.weight(held_count, total, root) for held_count in held_counts]
+    assert local_engine.answer(Clipped(sets, total, root)).tolist() == naive.sums(people, family, weights)
+    clipped_query = Clipped(sets, PARTS * len(family), root)
+    assert local_engine.answer(clipped_query).tolist() == (PARTS * local_engine.answer(Supports(sets))).tolist()
+    assert clipped_query.sensitivity().l1 == PARTS * len(family)
+    assert (clipped_query.cells, Held(sets, (1, 3)).cells, Held(sets, (1, 3)).sensitivity().l1) == (len(family), 2, 1)
 
 
 @given(st.lists(BASKET, max_size=7), TOTAL, st.booleans())
 def test_all_items_are_counted_as_any_other_family(people, total, root):
     # Single items in the order of their codes need no trees; in any other order they are walked as all families are.
-    asked, order = engine(people), list(range(ITEMS))[::-1]
+    local_engine, order = engine(people), list(range(ITEMS))[::-1]
     plain, turned = Itemsets.singles(ITEMS), column([(item,) for item in order])
-    expected = asked.answer(Clipped(turned, total, root))[::-1]
-    assert asked.answer(Clipped(plain, total, root)).tolist() == expected.tolist()
-    assert asked.answer(Held(plain, (1, 3))).tolist() == asked.answer(Held(turned, (1, 3))).tolist()
+    expected = local_engine.answer(Clipped(turned, total, root))[::-1]
+    assert local_engine.answer(Clipped(plain, total, root)).tolist() == expected.tolist()
+    assert local_engine.answer(Held(plain, (1, 3))).tolist() == local_engine.answer(Held(turned, (1, 3))).tolist()
 
 
 def test_members_that_nobody_holds_are_answered_too():
-    asked = engine([{0, 1}] * 3)
+    local_engine = engine([{0, 1}] * 3)
     sets = column([{0}, {5}, {4, 5}, {0, 5}])
-    assert asked.answer(Clipped(sets, PARTS)).tolist() == [3 * PARTS, 0, 0, 0]
-    assert asked.answer(Held(sets, (1, 2, 3, 4))).tolist() == [3, 0, 0, 0]
+    assert local_engine.answer(Clipped(sets, PARTS)).tolist() == [3 * PARTS, 0, 0, 0]
+    assert local_engine.answer(Held(sets, (1, 2, 3, 4))).tolist() == [3, 0, 0, 0]
     assert engine([]).answer(Clipped(sets, PARTS)).tolist() == [0] * 4
 
 

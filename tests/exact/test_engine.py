@@ -41,22 +41,22 @@ baskets_of = strategies.people(ITEMS, 7)
 
 
 def column(sets) -> Itemsets:
-    rows = [sorted(one) for one in sets]
+    rows = [sorted(members) for members in sets]
     return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
 
 
 def engine(people) -> LocalEngine:
-    held = column(people)
-    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(ITEMS))))
+    itemsets = column(people)
+    return LocalEngine(Baskets(itemsets.offsets, itemsets.codes, Vocabulary(range(ITEMS))))
 
 
-def counts(people, least=1, longest=ITEMS) -> dict[frozenset, int]:
-    sets = [one for one in SUBSETS if least <= len(one) <= longest]
-    return {one: sum(one <= basket for basket in people) for one in sets}
+def counts(people, min_size=1, longest=ITEMS) -> dict[frozenset, int]:
+    sets = [subset for subset in SUBSETS if min_size <= len(subset) <= longest]
+    return {subset: sum(subset <= basket for basket in people) for subset in sets}
 
 
-PAIRS = column([one for one in SUBSETS if len(one) == 2])
-MIXED = column([one for one in SUBSETS if 1 <= len(one) <= 3])
+PAIRS = column([chosen_set for chosen_set in SUBSETS if len(chosen_set) == 2])
+MIXED = column([chosen_set for chosen_set in SUBSETS if 1 <= len(chosen_set) <= 3])
 
 
 def queries() -> list[Query]:
@@ -81,7 +81,7 @@ def queries() -> list[Query]:
         *(KthClipped(Clipped(Itemsets.singles(ITEMS), 3 * PARTS // 2), k) for k in (1, 2, 4)),
         Cells(((0, 1), (1, 2, 3))),
         Cells(((2,), (0,), (3, 1))),
-        *(Kth(k, least, longest) for k in (1, 3, 20) for least, longest in ((1, 4), (2, 2), (1, 1))),
+        *(Kth(k, min_size, longest) for k in (1, 3, 20) for min_size, longest in ((1, 4), (2, 2), (1, 1))),
         *(Kth(k, 3, 4, rank) for k in (1, 3) for rank in (2, 6)),
         *(Largest(size, floor) for size in (1, 2, 4) for floor in (0, 1, 3)),
     ]
@@ -90,8 +90,8 @@ def queries() -> list[Query]:
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
 def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
     # Some baskets added to some two others; what is cut depends on the basket alone.
-    some = list(product(SUBSETS, repeat=2))[::13]
-    for people in some:
+    databases = list(product(SUBSETS, repeat=2))[::13]
+    for people in databases:
         before = engine(people).answer(query)
         assert before.shape == (query.cells,)
         for basket in SUBSETS[::3]:
@@ -106,23 +106,23 @@ def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_q
     furthest = 0
     for people in list(product(SUBSETS, repeat=2))[::23]:
         answers = [engine([*people, basket]).answer(query) for basket in SUBSETS]
-        for one, other in combinations(answers, 2):
-            change = np.abs(one - other)
-            said = query.sensitivity()
-            assert change.max() <= said.linf
-            assert change.sum() <= said.l1_replace <= 2 * said.l1
-            assert (change**2).sum() <= said.squared_l2_replace <= 2 * said.squared_l2
+        for answer, other_answer in combinations(answers, 2):
+            change = np.abs(answer - other_answer)
+            sensitivity = query.sensitivity()
+            assert change.max() <= sensitivity.linf
+            assert change.sum() <= sensitivity.l1_replace <= 2 * sensitivity.l1
+            assert (change**2).sum() <= sensitivity.squared_l2_replace <= 2 * sensitivity.squared_l2
             furthest = max(furthest, int(change.sum()))
     if isinstance(query, Sizes | Held | Cells) or (isinstance(query, Supports) and query.truncation is None):
         assert furthest == query.sensitivity().l1_replace  # no noise is wasted
 
 
-@given(people=baskets_of, k=st.integers(1, 17), least=st.integers(1, 3), more=st.integers(0, 2))
-def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):
-    longest = min(least + more, ITEMS)
-    falling = sorted(counts(people, least, longest).values(), reverse=True)
+@given(people=baskets_of, k=st.integers(1, 17), min_size=st.integers(1, 3), further_sizes=st.integers(0, 2))
+def test_the_kth_count_runs_over_all_itemsets(people, k, min_size, further_sizes):
+    longest = min(min_size + further_sizes, ITEMS)
+    falling = sorted(counts(people, min_size, longest).values(), reverse=True)
     expected = falling[k - 1] if k <= len(falling) else 0
-    assert engine(people).answer(Kth(k, least, longest)).tolist() == [expected]
+    assert engine(people).answer(Kth(k, min_size, longest)).tolist() == [expected]
 
 
 @given(people=baskets_of, k=st.integers(1, 4), rank=st.integers(1, 12))
@@ -136,64 +136,70 @@ def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
 @given(people=baskets_of, k=st.integers(1, 9), total=st.integers(PARTS, 3 * PARTS), root=st.booleans())
 def test_the_kth_clipped_count_is_one_of_the_clipped_counts(people, k, total, root):
     for sets in (MIXED, Itemsets.singles(ITEMS)):
-        clipped = Clipped(sets, total, root)
-        falling = sorted(engine(people).answer(clipped).tolist(), reverse=True)
+        clipped_query = Clipped(sets, total, root)
+        falling = sorted(engine(people).answer(clipped_query).tolist(), reverse=True)
         expected = falling[k - 1] if k <= len(falling) else 0
-        assert engine(people).answer(KthClipped(clipped, k)).tolist() == [expected]
+        assert engine(people).answer(KthClipped(clipped_query, k)).tolist() == [expected]
 
 
 @given(people=baskets_of, size=st.integers(1, 5), floor=st.integers(0, 4))
 def test_the_largest_count_of_a_size(people, size, floor):
-    known = [count for one, count in counts(people).items() if len(one) == size]
-    assert engine(people).answer(Largest(size, floor)).tolist() == [max([*known, floor])]
+    size_counts = [count for itemset, count in counts(people).items() if len(itemset) == size]
+    assert engine(people).answer(Largest(size, floor)).tolist() == [max([*size_counts, floor])]
 
 
-@given(people=baskets_of, bound=st.integers(-1, 5), limit=st.integers(1, 20), least=st.integers(1, 2))
-def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, bound, limit, least):
-    known = counts(people, least)
-    falling = sorted(known.values(), reverse=True)
+@given(people=baskets_of, bound=st.integers(-1, 5), limit=st.integers(1, 20), min_size=st.integers(1, 2))
+def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, bound, limit, min_size):
+    true_counts = counts(people, min_size)
+    falling = sorted(true_counts.values(), reverse=True)
     raised = max(bound, 0, falling[limit] if limit < len(falling) else 0)
-    listed = engine(people).above(bound, least, ITEMS, limit)
-    assert listed.bound == raised
-    expected = {one: count for one, count in known.items() if count > raised}
-    found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
-    assert found == expected
-    assert len(found) <= limit
+    listed_itemsets = engine(people).above(bound, min_size, ITEMS, limit)
+    assert listed_itemsets.bound == raised
+    expected = {itemset: count for itemset, count in true_counts.items() if count > raised}
+    found_counts = dict(
+        zip(listed_itemsets.itemsets.sets(Vocabulary(range(ITEMS))), listed_itemsets.counts.tolist(), strict=True)
+    )
+    assert found_counts == expected
+    assert len(found_counts) <= limit
 
 
 @given(people=baskets_of, bound=st.integers(0, 4), limit=st.integers(1, 6), looked_at=st.integers(1, 12))
 def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
-    known, shorter = counts(people, 3), sorted(counts(people).values(), reverse=True)
-    falling = sorted(known.values(), reverse=True)
+    true_counts, shorter = counts(people, 3), sorted(counts(people).values(), reverse=True)
+    falling = sorted(true_counts.values(), reverse=True)
     raised = max(bound, falling[limit] if limit < len(falling) else 0, shorter[max(looked_at, limit)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine_module, "MAX_RANKED", looked_at)
-        listed = engine(people).above(bound, 3, ITEMS, limit)
-    assert listed.bound == raised
-    found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
-    assert found == {one: count for one, count in known.items() if count > raised}
+        listed_itemsets = engine(people).above(bound, 3, ITEMS, limit)
+    assert listed_itemsets.bound == raised
+    found_counts = dict(
+        zip(listed_itemsets.itemsets.sets(Vocabulary(range(ITEMS))), listed_itemsets.counts.tolist(), strict=True)
+    )
+    assert found_counts == {itemset: count for itemset, count in true_counts.items() if count > raised}
 
 
 @given(people=baskets_of)
 def test_sizes_supports_and_cells(people):
-    asked = engine(people)
-    assert asked.answer(BasketCount()).tolist() == [len(people)]
+    local_engine = engine(people)
+    assert local_engine.answer(BasketCount()).tolist() == [len(people)]
     sizes = [min(len(basket), 2) for basket in people]
-    assert asked.answer(Sizes(2)).tolist() == [sizes.count(0), sizes.count(1), sizes.count(2)]
-    known = counts(people, 2, 2)
-    assert asked.answer(Supports(PAIRS)).tolist() == [known[one] for one in SUBSETS if len(one) == 2]
-    cells = asked.answer(Cells(((3, 0), (2,)))).tolist()
-    held = [(3 in basket) + 2 * (0 in basket) for basket in people]
-    assert cells[:4] == [held.count(mask) for mask in range(4)]
+    assert local_engine.answer(Sizes(2)).tolist() == [sizes.count(0), sizes.count(1), sizes.count(2)]
+    true_counts = counts(people, 2, 2)
+    assert local_engine.answer(Supports(PAIRS)).tolist() == [
+        true_counts[subset] for subset in SUBSETS if len(subset) == 2
+    ]
+    cells = local_engine.answer(Cells(((3, 0), (2,)))).tolist()
+    cells_held = [(3 in basket) + 2 * (0 in basket) for basket in people]
+    assert cells[:4] == [cells_held.count(mask) for mask in range(4)]
     assert cells[5] == sum(2 in basket for basket in people)
 
 
 def test_truncation_looks_at_one_basket_at_a_time():
     truncation = Truncation(2, 99)
     people = [frozenset({0, 1, 2, 3}), frozenset({0, 1, 3}), frozenset({1, 2})]
-    alone = sum(engine([basket]).answer(Supports(MIXED, truncation)) for basket in people)
-    assert engine(people).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
-    assert engine(people[::-1]).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
+    separate_sum = sum(engine([basket]).answer(Supports(MIXED, truncation)) for basket in people)
+    assert engine(people).answer(Supports(MIXED, truncation)).tolist() == separate_sum.tolist()
+    assert engine(people[::-1]).answer(Supports(MIXED, truncation)).tolist() == separate_sum.tolist()
 
 
 many_people = strategies.people(ITEMS, 140, 60)
@@ -202,10 +208,12 @@ many_people = strategies.people(ITEMS, 140, 60)
 @settings(max_examples=25)
 @given(people=many_people, order=st.permutations(range(len(queries()))))
 def test_answers_do_not_depend_on_what_was_asked_before(people, order):
-    asked = queries()
-    one = engine(people)
+    asked_queries = queries()
+    fresh_engine = engine(people)
     for place in order:
-        assert one.answer(asked[place]).tolist() == engine(people).answer(asked[place]).tolist()
+        assert (
+            fresh_engine.answer(asked_queries[place]).tolist() == engine(people).answer(asked_queries[place]).tolist()
+        )
 
 
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
@@ -219,17 +227,17 @@ def test_answers_are_the_same_where_columns_do_not_fit(query, monkeypatch):
 
 
 @given(strategies.baskets(9, 40), st.lists(st.integers(0, 35), min_size=11, max_size=40))
-def test_many_pairs_are_counted_at_once(people, asked):
+def test_many_pairs_are_counted_at_once(people, pair_places):
     pairs = [frozenset(pair) for pair in combinations(range(9), 2)]
-    sets, held = column([pairs[place] for place in asked]), column(people)
-    counted = []
+    sets, baskets = column([pairs[place] for place in pair_places]), column(people)
+    counts_by_call = []
     kernel = search.counting.count_pairs
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_MAX_WORDS_PER_CODE", -1)
-        patch.setattr(search.counting, "count_pairs", lambda *given: (counted.append(given), kernel(*given)))
-        found = LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(9)))).total(Supports(sets))
-    assert found.tolist() == [sum(pairs[place] <= basket for basket in people) for place in asked]
-    assert counted or not all(any(code in basket for basket in people) for code in range(9))
+        patch.setattr(search.counting, "count_pairs", lambda *given: (counts_by_call.append(given), kernel(*given)))
+        total = LocalEngine(Baskets(baskets.offsets, baskets.codes, Vocabulary(range(9)))).total(Supports(sets))
+    assert total.tolist() == [sum(pairs[place] <= basket for basket in people) for place in pair_places]
+    assert counts_by_call or not all(any(code in basket for basket in people) for code in range(9))
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3, 4])
@@ -238,20 +246,20 @@ def test_candidates_in_cut_baskets_are_counted_as_in_rows_that_were_cut(longest)
     people = [SUBSETS[place] for place in generator.integers(0, len(SUBSETS), 300)]
     scores = np.array([5, 1, 4, 4, 0, 2])
     truncation = Truncation(longest, 77, PAIRS, scores)
-    asked = engine(people)
-    cut = asked.cut(truncation)
-    assert asked.answer(Supports(PAIRS, truncation)).tolist() == cut.answer(Supports(PAIRS)).tolist()
+    local_engine = engine(people)
+    cut_engine = local_engine.cut(truncation)
+    assert local_engine.answer(Supports(PAIRS, truncation)).tolist() == cut_engine.answer(Supports(PAIRS)).tolist()
     # Other itemsets than the candidates are counted in the rows themselves.
-    assert asked.answer(Supports(MIXED, truncation)).tolist() == cut.answer(Supports(MIXED)).tolist()
+    assert local_engine.answer(Supports(MIXED, truncation)).tolist() == cut_engine.answer(Supports(MIXED)).tolist()
 
 
-@given(people=many_people, k=st.integers(1, 17), least=st.integers(1, 2))
-def test_the_few_most_frequent_items_give_a_start(people, k, least):
-    falling = sorted(counts(people, least).values(), reverse=True)
+@given(people=many_people, k=st.integers(1, 17), min_size=st.integers(1, 2))
+def test_the_few_most_frequent_items_give_a_start(people, k, min_size):
+    falling = sorted(counts(people, min_size).values(), reverse=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_FIRST_ITEMS", 2)
         patch.setattr(search, "_MAX_FIRST_ITEMS", 2)
-        answer = engine(people).answer(Kth(k, least, ITEMS))
+        answer = engine(people).answer(Kth(k, min_size, ITEMS))
     assert answer.tolist() == [falling[k - 1] if k <= len(falling) else 0]
 
 
@@ -260,50 +268,50 @@ def test_a_new_item_does_not_change_what_others_keep(kind):
     # Its label comes first, so every other item gets another code.
     names = [f"b{number}" for number in range(30)] if kind is str else list(range(100, 130))
     people = [{names[(3 * person + step * step) % 30] for step in range(9)} for person in range(60)]
-    new = "a" if kind is str else 1
+    new_item = "a" if kind is str else 1
 
-    def kept(baskets) -> dict:
-        held = discreet.read(baskets)
-        every = Itemsets(np.arange(held.items + 1), np.arange(held.items, dtype=np.int32))
-        counts = LocalEngine(held).answer(Supports(every, Truncation(3, 12345)))
-        return dict(zip(held.vocabulary, counts.tolist(), strict=True))
+    def count_kept(baskets) -> dict:
+        read_baskets = discreet.read(baskets)
+        every = Itemsets(np.arange(read_baskets.items + 1), np.arange(read_baskets.items, dtype=np.int32))
+        counts = LocalEngine(read_baskets).answer(Supports(every, Truncation(3, 12345)))
+        return dict(zip(read_baskets.vocabulary, counts.tolist(), strict=True))
 
-    before, after = kept(people), kept([*people, {new}])
-    assert after.pop(new) == 1
+    before, after = count_kept(people), count_kept([*people, {new_item}])
+    assert after.pop(new_item) == 1
     assert after == before
 
 
 class TestMoreTiesThanCouldBeListed:
     """A basket of thousands of items has more subsets than any memory holds, and nearly all of them are tied."""
 
-    def held(self, *baskets) -> LocalEngine:
+    def build_engine(self, *baskets) -> LocalEngine:
         return LocalEngine(discreet.read([set(basket) for basket in baskets]))
 
     @pytest.mark.parametrize("copies", [1, 2, 3])
     def test_the_count_of_a_rank(self, copies):
-        crowd = self.held(*[range(20_000)] * copies)
-        for least, longest in ((1, 6), (12, 12), (1, MAX_LENGTH), (3, 3)):
-            assert crowd.answer(Kth(100_000, least, longest)).tolist() == [copies]
+        crowd = self.build_engine(*[range(20_000)] * copies)
+        for min_size, longest in ((1, 6), (12, 12), (1, MAX_LENGTH), (3, 3)):
+            assert crowd.answer(Kth(100_000, min_size, longest)).tolist() == [copies]
 
     def test_what_lies_above(self):
-        one = self.held(range(5_000), range(2_500, 7_500), [7, 8])
+        engine_of_ranges = self.build_engine(range(5_000), range(2_500, 7_500), [7, 8])
         for limit in (1, 4096, 1_000_000):
-            listed = one.above(0, 2, 5, limit)
-            assert (listed.bound, len(listed.counts)) == (2, 0)
-        assert one.above(1, 1, 1, 10_000).counts.tolist() == [2] * 2_502
-        assert one.answer(Largest(3, 1)).tolist() == [2]
-        assert one.answer(Largest(5_001, 1)).tolist() == [2]  # no less than the count of so high a rank
+            listed_itemsets = engine_of_ranges.above(0, 2, 5, limit)
+            assert (listed_itemsets.bound, len(listed_itemsets.counts)) == (2, 0)
+        assert engine_of_ranges.above(1, 1, 1, 10_000).counts.tolist() == [2] * 2_502
+        assert engine_of_ranges.answer(Largest(3, 1)).tolist() == [2]
+        assert engine_of_ranges.answer(Largest(5_001, 1)).tolist() == [2]  # no less than the count of so high a rank
 
     def test_people_who_are_nearly_alike(self):
         # The patterns of twelve items have more parts than can be looked at: what is not is not told apart.
         generator = np.random.default_rng(5)
-        dense = self.held(*(np.flatnonzero(generator.random(200) < 0.9).tolist() for _ in range(64)))
-        kth = int(dense.answer(Kth(100, 12, 12, 1_000))[0])
-        assert kth == dense.answer(Kth(1_001, 1, 12))[0]
+        dense_engine = self.build_engine(*(np.flatnonzero(generator.random(200) < 0.9).tolist() for _ in range(64)))
+        kth = int(dense_engine.answer(Kth(100, 12, 12, 1_000))[0])
+        assert kth == dense_engine.answer(Kth(1_001, 1, 12))[0]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine_module, "MAX_RANKED", 1_000)
-            listed = dense.above(0, 12, 12, 100)
-        assert (listed.bound, len(listed.counts)) == (kth, 0)
+            listed_itemsets = dense_engine.above(0, 12, 12, 100)
+        assert (listed_itemsets.bound, len(listed_itemsets.counts)) == (kth, 0)
 
 
 def test_too_much_to_mine_is_said_without_a_number(monkeypatch):

@@ -28,13 +28,13 @@ A, B, C, D, E = (frozenset(label) for label in "abcde")
 AB = A | B
 
 TRUTH = {A: 100, B: 80, C: 60, AB: 50, D: 10}
-FOUND = {A: 90, C: 66, D: 55, E: 52}
+ESTIMATES = {A: 90, C: 66, D: 55, E: 52}
 NOTHING: dict[frozenset[str], int] = {}
 
 
 def test_by_hand_top_three():
     # The true top three are a, b, c (3, 2, 1 points); the three highest found are a, c, d.
-    result = score(FOUND, TRUTH, top=3, people=200, universe=10)
+    result = score(ESTIMATES, TRUTH, top=3, people=200, universe=10)
     assert result.to_dict() == {
         "found": 3,
         "wanted": 3,
@@ -53,7 +53,7 @@ def test_by_hand_top_three():
 
 def test_by_hand_at_a_count():
     # Wanted: 50 or more, so a, b, c, ab. With slack 0.25: over 62.5 must be found, under 37.5 must not.
-    result = score(FOUND, TRUTH, min_count=50, slack=0.25, floor=20)
+    result = score(ESTIMATES, TRUTH, min_count=50, slack=0.25, floor=20)
     assert result.to_dict() == {
         "found": 4,
         "wanted": 4,
@@ -94,21 +94,21 @@ def test_finding_more_than_the_top_earns_nothing():
 
 
 @pytest.mark.parametrize(
-    ("found", "truth", "expected"),
+    ("estimates", "truth", "expected"),
     [
         (NOTHING, TRUTH, {"precision": 1, "recall": 0, "f_score": 0, "cumulative_rank": 0}),
-        (FOUND, NOTHING, {"precision": 0, "recall": 1, "f_score": 0, "cumulative_rank": 1}),
+        (ESTIMATES, NOTHING, {"precision": 0, "recall": 1, "f_score": 0, "cumulative_rank": 1}),
         (NOTHING, NOTHING, {"precision": 1, "recall": 1, "f_score": 1, "cumulative_rank": 1}),
     ],
 )
-def test_nothing(found, truth, expected):
-    result = score(found, truth, top=3)
+def test_nothing(estimates, truth, expected):
+    result = score(estimates, truth, top=3)
     assert {name: result.to_dict()[name] for name in expected} == expected
     assert math.isnan(result.squared_error)
-    assert math.isnan(result.mean_relative_error) == (not found)
-    near = approximation(found, truth, min_count=50, slack=0.1)
-    assert near.soundness == (0 if found else 1)
-    assert near.completeness == (0 if truth else 1)
+    assert math.isnan(result.mean_relative_error) == (not estimates)
+    approximate = approximation(estimates, truth, min_count=50, slack=0.1)
+    assert approximate.soundness == (0 if estimates else 1)
+    assert approximate.completeness == (0 if truth else 1)
 
 
 def test_false_positive_rate_edges():
@@ -127,21 +127,23 @@ def test_approximation_at_its_bounds():
     assert soundness({E: 1}, truth, below=1) == 0
 
 
-def usual(found, **changed):
-    return usefulness(found, TRUTH, **{"top": 3, "people": 200, "margin": 0.05, "accuracy": 0.05} | changed)
+def usual_usefulness(estimates, **changed):
+    return usefulness(estimates, TRUTH, **{"top": 3, "people": 200, "margin": 0.05, "accuracy": 0.05} | changed)
 
 
 def test_usefulness():
     # The third count is 60 and the margin 10 people: over 70 must be found, under 50 must not.
-    assert usual({A: 95, B: 90, AB: 41}) == Usefulness(sound=True, complete=True, accurate=True, full=True)
-    assert usual({A: 95, B: 90, AB: 41}).holds
-    assert usual({A: 95, B: 90, AB: 39.5}) == Usefulness(sound=True, complete=True, accurate=False, full=True)
-    assert usual({A: 95, B: 90, D: 10}) == Usefulness(sound=False, complete=True, accurate=True, full=True)
-    assert usual({A: 95, C: 60, AB: 50}) == Usefulness(sound=True, complete=False, accurate=True, full=True)
-    assert usual({A: 95, B: 80}) == Usefulness(sound=True, complete=True, accurate=True, full=False)
-    assert not any(usual(found).holds for found in ({A: 95, B: 80}, {A: 95, C: 60, AB: 50}, NOTHING))
+    assert usual_usefulness({A: 95, B: 90, AB: 41}) == Usefulness(sound=True, complete=True, accurate=True, full=True)
+    assert usual_usefulness({A: 95, B: 90, AB: 41}).holds
+    assert usual_usefulness({A: 95, B: 90, AB: 39.5}) == Usefulness(
+        sound=True, complete=True, accurate=False, full=True
+    )
+    assert usual_usefulness({A: 95, B: 90, D: 10}) == Usefulness(sound=False, complete=True, accurate=True, full=True)
+    assert usual_usefulness({A: 95, C: 60, AB: 50}) == Usefulness(sound=True, complete=False, accurate=True, full=True)
+    assert usual_usefulness({A: 95, B: 80}) == Usefulness(sound=True, complete=True, accurate=True, full=False)
+    assert not any(usual_usefulness(estimates).holds for estimates in ({A: 95, B: 80}, {A: 95, C: 60, AB: 50}, NOTHING))
     # Fewer itemsets than asked for occur: the last count is 0 (erratum E11), so anything is sound.
-    assert usual({A: 100, B: 80, C: 60, AB: 50, D: 10, E: 0}, top=6).holds
+    assert usual_usefulness({A: 100, B: 80, C: 60, AB: 50, D: 10, E: 0}, top=6).holds
 
 
 def test_relative_error_has_a_floor():
@@ -160,9 +162,9 @@ def test_patterns_and_mappings_are_the_same():
         people=10,
     )
     counts = {A: 6, B: 5, AB: 4}
-    found = {A: 5, AB: 4.5, C: 1}
-    assert score(found, patterns, top=2) == score(found, counts, top=2)
-    assert score(patterns, found, top=2) == score(counts, found, top=2)
+    estimates = {A: 5, AB: 4.5, C: 1}
+    assert score(estimates, patterns, top=2) == score(estimates, counts, top=2)
+    assert score(patterns, estimates, top=2) == score(counts, estimates, top=2)
     assert squared_error(patterns, patterns) == 0
 
 
@@ -171,41 +173,47 @@ some_counts = st.dictionaries(st.sampled_from(labels), st.integers(0, 8), max_si
 
 
 @settings(max_examples=200)
-@given(found=some_counts, truth=some_counts, top=st.integers(1, 6), data=st.data())
-def test_brute_force(found, truth, top, data):
-    wanted = sorted(truth, key=lambda itemset: (-truth[itemset], len(itemset), "".join(sorted(itemset))))[:top]
-    hits = sum(itemset in found for itemset in wanted)
-    assert recall(found, wanted) == (hits / len(wanted) if wanted else 1)
-    assert precision(found, wanted) == (hits / len(found) if found else 1)
-    assert false_negative_rate(found, wanted) == 1 - recall(found, wanted)
-    p, r = precision(found, wanted), recall(found, wanted)
-    assert f_score(found, wanted) == pytest.approx(2 * p * r / (p + r) if p + r else 0)
-    false = sum(itemset in found for itemset in labels if itemset not in wanted)
-    assert false_positive_rate(found, wanted, universe=len(labels)) == false / (len(labels) - len(wanted))
-
-    best = sorted(found, key=lambda itemset: (-found[itemset], len(itemset), "".join(sorted(itemset))))[:top]
-    points = sum(len(wanted) - wanted.index(itemset) for itemset in best if itemset in wanted)
-    assert cumulative_rank(found, truth, top=top) == pytest.approx(
-        points / (len(wanted) * (len(wanted) + 1) / 2) if wanted else 1
+@given(estimates=some_counts, truth=some_counts, top=st.integers(1, 6), data=st.data())
+def test_brute_force(estimates, truth, top, data):
+    expected_top = sorted(truth, key=lambda itemset: (-truth[itemset], len(itemset), "".join(sorted(itemset))))[:top]
+    hits = sum(itemset in estimates for itemset in expected_top)
+    assert recall(estimates, expected_top) == (hits / len(expected_top) if expected_top else 1)
+    assert precision(estimates, expected_top) == (hits / len(estimates) if estimates else 1)
+    assert false_negative_rate(estimates, expected_top) == 1 - recall(estimates, expected_top)
+    p, r = precision(estimates, expected_top), recall(estimates, expected_top)
+    assert f_score(estimates, expected_top) == pytest.approx(2 * p * r / (p + r) if p + r else 0)
+    false_positives = sum(itemset in estimates for itemset in labels if itemset not in expected_top)
+    assert false_positive_rate(estimates, expected_top, universe=len(labels)) == false_positives / (
+        len(labels) - len(expected_top)
     )
-    assert 0 <= cumulative_rank(found, truth, top=top) <= 1
 
-    both = [itemset for itemset in labels if itemset in found and itemset in truth]
-    if both:
-        errors = np.array([found[itemset] - truth[itemset] for itemset in both])
-        assert squared_error(found, truth) == pytest.approx(np.mean(errors**2))
-        assert squared_error(found, truth, people=4) == pytest.approx(np.mean((errors / 4) ** 2))
-    if found:
-        true = np.array([truth.get(itemset, 0) for itemset in found])
-        errors = np.abs(np.array(list(found.values())) - true) / np.maximum(true, 2)
-        assert relative_error(found, truth, floor=2) == pytest.approx(np.median(errors))
-        assert relative_error(found, truth, floor=2, summary="mean") == pytest.approx(np.mean(errors))
+    best_estimates = sorted(
+        estimates, key=lambda itemset: (-estimates[itemset], len(itemset), "".join(sorted(itemset)))
+    )[:top]
+    points = sum(
+        len(expected_top) - expected_top.index(itemset) for itemset in best_estimates if itemset in expected_top
+    )
+    assert cumulative_rank(estimates, truth, top=top) == pytest.approx(
+        points / (len(expected_top) * (len(expected_top) + 1) / 2) if expected_top else 1
+    )
+    assert 0 <= cumulative_rank(estimates, truth, top=top) <= 1
+
+    common_itemsets = [itemset for itemset in labels if itemset in estimates and itemset in truth]
+    if common_itemsets:
+        errors = np.array([estimates[itemset] - truth[itemset] for itemset in common_itemsets])
+        assert squared_error(estimates, truth) == pytest.approx(np.mean(errors**2))
+        assert squared_error(estimates, truth, people=4) == pytest.approx(np.mean((errors / 4) ** 2))
+    if estimates:
+        true_counts = np.array([truth.get(itemset, 0) for itemset in estimates])
+        errors = np.abs(np.array(list(estimates.values())) - true_counts) / np.maximum(true_counts, 2)
+        assert relative_error(estimates, truth, floor=2) == pytest.approx(np.median(errors))
+        assert relative_error(estimates, truth, floor=2, summary="mean") == pytest.approx(np.mean(errors))
 
     threshold = data.draw(st.integers(1, 8))
-    near = approximation(found, truth, min_count=threshold, slack=0.5)
-    assert near.holds == all(
-        (itemset in found or truth.get(itemset, 0) <= 1.5 * threshold)
-        and (itemset not in found or truth.get(itemset, 0) >= 0.5 * threshold)
+    approximate = approximation(estimates, truth, min_count=threshold, slack=0.5)
+    assert approximate.holds == all(
+        (itemset in estimates or truth.get(itemset, 0) <= 1.5 * threshold)
+        and (itemset not in estimates or truth.get(itemset, 0) >= 0.5 * threshold)
         for itemset in labels
     )
 
@@ -214,29 +222,29 @@ def test_brute_force(found, truth, top, data):
     ("call", "message"),
     [
         (
-            lambda: score(FOUND, TRUTH),
+            lambda: score(ESTIMATES, TRUTH),
             "Give what was asked for: top=64 or min_count=500, one of the two.",
         ),
         (
-            lambda: score(FOUND, TRUTH, top=3, min_count=5),
+            lambda: score(ESTIMATES, TRUTH, top=3, min_count=5),
             "Give what was asked for: top=64 or min_count=500, one of the two.",
         ),
         (
-            lambda: score(FOUND, TRUTH, top=3, slack=0.1),
+            lambda: score(ESTIMATES, TRUTH, top=3, slack=0.1),
             "slack is measured around min_count: give min_count as well, or leave slack out.",
         ),
-        (lambda: score(FOUND, TRUTH, top=0), "top is 0; it must be 1 or more."),
+        (lambda: score(ESTIMATES, TRUTH, top=0), "top is 0; it must be 1 or more."),
         (
-            lambda: score(FOUND, TRUTH, top=3, lengths=(3, 2)),
+            lambda: score(ESTIMATES, TRUTH, top=3, lengths=(3, 2)),
             "lengths is (3, 2); give one number such as 2, or the smallest and the largest: (2, 5).",
         ),
         (
-            lambda: approximation(FOUND, TRUTH, min_count=5, slack=-0.1),
+            lambda: approximation(ESTIMATES, TRUTH, min_count=5, slack=-0.1),
             "slack is -0.1; it must be 0 or more: try slack=0.2.",
         ),
-        (lambda: relative_error(FOUND, TRUTH, floor=0), "floor is 0; it must be above 0: try floor=1."),
+        (lambda: relative_error(ESTIMATES, TRUTH, floor=0), "floor is 0; it must be above 0: try floor=1."),
         (
-            lambda: false_positive_rate(FOUND, TRUTH, universe=4),
+            lambda: false_positive_rate(ESTIMATES, TRUTH, universe=4),
             "universe is 4, but 6 different itemsets were given: give the number of all possible itemsets.",
         ),
     ],
@@ -248,10 +256,10 @@ def test_misuse(call, message):
 
 
 def test_patterns_are_taken_as_their_itemsets():
-    found = discreet.mine([{"a", "b"}, {"a"}, {"c"}], min_count=1)
+    patterns = discreet.mine([{"a", "b"}, {"a"}, {"c"}], min_count=1)
     truth = discreet.mine([{"a", "b"}, {"a"}, {"a"}], min_count=1)
-    assert precision(found, truth) == 3 / 4
-    assert recall(found, truth) == 1
-    assert f_score(found, truth) == f_score(found.to_dict(), truth.to_dict()) == 6 / 7
-    assert false_negative_rate(truth, found) == 1 / 4
-    assert false_positive_rate(found, truth, universe=7) == 1 / 4
+    assert precision(patterns, truth) == 3 / 4
+    assert recall(patterns, truth) == 1
+    assert f_score(patterns, truth) == f_score(patterns.to_dict(), truth.to_dict()) == 6 / 7
+    assert false_negative_rate(truth, patterns) == 1 / 4
+    assert false_positive_rate(patterns, truth, universe=7) == 1 / 4

@@ -33,7 +33,7 @@ def threads(request, monkeypatch):
     monkeypatch.setenv("DISCREET_THREADS", request.param)
 
 
-def listed(patterns):
+def list_patterns(patterns):
     return [(pattern.items, pattern.count) for pattern in patterns]
 
 
@@ -48,11 +48,11 @@ class TestAgainstTheTwin:
         if count > len(baskets):
             count = max(1, len(baskets))
         if not baskets:
-            assert listed(discreet.mine(baskets, top=1)) == []
+            assert list_patterns(discreet.mine(baskets, top=1)) == []
             return
-        found = discreet.mine(baskets, min_count=count, kind=kind)
-        assert listed(found) == naive.mine(baskets, count, kind=kind)
-        assert found.people == len(baskets)
+        patterns = discreet.mine(baskets, min_count=count, kind=kind)
+        assert list_patterns(patterns) == naive.mine(baskets, count, kind=kind)
+        assert patterns.people == len(baskets)
 
     @given(
         baskets_of.filter(lambda baskets: any(baskets)),
@@ -62,39 +62,46 @@ class TestAgainstTheTwin:
         st.sampled_from(["all", "closed", "maximal"]),
         st.data(),
     )
-    def test_lengths_contains_and_excludes(self, baskets, count, least, more, kind, data):
+    def test_lengths_contains_and_excludes(self, baskets, count, min_size, further_sizes, kind, data):
         items = sorted(frozenset().union(*baskets))
         contains = data.draw(st.frozensets(st.sampled_from(items), max_size=2))
         excludes = data.draw(st.frozensets(st.sampled_from(items), max_size=2)) - contains
         count = min(count, len(baskets))
-        found = discreet.mine(
-            baskets, min_count=count, lengths=(least, least + more), contains=contains, excludes=excludes, kind=kind
+        patterns = discreet.mine(
+            baskets,
+            min_count=count,
+            lengths=(min_size, min_size + further_sizes),
+            contains=contains,
+            excludes=excludes,
+            kind=kind,
         )
-        twin = naive.mine(baskets, count, least, least + more, contains, excludes, kind)
-        assert dict(listed(found)) == dict(twin)
+        twin = naive.mine(baskets, count, min_size, min_size + further_sizes, contains, excludes, kind)
+        assert dict(list_patterns(patterns)) == dict(twin)
         if not contains:
-            assert listed(found) == twin
+            assert list_patterns(patterns) == twin
 
     @given(baskets_of, st.integers(1, 30), st.integers(1, 4), st.booleans())
-    def test_top(self, baskets, top, least, fixed):
-        lengths = least if fixed else (least, None)
-        most = least if fixed else 99
-        found = discreet.mine(baskets, top=top, lengths=lengths)
-        assert listed(found) == naive.mine(baskets, 1, least, most)[:top]
+    def test_top(self, baskets, top, min_size, fixed):
+        lengths = min_size if fixed else (min_size, None)
+        max_size = min_size if fixed else 99
+        patterns = discreet.mine(baskets, top=top, lengths=lengths)
+        assert list_patterns(patterns) == naive.mine(baskets, 1, min_size, max_size)[:top]
 
     @settings(max_examples=30)
     @given(baskets_of, st.integers(1, 10))
     def test_top_of_closed(self, baskets, top):
-        assert listed(discreet.mine(baskets, top=top, kind="closed")) == naive.mine(baskets, 1, kind="closed")[:top]
+        assert (
+            list_patterns(discreet.mine(baskets, top=top, kind="closed")) == naive.mine(baskets, 1, kind="closed")[:top]
+        )
 
 
 @given(baskets_of, st.lists(st.frozensets(st.integers(0, 8), min_size=1, max_size=4), max_size=12))
 def test_given_itemsets_are_counted_in_their_order(baskets, itemsets):
-    held = frozenset().union(*baskets)
-    itemsets = [itemset & held for itemset in itemsets if itemset & held]
-    counted = discreet.mine(baskets, itemsets=itemsets)
-    assert [pattern.items for pattern in counted] == itemsets
-    assert counted.counts.tolist() == [sum(itemset <= basket for basket in baskets) for itemset in itemsets]
+    held_items = frozenset().union(*baskets)
+    itemsets = [itemset & held_items for itemset in itemsets if itemset & held_items]
+    patterns = discreet.mine(baskets, itemsets=itemsets)
+    assert [pattern.items for pattern in patterns] == itemsets
+    assert patterns.counts.tolist() == [sum(itemset <= basket for basket in baskets) for itemset in itemsets]
 
 
 def test_an_item_that_nobody_holds_counts_zero():
@@ -109,13 +116,13 @@ def test_an_item_that_nobody_holds_counts_zero():
 def test_more_than_64_rows_and_many_words():
     baskets = [frozenset(i for i in range(9) if (row >> i) & 1) for row in range(512)] * 3
     for count in (300, 96, 6):
-        assert listed(discreet.mine(baskets, min_count=count)) == naive.mine(baskets, count)
+        assert list_patterns(discreet.mine(baskets, min_count=count)) == naive.mine(baskets, count)
 
 
 def test_a_long_basket_has_a_long_closed_pattern():
     baskets = [frozenset(range(300))] * 2 + [frozenset(range(150, 400))]
-    found = discreet.mine(baskets, min_count=1, kind="closed")
-    assert sorted((len(p.items), p.count) for p in found) == [(150, 3), (250, 1), (300, 2)]
+    patterns = discreet.mine(baskets, min_count=1, kind="closed")
+    assert sorted((len(p.items), p.count) for p in patterns) == [(150, 3), (250, 1), (300, 2)]
     assert [len(p.items) for p in discreet.mine(baskets, min_count=2, kind="maximal")] == [300]
 
 
@@ -144,27 +151,27 @@ class TestBeyondSmallData:
     @pytest.mark.parametrize("top", [100, 2_000, 6_000])
     def test_top_equals_the_top_of_all(self, lengths, top, layout):
         baskets = quest(400, 60, 12, 4, patterns=50, seed=1)
-        found = discreet.mine(baskets, top=top, lengths=lengths)
-        assert len(found) == top
-        everything = discreet.mine(baskets, min_count=int(found.counts[-1]), lengths=lengths)
-        assert found == everything.top(top)
+        patterns = discreet.mine(baskets, top=top, lengths=lengths)
+        assert len(patterns) == top
+        everything = discreet.mine(baskets, min_count=int(patterns.counts[-1]), lengths=lengths)
+        assert patterns == everything.top(top)
 
     # What needs more than two bytes per item is compiled anew, which takes 20 seconds: that is for `make soak`.
     @pytest.mark.parametrize("items", [5_000, pytest.param(33_500, marks=pytest.mark.slow)])
     def test_a_vocabulary_of_more_than_4096_and_more_than_32768(self, items):
         # Pairs of neighbours, twice each; plus two large baskets.
         baskets = [{i, (i + 1) % items} for i in range(items)] * 2 + [set(range(0, items, 500))] * 2
-        found = discreet.mine(baskets, min_count=2, lengths=(1, 2))
-        large = len(range(0, items, 500))
-        assert len(found) == items + items + large * (large - 1) // 2
-        singles = [p for p in found if len(p.items) == 1]
-        assert {p.count for p in found if len(p.items) == 2} == {2}
-        assert [p.count for p in singles] == [6] * large + [4] * (items - large)
+        patterns = discreet.mine(baskets, min_count=2, lengths=(1, 2))
+        holders = len(range(0, items, 500))
+        assert len(patterns) == items + items + holders * (holders - 1) // 2
+        singles = [p for p in patterns if len(p.items) == 1]
+        assert {p.count for p in patterns if len(p.items) == 2} == {2}
+        assert [p.count for p in singles] == [6] * holders + [4] * (items - holders)
         tied = [max(p.items) for p in singles if p.count == 4]
         assert tied == sorted(tied)
         # From the rarest item to the most frequent: ranks are (count falling, label rising).
         rank = {min(p.items): r for r, p in enumerate(singles)}
-        keys = [sorted((rank[i] for i in p.items), reverse=True) for p in found if len(p.items) == 2]
+        keys = [sorted((rank[i] for i in p.items), reverse=True) for p in patterns if len(p.items) == 2]
         assert keys == sorted(keys)
         assert discreet.mine(baskets, itemsets=[{0, 1}, {0, 500}, {1, 3}, {0, 500, 1000}]).counts.tolist() == [
             2,
@@ -201,8 +208,8 @@ class TestLimit:
 
     def test_top_of_long_baskets_takes_the_shortest_of_equal_counts(self, layout):
         baskets = [frozenset(range(60))] * 3 + [frozenset(range(30))]
-        found = discreet.mine(baskets, top=2_000)
-        counts = [(p.count, len(p.items)) for p in found]
+        patterns = discreet.mine(baskets, top=2_000)
+        counts = [(p.count, len(p.items)) for p in patterns]
         expected = [(4, 1)] * 30 + [(4, 2)] * 435 + [(4, 3)] * 1535
         assert counts == expected
 
@@ -215,11 +222,11 @@ class TestLimit:
         )
 
     def test_one_long_row_stops_at_once(self):
-        held = discreet.read([range(1_000_000 if enabled() else 20_000), [1, 2]])  # plain Python takes its time
+        baskets = discreet.read([range(1_000_000 if enabled() else 20_000), [1, 2]])  # plain Python takes its time
         with pytest.raises(LimitError):
-            discreet.mine(held, min_count=1)
-        assert len(discreet.mine(held, min_count=2)) == 3
-        assert len(discreet.mine(held, top=10)) == 10
+            discreet.mine(baskets, min_count=1)
+        assert len(discreet.mine(baskets, min_count=2)) == 3
+        assert len(discreet.mine(baskets, top=10)) == 10
 
 
 FOUR_WAYS = (
@@ -306,11 +313,11 @@ def test_misuse(options, message):
 
 
 def test_progress_is_told_and_complete():
-    told = []
+    progress_values = []
     baskets = [frozenset(pair) for pair in combinations(range(12), 2)]
-    discreet.mine(baskets, min_count=1, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
+    discreet.mine(baskets, min_count=1, progress=progress_values.append)
+    assert progress_values == sorted(progress_values)
+    assert progress_values[-1] == 1
 
 
 LONG_BASKETS = {"one of 32": [set(range(32)), {1, 2}, {2, 3}], "several": [set(range(30)), set(range(2, 32)), {40, 41}]}
@@ -319,9 +326,9 @@ LONG_BASKETS = {"one of 32": [set(range(32)), {1, 2}, {2, 3}], "several": [set(r
 @pytest.mark.parametrize("baskets", LONG_BASKETS.values(), ids=LONG_BASKETS)
 def test_lengths_beyond_the_longest_basket_find_nothing(baskets):
     """A search for them lists all subsets of a long basket, which are more than any limit, before it has none."""
-    for wanted in ({"top": 4}, {"min_count": 1}, {"min_support": 0.01}, {"top": 4, "kind": "closed"}):
-        assert len(discreet.mine(baskets, lengths=40, **wanted)) == 0
-        assert len(discreet.mine(baskets, lengths=(33, None), contains=[2, 3], **wanted)) == 0
+    for question in ({"top": 4}, {"min_count": 1}, {"min_support": 0.01}, {"top": 4, "kind": "closed"}):
+        assert len(discreet.mine(baskets, lengths=40, **question)) == 0
+        assert len(discreet.mine(baskets, lengths=(33, None), contains=[2, 3], **question)) == 0
     assert len(discreet.mine(baskets, lengths=40, min_count=1, kind="maximal")) == 0
     # 30 items beside 2 are in the basket, but the excluded ones are not in a pattern.
     assert len(discreet.mine(baskets, lengths=(32, None), excludes=[5], top=4)) == 0
@@ -329,9 +336,9 @@ def test_lengths_beyond_the_longest_basket_find_nothing(baskets):
 
 @pytest.mark.parametrize("baskets", LONG_BASKETS.values(), ids=LONG_BASKETS)
 def test_rules_beyond_the_longest_basket_are_none(baskets):
-    found = discreet.rules(baskets, min_count=1, lengths=(33, 40), significance=0.05)
-    assert len(found) == 0
-    assert found.people == 3
+    rules = discreet.rules(baskets, min_count=1, lengths=(33, 40), significance=0.05)
+    assert len(rules) == 0
+    assert rules.people == 3
 
 
 @settings(max_examples=60)
@@ -341,17 +348,19 @@ def test_rules_beyond_the_longest_basket_are_none(baskets):
     st.integers(1, 3),
     st.sampled_from(["all", "closed", "maximal"]),
 )
-def test_long_patterns_are_those_of_all_lengths(baskets, least, count, kind):
+def test_long_patterns_are_those_of_all_lengths(baskets, min_size, count, kind):
     """Looking in long baskets alone gives what filtering all patterns gives, in the same order."""
     if count > len(baskets):
         return
     every = discreet.mine(baskets, min_count=count, kind=kind)
-    assert list(discreet.mine(baskets, min_count=count, lengths=(least, None), kind=kind)) == [
-        pattern for pattern in every if len(pattern.items) >= least
+    assert list(discreet.mine(baskets, min_count=count, lengths=(min_size, None), kind=kind)) == [
+        pattern for pattern in every if len(pattern.items) >= min_size
     ]
     if kind == "all" and any(baskets):
         item = min(set().union(*baskets))
-        held = discreet.mine(baskets, min_count=count, lengths=(least, None), contains=item)
-        assert held.to_dict() == {
-            pattern.items: pattern.count for pattern in every if len(pattern.items) >= least and item in pattern.items
+        all_patterns = discreet.mine(baskets, min_count=count, lengths=(min_size, None), contains=item)
+        assert all_patterns.to_dict() == {
+            pattern.items: pattern.count
+            for pattern in every
+            if len(pattern.items) >= min_size and item in pattern.items
         }

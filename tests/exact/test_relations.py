@@ -36,50 +36,67 @@ def laid(events: list[list[int]], given_pairs: list[list[tuple[int, int]]]) -> B
         Sequences(starts([len(row) for row in events]), np.array([item for row in events for item in row], np.int32)),
         Pairs(
             starts([len(pairs) for pairs in flat]),
-            np.array([one for pairs in flat for one, _ in pairs], np.int32),
-            np.array([other for pairs in flat for _, other in pairs], np.int32),
+            np.array([before for pairs in flat for before, _ in pairs], np.int32),
+            np.array([after for pairs in flat for _, after in pairs], np.int32),
         ),
     )
 
 
-def by_hand(baskets, events, given_pairs, how, items, support, top, longest=2):
+def by_hand(baskets, events, given_pairs, pair_kind, items, support, top, longest=2):
     """Return the relations by the definition, one person at a time: first side, second side, and how many hold it."""
-    held = [set(row) for row in baskets]
-    counts = [sum(item in row for row in held) for item in range(ITEMS)]
-    known = sorted(range(ITEMS), key=lambda item: (-counts[item], item))[:items]
+    baskets_held = [set(row) for row in baskets]
+    counts = [sum(item in row for row in baskets_held) for item in range(ITEMS)]
+    frequent_items = sorted(range(ITEMS), key=lambda item: (-counts[item], item))[:items]
 
-    def many(*chain):
+    def count_holders(*chain):
         """How many people take every step of the chain."""
         steps = list(pairwise(chain))
-        if how == "together":
-            return sum(set(chain) <= row for row in held)
-        if how == "given":
+        if pair_kind == "together":
+            return sum(set(chain) <= row for row in baskets_held)
+        if pair_kind == "given":
             return sum(set(steps) <= set(pairs) for pairs in given_pairs)
         return sum(
-            all(any(one == a and b in row[at + 1 :] for at, one in enumerate(row)) for a, b in steps) for row in events
+            all(any(item == a and b in row[position + 1 :] for position, item in enumerate(row)) for a, b in steps)
+            for row in events
         )
 
-    chains = [chain for length in range(2, longest + 1) for chain in permutations(known, length)]
-    if how == "together":  # {a, b} is one first side
-        chains = [chain for chain in chains if len(chain) == 2 or known.index(chain[0]) < known.index(chain[1])]
-    shares = [(-many(*chain), len(chain), [known.index(item) for item in chain], chain) for chain in chains]
-    kept = [(chain, -less) for less, _, _, chain in sorted(shares)[:support] if less]
+    chains = [chain for length in range(2, longest + 1) for chain in permutations(frequent_items, length)]
+    if pair_kind == "together":  # {a, b} is one first side
+        chains = [
+            chain
+            for chain in chains
+            if len(chain) == 2 or frequent_items.index(chain[0]) < frequent_items.index(chain[1])
+        ]
+    shares = [
+        (-count_holders(*chain), len(chain), [frequent_items.index(item) for item in chain], chain) for chain in chains
+    ]
+    kept_chains = [
+        (chain, -negative_count) for negative_count, _, _, chain in sorted(shares)[:support] if negative_count
+    ]
 
-    def reliable(at):
-        chain, both = kept[at]
-        alone = counts[chain[0]] if len(chain) == 2 else many(*chain[:-1])
-        return -both / max(alone, 1), at
+    def reliable(place):
+        chain, chain_count = kept_chains[place]
+        first_side_count = counts[chain[0]] if len(chain) == 2 else count_holders(*chain[:-1])
+        return -chain_count / max(first_side_count, 1), place
 
-    best = [kept[at] for at in sorted(range(len(kept)), key=reliable)[:top]]
-    return [(sorted(one[:-1]) if how == "together" else list(one[:-1]), [one[-1]], both) for one, both in best]
+    best_chains = [kept_chains[rank_place] for rank_place in sorted(range(len(kept_chains)), key=reliable)[:top]]
+    return [
+        (
+            sorted(relation_chain[:-1]) if pair_kind == "together" else list(relation_chain[:-1]),
+            [relation_chain[-1]],
+            best_count,
+        )
+        for relation_chain, best_count in best_chains
+    ]
 
 
-def told(found):
+def list_relations(found_relations):
     """Return relations in the same form."""
     sides = (
-        [side.codes[a:b].tolist() for a, b in pairwise(side.offsets)] for side in (found.antecedents, found.consequents)
+        [side.codes[a:b].tolist() for a, b in pairwise(side.offsets)]
+        for side in (found_relations.antecedents, found_relations.consequents)
     )
-    return list(zip(*sides, found.counts.tolist(), strict=True))
+    return list(zip(*sides, found_relations.counts.tolist(), strict=True))
 
 
 ROWS = st.lists(
@@ -101,14 +118,16 @@ def test_relations_are_those_of_the_definition(rows, items, support, top, table,
     before = relating._MAX_TABLE_CELLS
     relating._MAX_TABLE_CELLS = before if table else 0  # both ways of counting
     try:
-        for how in ("together", "after", "given"):
-            found = relations(baskets, how=how, items=items, support=support, top=top, longest=longest)
-            expected = by_hand(baskets, events, given_pairs, how, items, support, top, longest)
-            assert told(found) == expected
-            single = [at for at, (first, _, _) in enumerate(expected) if len(first) == 1]
-            alone = [baskets.item_counts[expected[at][0][0]] for at in single]
-            assert found.antecedent_counts[single].tolist() == alone
-            assert (found.counts <= np.maximum(found.antecedent_counts, 1)).all() or how == "given"
+        for pair_kind in ("together", "after", "given"):
+            found_relations = relations(baskets, how=pair_kind, items=items, support=support, top=top, longest=longest)
+            expected = by_hand(baskets, events, given_pairs, pair_kind, items, support, top, longest)
+            assert list_relations(found_relations) == expected
+            single = [place for place, (first_side, _, _) in enumerate(expected) if len(first_side) == 1]
+            item_counts = [baskets.item_counts[expected[place][0][0]] for place in single]
+            assert found_relations.antecedent_counts[single].tolist() == item_counts
+            assert (
+                found_relations.counts <= np.maximum(found_relations.antecedent_counts, 1)
+            ).all() or pair_kind == "given"
     finally:
         relating._MAX_TABLE_CELLS = before
 
@@ -118,33 +137,37 @@ def test_chains_are_those_of_sets(rows):
     """The kernel counts what sets say, and of items that are together one order of the first two."""
     events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
     baskets, order = laid(events, given_pairs), np.arange(ITEMS)
-    own = {
+    pairs_by_kind = {
         "together": [naive.pairs_of_basket(set(row)) for row in baskets],
         "after": [naive.after(row) for row in events],
         "given": given_pairs,
     }
-    for how, pairs in own.items():
+    for pair_kind, pairs in pairs_by_kind.items():
         expected = Counter(chain for mine in pairs for chain in naive.chained(mine))
-        codes, counts = chain_counts(baskets, order, how)
+        codes, counts = chain_counts(baskets, order, pair_kind)
         chains = [(code // ITEMS**2, code // ITEMS % ITEMS, code % ITEMS) for code in codes.tolist()]
-        kept = {chain: many for chain, many in expected.items() if how != "together" or chain[0] < chain[1]}
-        assert dict(zip(chains, counts.tolist(), strict=True)) == kept
+        kept_chains = {
+            chain: chain_count
+            for chain, chain_count in expected.items()
+            if pair_kind != "together" or chain[0] < chain[1]
+        }
+        assert dict(zip(chains, counts.tolist(), strict=True)) == kept_chains
 
 
 def test_figure_1():
     """The six relations wanted are those among x4, x5, x6; the next would be x2 → x1 and x3 → x1."""
-    found = relations(discreet.read(FIGURE), items=6, support=12, top=8)
-    wanted = [({a}, {b}, 1.0) for a, b in permutations((4, 5, 6), 2)] + [({2}, {1}, 2 / 3), ({3}, {1}, 2 / 3)]
-    assert [(set(rule.antecedent), set(rule.consequent), rule.confidence) for rule in found] == wanted
+    found_relations = relations(discreet.read(FIGURE), items=6, support=12, top=8)
+    expected = [({a}, {b}, 1.0) for a, b in permutations((4, 5, 6), 2)] + [({2}, {1}, 2 / 3), ({3}, {1}, 2 / 3)]
+    assert [(set(rule.antecedent), set(rule.consequent), rule.confidence) for rule in found_relations] == expected
 
 
 def test_rows_are_counted_in_pieces(monkeypatch):
     baskets = discreet.read(FIGURE)
-    whole = relations(baskets, top=12)
+    whole_relations = relations(baskets, top=12)
     monkeypatch.setattr(relating, "_PAIRS_AT_A_TIME", 7)
-    assert relations(baskets, top=12) == whole
+    assert relations(baskets, top=12) == whole_relations
     monkeypatch.setattr(relating, "_MAX_TABLE_CELLS", 1)
-    assert relations(baskets, top=12) == whole
+    assert relations(baskets, top=12) == whole_relations
 
 
 @pytest.mark.parametrize("rows", [[], [set()], [{1}], [{1}, {2}]], ids=["nobody", "nothing", "one", "apart"])
@@ -217,11 +240,17 @@ class TestScores:
         chains = [(0, 1), (1, 2)], [(1, 0), (0, 2)], [(0, 1)], [(0, 1), (1, 2)]
         baskets = laid([[]] * 4, list(chains))
         truth = relations(baskets, how="given", longest=3)
-        three = {tuple(first + second): many for first, second, many in told(truth) if len(first) == 2}
-        assert three == {(0, 1, 2): 2, (1, 0, 2): 1}
+        triples = {
+            tuple(first_side + second): triple_count
+            for first_side, second, triple_count in list_relations(truth)
+            if len(first_side) == 2
+        }
+        assert triples == {(0, 1, 2): 2, (1, 0, 2): 1}
         confidences = {
-            tuple(one): two
-            for one, two in zip((f + s for f, s, _ in told(truth)), truth.measure("confidence"), strict=True)
+            tuple(sides): confidence
+            for sides, confidence in zip(
+                (f + s for f, s, _ in list_relations(truth)), truth.measure("confidence"), strict=True
+            )
         }
         assert (confidences[0, 1, 2], confidences[1, 0, 2]) == (2 / 3, 1.0)
         # As sets the two are one: the score tells them apart where it is told to.
@@ -231,11 +260,14 @@ class TestScores:
     def test_a_simulation_is_scored_with_them(self):
         chains = [(0, 1), (1, 2)], [(0, 1), (1, 2)], [(0, 1)], [(3, 0)]
         baskets = laid([[]] * 20_000, [chains[person % 4] for person in range(20_000)])
-        asked = {"items": 4, "support": 14, "cascade": 2, "how": "given"}
-        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=asked, score=True)
-        assert told(relations(baskets, how="given", items=4, support=14, top=4, longest=3))[3][:2] == ([0, 1], [2])
+        settings = {"items": 4, "support": 14, "cascade": 2, "how": "given"}
+        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=settings, score=True)
+        assert list_relations(relations(baskets, how="given", items=4, support=14, top=4, longest=3))[3][:2] == (
+            [0, 1],
+            [2],
+        )
         assert outcome.scores["F-score, 3 items"] == outcome.scores["normalised cumulative rank, 3 items"] == 1.0
         assert outcome.scores["F-score"] == 1.0
-        del asked["cascade"]
-        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=asked, score=True)
+        del settings["cascade"]
+        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=settings, score=True)
         assert "F-score, 3 items" not in outcome.scores

@@ -26,10 +26,10 @@ def bits(people, code) -> int:
     return sum(1 << number for number, basket in enumerate(people) if code in basket)
 
 
-def check(rows, people, asked) -> None:
-    bitmaps, places = rows.columns.of(np.array(asked, np.int32))
-    for code, place in zip(asked, places, strict=True):
-        assert sum(int(word) << 64 * at for at, word in enumerate(bitmaps[place])) == bits(people, code)
+def check(rows, people, requested_codes) -> None:
+    bitmaps, places = rows.columns.of(np.array(requested_codes, np.int32))
+    for code, place in zip(requested_codes, places, strict=True):
+        assert sum(int(word) << 64 * position for position, word in enumerate(bitmaps[place])) == bits(people, code)
 
 
 @given(
@@ -39,16 +39,18 @@ def check(rows, people, asked) -> None:
 )
 def test_columns_whatever_was_asked_before(people, ahead, questions):
     rows = laid(people, ahead)
-    for asked in questions:
-        check(rows, people, asked)
+    for requested_codes in questions:
+        check(rows, people, requested_codes)
 
 
 @given(baskets_of)
 def test_counts_and_frequent_items(people):
     rows = laid(people)
-    held = [sum(code in basket for basket in people) for code in range(ITEMS)]
-    assert rows.item_counts.tolist() == held
-    expected = sorted((code for code in range(ITEMS) if held[code] >= 2), key=lambda code: (-held[code], code))
+    holder_counts = [sum(code in basket for basket in people) for code in range(ITEMS)]
+    assert rows.item_counts.tolist() == holder_counts
+    expected = sorted(
+        (code for code in range(ITEMS) if holder_counts[code] >= 2), key=lambda code: (-holder_counts[code], code)
+    )
     assert rows.frequent(2).tolist() == expected
 
 
@@ -60,9 +62,9 @@ def test_columns_that_would_not_fit_are_let_go(monkeypatch):
     monkeypatch.setattr(layout, "_FREE_BYTES", 0)
     assert rows.columns.fit(4)
     assert not rows.columns.fit(5)
-    for asked in ([0, 1], [2], [3, 4], [0, 5, 6], [4, 0]):
-        check(rows, people, asked)
-        assert len(rows.columns.of(np.array(asked, np.int32))[0]) <= 4
+    for requested_codes in ([0, 1], [2], [3, 4], [0, 5, 6], [4, 0]):
+        check(rows, people, requested_codes)
+        assert len(rows.columns.of(np.array(requested_codes, np.int32))[0]) <= 4
 
 
 def test_the_most_frequent_come_with_the_first():
@@ -79,6 +81,6 @@ def test_largest(rank, expected):
 
 def test_ranks_take_two_bytes_where_they_fit():
     for ranks, size in ((2**15 - 1, 2), (2**15, 4), (40_000, 4)):
-        kept = shrink_ranks(np.arange(ranks, dtype=np.int32), ranks)
-        assert kept.itemsize == size
-        assert kept[-1] == ranks - 1
+        short_ranks = shrink_ranks(np.arange(ranks, dtype=np.int32), ranks)
+        assert short_ranks.itemsize == size
+        assert short_ranks[-1] == ranks - 1

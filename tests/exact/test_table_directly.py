@@ -30,17 +30,17 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 def test_a_table_is_read_where_it_is_used(table: Any) -> None:
     baskets = discreet.read(table, **COLUMNS)
-    asked: dict[str, Any] = {"epsilon": 1, "items": ["milk", "tea"], "neighbours": "replace"}
+    question: dict[str, Any] = {"epsilon": 1, "items": ["milk", "tea"], "neighbours": "replace"}
     assert discreet.mine(table, **COLUMNS, top=3) == discreet.mine(baskets, top=3)
     assert discreet.rules(table, **COLUMNS, min_count=1) == discreet.mine(baskets, min_count=1).rules()
     simulated = discreet.simulate(table, **COLUMNS, top=2, epsilon=4, seed=7)
     assert simulated.found == discreet.simulate(baskets, top=2, epsilon=4, seed=7).found
     # Where one person is replaced the number of people is public as it is: it tells that there are three.
-    for made in (
-        discreet.release(table, **COLUMNS, top=1, **asked),
-        discreet.count(table, [{"tea"}], **COLUMNS, **asked),
+    for outcome in (
+        discreet.release(table, **COLUMNS, top=1, **question),
+        discreet.count(table, [{"tea"}], **COLUMNS, **question),
     ):
-        assert made.patterns.people == 3
+        assert outcome.patterns.people == 3
 
 
 def test_baskets_have_no_columns_any_more() -> None:
