@@ -29,7 +29,7 @@ def test_every_library_takes_a_result_as_it_is(name: str) -> None:
     table = getattr(example, "patterns", example).to_arrow()
     assert pa.table(example) == table
     assert pl.DataFrame(example).equals(pl.from_arrow(table))
-    assert duckdb.sql("SELECT * FROM made").fetchall() == [tuple(row.values()) for row in table.to_pylist()]
+    assert duckdb.sql("SELECT * FROM example").fetchall() == [tuple(row.values()) for row in table.to_pylist()]
     if hasattr(pd.DataFrame, "from_arrow"):  # from pandas 3 on
         assert list(pd.DataFrame.from_arrow(example).columns) == table.column_names
 
