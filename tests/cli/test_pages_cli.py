@@ -73,7 +73,7 @@ def test_a_saved_release_becomes_the_same_report_again(released, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert page == discreet.Release.load(released).report(title="A shop")
     run("report", released, "-o", tmp_path / "other.html", check=True)
-    assert "<h1>What people hold together: r.json</h1>" in (tmp_path / "other.html").read_text()
+    assert "<h1>Frequent patterns: r.json</h1>" in (tmp_path / "other.html").read_text()
 
 
 def test_what_compares_becomes_a_page_again(released, sales, tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_the_browser_is_shown_the_page(released, tmp_path, monkeypatch, works):
     monkeypatch.setattr("tempfile.tempdir", None)
     completed = run("open", released)
     (place,) = [Path(address.removeprefix("file://")) for address in addresses]
-    assert place.read_text() == discreet.Release.load(released).report(title="What people hold together: r.json")
+    assert place.read_text() == discreet.Release.load(released).report(title="Frequent patterns: r.json")
     assert place.parent.stat().st_mode & 0o077 == 0  # an exact one is for nobody else
     message = f"The page is {place}; nothing removes it but you or the system.\n"
     sorry = f"discreet: No browser could be started here. Open {place} in one, on this machine or another.\n"

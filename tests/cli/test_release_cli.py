@@ -141,7 +141,7 @@ class TestRelease:
         assert '<a href="r-north.html">north</a>' in above
         assert '<a href="r-south.html">south</a>' in above
         assert "2 segments, one release each." in above
-        assert '<p class="up"><a href="r.html">← What people hold together: sales.csv</a></p>' in page
+        assert '<p class="up"><a href="r.html">← Frequent patterns: sales.csv</a></p>' in page
         assert "which 2 segments there are, as found in the data" in north.about["guarantee"]["public"]
 
     def test_segments_on_standard_output_are_one_object(self, release_command):
@@ -186,7 +186,7 @@ class TestRelease:
         (name,) = re.findall(r"(\w+) was chosen", completed.stderr)
         mechanism_entry = mechanism(name)
         page = (tmp_path / "r.html").read_text()
-        assert "<h1>What people hold together: sales.csv</h1>" in page
+        assert "<h1>Frequent patterns: sales.csv</h1>" in page
         assert f"mechanism auto, which chose {name}." in page
         assert "Its settings: " in page
         assert mechanism_entry.citation[1:] in unescape(page)

@@ -188,7 +188,7 @@ def compared(tmp_path_factory) -> str:
 def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compared, width, scheme):
     page, wrong = looked_at(chromium, compared, width=width, scheme=scheme)
     assert page.locator("body > *").first.inner_text() == "NOT PRIVATE: for the curator's eyes"
-    assert page.locator("main h2").first.inner_text().startswith("What to take")
+    assert page.locator("main h2").first.inner_text().startswith("Recommendation")
     assert page.locator(".findings li").count() == 2
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     section = page.locator("section", has=page.locator("#numbers"))

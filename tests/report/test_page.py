@@ -17,7 +17,7 @@ from discreet.baskets import Hierarchy, groceries
 from discreet.errors import LimitError
 from discreet.privacy import Budget, Charge, Guarantee, Neighbours
 from discreet.report import contents_of, page
-from discreet.report._style import read_static
+from discreet.report._frame import read_static
 from discreet.report.colours import NIGHT
 from discreet.results import NOTHING, Provenance
 from naive.rules import make_patterns
@@ -118,8 +118,8 @@ def test_a_page_says_everything():
 
 def test_it_opens_with_what_was_found():
     headings = re.findall(r'<h2 id="\w+">(.*?)</h2>', page(tell()))
-    assert headings[:2] == ["What was found", "What it means"]
-    assert headings.index("Rules") < headings.index("What is promised") < headings.index("What was asked")
+    assert headings[:2] == ["Patterns", "Intervals of the counts"]
+    assert headings.index("Rules") < headings.index("Privacy guarantee") < headings.index("Question")
 
 
 def test_the_headline():
@@ -222,7 +222,7 @@ def test_why_intervals_differ_is_said_where_they_do():
     margins = np.array([10.0, 10, 10, 10, 30])
     unequal = replace(wide_patterns, low=wide_patterns.counts - margins, high=wide_patterns.counts + margins)
     text = sound(page(tell(patterns=unequal))).text
-    explanation = text.partition("Why is one interval wide and the next narrow? ")[2].partition("What it means")[0]
+    explanation = text.partition("Why is one interval wide and the next narrow? ")[2].partition("Intervals of the counts")[0]
     assert explanation.startswith(
         "They go from ± 10 for tea to ± 30 for jam , milk , tea . A narrow interval is no weaker promise: one promise "
     )
@@ -381,7 +381,7 @@ def test_rules_and_bars_can_be_left_out(monkeypatch):
 
 
 def test_many_patterns_are_listed_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr("discreet.report._sections._ROWS", 3)
+    monkeypatch.setattr("discreet.report._page._ROWS", 3)
     parsed = sound(page(tell()))
     assert "2 more patterns not listed here; the saved table has them." in parsed.text
 
@@ -445,7 +445,7 @@ def test_a_promise_by_zcdp_has_its_whole_curve():
         page(tell(guarantee=Guarantee.of(Budget.of(1, "1e-6"), [Charge.gaussian("cells", Fraction(1, 50))])))
     )
     assert "Delta Epsilon 0.001 0.596 1e-05 0.884 1e-06 1 1e-07 1.11 1e-09 1.29 1e-12 1.53" in parsed.text
-    assert "at other deltas" not in parsed.text.split("Delta Epsilon")[0].split("What was spent")[0]
+    assert "at other deltas" not in parsed.text.split("Delta Epsilon")[0].split("The privacy loss of each step")[0]
 
 
 def test_little_to_tell():
@@ -473,7 +473,7 @@ def test_bars_and_tables_have_the_same_patterns_on_a_level():
     hierarchy = Hierarchy.from_rows(["product", "category"], [("milk", "dairy"), ("bread", "")])
     baskets = [{"milk", "bread", "tea"}] * 30 + [{"tea"}] * 5
     text = sound(discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()).text
-    bars, _, listed_text = text.rpartition("What goes together")
+    bars, _, listed_text = text.rpartition("Items that occur together")
     for level in ("Category", "Product"):
         pattern_counts = [re.findall(rf"{level} (\d+) pattern", part) for part in (bars, listed_text)]
         assert pattern_counts[0] == pattern_counts[1] != []

@@ -11,8 +11,8 @@ from discreet.report._text import (
     count_columns,
     count_text,
     decimals,
-    html_itemset,
     item_text,
+    itemset,
     loss_text,
     percent,
     percent_digits,
@@ -57,8 +57,8 @@ def test_names_that_could_be_misread_are_quoted():
 
 def test_itemsets():
     assert plain_itemset(["tea", "milk"]) == "\u2068tea\u2069, \u2068milk\u2069"
-    assert plain_itemset([]) == html_itemset([]) == "(no item)"
-    assert html_itemset(["<b>", "a&b"]) == "<bdi>&lt;b&gt;</bdi>, <bdi>a&amp;b</bdi>"
+    assert plain_itemset([]) == itemset([]) == "(no item)"
+    assert itemset(["<b>", "a&b"]) == "<bdi>&lt;b&gt;</bdi>, <bdi>a&amp;b</bdi>"
     assert count_columns(plain_itemset(["x" * 500, "y" * 500, "tea"], 60)) <= 70
 
 

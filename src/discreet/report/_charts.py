@@ -1,23 +1,22 @@
 """Bar charts as functions from values to drawings, and drawings put together into pictures.
 
-Equal values give equal bytes. A drawing is complete in itself: colours and fonts are attributes, not styles, so
-it needs no style sheet and passes a policy that forbids inline styles. Horizontal places of bars are percentages: bars
-take the width of the page while their letters keep their size, on a telephone as on paper.
+Horizontal places of bars are percentages: bars take the width of the page while their letters keep their size, on a
+telephone as on paper.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Literal, TypeAlias
 
-from ..results import Picture
-from ._text import clean, count_end_text, count_text, percent, percent_end, text_width
-from .colours import FULL, INK, PALE, PAPER, QUIET, RULE, night
+from markupsafe import Markup
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+from ..results import Picture
+from ._svg import HALO, Drawing, element, image, join, line, text, titled
+from ._text import clean, count_end_text, count_text, fit_text, percent, percent_end, text_width
+from .colours import FULL, INK, PALE, PAPER, QUIET, RULE, night
 
 Unit: TypeAlias = Literal["share", "count"]
 
@@ -28,36 +27,6 @@ PAGE_BARS_WIDTH, PHONE_BARS_WIDTH = 640, 328
 _SCALE_HEIGHT, _ROW_HEIGHT = 20, 30
 _LABEL_SHARE = 0.84  # of the width of a chart, for labels; the numbers have the remaining width
 _TICKS = 5  # about as many marks on a scale as a reader takes in at a glance
-# Letters have a white edge, so that lines behind them do not strike them through.
-HALO = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """A drawing that can be put on a page or into a picture.
-
-    Parameters
-    ----------
-    title, description
-        Its title, and all of its content as text for screen readers.
-    inside
-        Its SVG elements.
-    height, width
-        Its size in pixels; None as width for a drawing that takes the width of the page.
-    """
-
-    title: str
-    description: str
-    inside: str
-    height: int
-    width: int | None = None
-
-    def inline(self, name: str) -> str:
-        """Return the drawing as an element of a page, under a name that no other drawing of the page has."""
-        size = f'width="100%" height="{self.height}"'
-        if self.width is not None:
-            size = f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}"'
-        return svg(name, self.title, self.description, size, self.inside)
 
 
 @dataclass(frozen=True)
@@ -118,12 +87,12 @@ def draw_bars(
     top = _SCALE_HEIGHT if with_scale else 0
     height = top + _ROW_HEIGHT * len(rows)
     digits = digits_of(marks) + 1
-    parts = [_axis(marks, end, height, unit if with_scale else None)]
-    parts += [_row(row, top + _ROW_HEIGHT * index, end, unit, digits, min_width) for index, row in enumerate(rows)]
+    bars = (_row(row, top + _ROW_HEIGHT * index, end, unit, digits, min_width) for index, row in enumerate(rows))
+    inside = join([*_axis(marks, end, height, unit if with_scale else None), *bars])
     description = f"Horizontal bars, from 0 to {_value_text(end, unit, digits)}. " + "; ".join(
         f"{row.label}: {_bar_text(row, unit, digits)}" for row in rows
     )
-    return Drawing(title=title, description=description, inside="".join(parts), height=height)
+    return Drawing(title=title, description=description, inside=inside, height=height)
 
 
 def reach(rows: Sequence[Bar]) -> float:
@@ -152,80 +121,46 @@ def ticks(low: float, high: float, least_step: float = 0.0) -> tuple[float, ...]
     return tuple(float(f"{step * place:.12g}") for place in range(start, stop + 1))
 
 
-def share(part: float) -> str:
+def share(part: float) -> Markup:
     """Return a small bar for a share from 0 to 1; the number belongs beside it."""
-    return (
-        '<svg width="120" height="10" aria-hidden="true" focusable="false">'
-        f'<rect width="100%" height="10" fill="{PALE}"/>'
-        f'<rect width="{_place(part, 1)}" height="10" fill="{FULL}"/></svg>'
-    )
+    whole = element("rect", width="100%", height=10, fill=PALE)
+    bar = element("rect", width=_place(part, 1), height=10, fill=FULL)
+    return element("svg", whole, bar, width=120, height=10, aria_hidden="true", focusable="false")
 
 
-def svg(name: str, title: str, description: str, size: str, inside: str) -> str:
-    """Return an SVG element with a title and a description for screen readers."""
-    identifier = escape(name)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'aria-labelledby="{identifier}-title {identifier}-said" '
-        f'font-family="{FONT}" font-size="12" fill="{INK}"><title id="{identifier}-title">{escape(title)}</title>'
-        f'<desc id="{identifier}-said">{escape(description)}</desc>{inside}</svg>'
-    )
-
-
-def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) -> str:
-    """Return the lines of a scale, with their numbers where a unit is given."""
-    parts = []
+def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) -> Iterator[Markup]:
+    """Yield the lines of a scale, with their numbers where a unit is given."""
     for mark in marks:
         x = _place(mark, end)
-        begins = _SCALE_HEIGHT - 4 if unit else 0
-        parts.append(f'<line x1="{x}" x2="{x}" y1="{begins}" y2="{height}" stroke="{RULE}"/>')
+        yield line(x, _SCALE_HEIGHT - 4 if unit else 0, x, height, stroke=RULE)
         if unit:
             # The numbers at the two ends stay inside the picture.
             anchor = "start" if mark == 0 else "end" if mark == end else "middle"
-            text = _value_text(mark, unit, digits_of(marks))
-            parts.append(f'<text x="{x}" y="12" text-anchor="{anchor}" fill="{QUIET}" font-size="11">{text}</text>')
-    return "".join(parts)
+            yield text(_value_text(mark, unit, digits_of(marks)), x, 12, text_anchor=anchor, fill=QUIET, font_size=11)
 
 
-def _fit_label(label: str, room: float) -> str:
-    """Return a label cut to a width in pixels, with an ellipsis at a cut."""
-    if text_width(label) <= room:
-        return label
-    width, shown_letters = text_width("…"), []
-    for letter in label:
-        width += text_width(letter)
-        if width > room:
-            break
-        shown_letters.append(letter)
-    return "".join(shown_letters).rstrip() + "…"
-
-
-def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, min_width: int) -> str:
+def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, min_width: int) -> Markup:
     """Return a bar with its label, its whiskers and its number."""
     middle = top + 22
+    label = element("text", fit_text(row.label, _LABEL_SHARE * min_width), y=14, **HALO)
     parts = [
-        f"<g><title>{escape(row.label)}: {_bar_text(row, unit, digits)}</title>",
         # The inner picture cuts a label that is longer than estimated before it runs into the number.
-        f'<svg width="84%" height="{_ROW_HEIGHT}" y="{top}"><text y="14" {HALO}>'
-        f"{escape(_fit_label(row.label, _LABEL_SHARE * min_width))}</text></svg>",
-        f'<rect y="{middle - 4}" width="{_place(row.value, end)}" height="8" fill="{FULL}"/>',
+        element("svg", label, width="84%", height=_ROW_HEIGHT, y=top),
+        element("rect", y=middle - 4, width=_place(row.value, end), height=8, fill=FULL),
     ]
     if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
         parts.append(_whiskers((row.low, row.high), end, middle))
     # At the right edge: beside its bar a number would stand at a wrong place of the scale.
-    number = f'<text x="100%" y="{top + 14}" text-anchor="end" font-size="11" {HALO}>{row.number(unit, digits)}</text>'
-    return "".join(parts) + f"{number}</g>"
+    parts.append(text(row.number(unit, digits), "100%", top + 14, text_anchor="end", font_size=11, **HALO))
+    return titled(f"{row.label}: {_bar_text(row, unit, digits)}", *parts)
 
 
-def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
+def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> Markup:
     low, high = (_place(bound, end) for bound in bounds)
-    caps = "".join(
-        f'<line x1="{x}" x2="{x}" y1="{middle - 4}" y2="{middle + 4}"/>'
-        for x, bound in zip((low, high), bounds, strict=True)
-        if 0 <= bound <= end
+    caps = (
+        line(x, middle - 4, x, middle + 4) for x, bound in zip((low, high), bounds, strict=True) if 0 <= bound <= end
     )
-    line = f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>'
-    return f'<g stroke="{INK}" stroke-width="1.5">{line}{caps}</g>'
+    return element("g", line(low, middle, high, middle), *caps, stroke=INK, stroke_width="1.5")
 
 
 def _bar_text(row: Bar, unit: Unit, digits: int) -> str:
@@ -272,29 +207,32 @@ def mount_drawings(drawings: Sequence[Drawing], *, heading: str, notes: Sequence
     >>> mount_drawings([draw_bars([Bar("tea", 0.5)], title="Supports")], heading="Tea").svg.count("<svg")
     3
     """
-    parts = [f'<text x="{_EDGE}" y="34" font-size="16" font-weight="600">{escape(clean(heading, 90))}</text>']
+    parts = [text(clean(heading, 90), _EDGE, 34, font_size=16, font_weight=600)]
     y = 42
     width = max([PAGE_WIDTH, *(drawing.width for drawing in drawings if drawing.width is not None)])
     for note in notes:
-        for line in _wrap_text(clean(note, 600), width):
+        for words in _wrap_text(clean(note, 600), width):
             y += _LINE_HEIGHT
-            parts.append(f'<text x="{_EDGE}" y="{y}" fill="{QUIET}">{escape(line)}</text>')
+            parts.append(text(words, _EDGE, y, fill=QUIET))
     y += _GAP
     for drawing in drawings:
-        view = "" if drawing.width is None else f' viewBox="0 0 {drawing.width} {drawing.height}"'
-        size = f'width="{drawing.width or width}" height="{drawing.height}"{view}'
-        parts.append(f'<svg x="{_EDGE}" y="{y}" {size}>{drawing.inside}</svg>')
+        view = None if drawing.width is None else f"0 0 {drawing.width} {drawing.height}"
+        size = {"width": drawing.width or width, "height": drawing.height, "viewBox": view}
+        parts.append(element("svg", drawing.inside, x=_EDGE, y=y, **size))
         y += drawing.height + _GAP
     full_width, height = width + 2 * _EDGE, y + 4
-    title = ". ".join([heading, *notes, *(drawing.title for drawing in drawings)])
-    description = " ".join(drawing.description for drawing in drawings)
-    return Picture(
-        drawings[0].title,
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_width} {height}" width="{full_width}" '
-        f'height="{height}" role="img" font-family="{FONT}" font-size="12" fill="{INK}"><title>{escape(title)}</title>'
-        f"<desc>{escape(description)}</desc><style>{night()}</style>"
-        f'<rect width="100%" height="100%" rx="10" fill="{PAPER}"/>{"".join(parts)}</svg>',
+    picture = image(
+        element("title", ". ".join([heading, *notes, *(drawing.title for drawing in drawings)])),
+        element("desc", " ".join(drawing.description for drawing in drawings)),
+        element("style", Markup(night())),  # noqa: S704 - a constant of `colours`
+        element("rect", width="100%", height="100%", rx=10, fill=PAPER),
+        *parts,
+        viewBox=f"0 0 {full_width} {height}",
+        width=full_width,
+        height=height,
+        role="img",
     )
+    return Picture(drawings[0].title, str(picture))
 
 
 def _wrap_text(text: str, width: int) -> list[str]:

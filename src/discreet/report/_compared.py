@@ -3,119 +3,140 @@
 from __future__ import annotations
 
 import math
-from html import escape
+from collections.abc import Sequence
 
-from .. import __version__
+from markupsafe import Markup
+
 from ..checks import parse_positive
 from ..errors import MisuseError
 from ..results import NOT_PRIVATE, SIMULATED, Difference, Differences, Picture, points
 from ._charts import PAGE_WIDTH, mount_drawings
-from ._frame import Section, document, figure
+from ._frame import render_page
 from ._slopes import Slope, draw_slopes
+from ._svg import Drawing
 from ._tables import TableColumn, interval_columns, table
-from ._text import clean, count_text, html_itemset, item_text, number_of, percent
+from ._templates import render
+from ._text import clean, count_text, item_text, itemset, number_of, percent
 
 _ROWS = 2_000  # of the table. More: a page that telephones open slowly
 _SLOPES = 12  # of the picture. More: labels no longer fit beside the lines
-_PHONE_SLOPES_WIDTH = 340  # pixels
+_PICTURE_WIDTH, _PHONE_SLOPES_WIDTH = 680, 340  # pixels
 
 
 def difference_picture(differences: Differences, rows: int = _SLOPES) -> Picture:
     """Return the largest changes as a picture."""
-    slopes = _slopes_of(differences, parse_positive("rows", rows))
-    if not slopes:
+    drawings = _draw_slopes(differences, parse_positive("rows", rows), _PICTURE_WIDTH)
+    if not drawings:
         raise MisuseError("There is nothing to draw: no pattern is on both lists and can be compared.")
     marks = {"simulated": (SIMULATED,), "exact": (NOT_PRIVATE,), "private": ()}[differences.standing]
-    drawing = draw_slopes(slopes, title=_title(differences), names=differences.names)
     notes = (*marks, *differences.warnings, *differences.notes)
-    return mount_drawings([drawing], heading=differences.headline, notes=notes)
+    return mount_drawings(drawings, heading=differences.headline, notes=notes)
 
 
 def difference_page(differences: Differences, title: str | None = None) -> str:
     """Return the page of the differences of two results."""
-    before, after = differences.names
-    notes = "".join(f"<p>{escape(clean(note, 600))}</p>\n" for note in differences.notes)
-    is_complete = len(differences) <= _ROWS
-    return document(
-        [
-            Section("changed", "What changed", _render_changes(differences)),
-            Section("slopes", "The largest changes", _slope_figure(differences)),
-            Section("all", "All patterns" if is_complete else f"The first {_ROWS:,} patterns", _table(differences)),
-            Section("promise", "What is promised", notes),
-        ],
-        title=title or f"From {before} to {after}",
-        lead=_lead(differences),
+    return render_page(
+        "report/templates/differences.html.jinja",
+        title=title or f"From {differences.names[0]} to {differences.names[1]}",
         figures={"Patterns": count_text(len(differences)), "Clear changes": count_text(len(differences.clear))},
         status=differences.standing,
-        version=__version__,
+        differences=differences,
+        headline=_headline(differences),
+        clearest=_largest_changes(differences),
+        itemset_of=_itemset,
+        change_text=_change_text,
+        drawings=_draw_slopes(differences, _SLOPES, PAGE_WIDTH, _PHONE_SLOPES_WIDTH),
+        table=_table(differences),
+        max_rows=_ROWS,
     )
 
 
-def difference_rows(differences: Differences, row_count: int) -> str:
-    """Return the first rows as an HTML table for a notebook, with the warnings and notes."""
-    left, right = (f' style="text-align: {side}"' for side in ("left", "right"))
-    before, after = (f"<th>{escape(clean(name, 40))}</th>" for name in differences.names)
-    rows = ""
+def difference_rows(differences: Differences, row_count: int) -> Markup:
+    """Return the first rows as a table for a notebook, with the warnings and notes."""
+    rows = []
     for row in differences.rows[:row_count]:
         numbers = ["–" if value is None else percent(value, 2) for value in (row.before, row.after)]
         numbers.append("–" if row.difference is None else points(row.difference, 2))
         if differences.noisy:
             ends = ((row.low, math.floor), (row.high, math.ceil))
             numbers += ["–" if end is None else points(end, 2, to_whole) for end, to_whole in ends]
-        cells = "".join(f"<td{right}>{number}</td>" for number in numbers)
-        rows += f"<tr><td{left}>{_itemset(row)}</td>{cells}<td{left}>{row.words}</td></tr>"
-    notes = "".join(f"<br>{escape(clean(note, 600))}" for note in (*differences.warnings, *differences.notes))
-    remainder = f"<p>… and {len(differences) - row_count:,} more</p>" if len(differences) > row_count else ""
-    interval = "<th>from</th><th>to</th>" if differences.noisy else ""
-    return (
-        f"<div><p><strong>{_lead(differences)}</strong>{notes}</p><table><thead><tr><th>items</th>{before}{after}"
-        f"<th>difference in points</th>{interval}<th>change</th></tr></thead><tbody>"
-        f"{rows}</tbody></table>{remainder}</div>"
+        rows.append([_itemset(row), *numbers, row.words])
+    names = [clean(name, 40) for name in differences.names]
+    return notebook_table(
+        ["items", *names, "difference in points", *(["from", "to"] if differences.noisy else []), "change"],
+        rows,
+        headline=_headline(differences),
+        notes=[clean(note, 600) for note in (*differences.warnings, *differences.notes)],
+        remainder=max(0, len(differences) - row_count),
     )
 
 
-def _lead(differences: Differences) -> str:
-    """Return the headline as markup, with the writing direction of each name isolated."""
-    before, after = (f"<bdi>{escape(clean(name))}</bdi>" for name in differences.names)
-    return f"{escape(differences.tally)}, from {before} to {after}."
+def notebook_table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    headline: str,
+    notes: Sequence[str],
+    remainder: int,
+    noise_row: int | None = None,
+    noise_line: str = "",
+) -> Markup:
+    """Return rows as a table for a notebook.
+
+    Parameters
+    ----------
+    names, rows
+        The name of each column, and the cells of each row. The first column is set to the left; the last too if it is a
+        change.
+    headline, notes
+        The line above, and smaller lines below it.
+    remainder
+        The number of the remaining rows.
+    noise_row, noise_line
+        The row above which the line of noise stands, and the line; None for no line.
+    """
+    return render(
+        "report/templates/notebook.html.jinja",
+        names=names,
+        rows=rows,
+        headline=headline,
+        notes=notes,
+        remainder=remainder,
+        noise_row=noise_row,
+        noise_line=noise_line,
+        left_columns=(0, len(names) - 1) if names[-1] == "change" else (0,),
+    )
+
+
+def _headline(differences: Differences) -> Markup:
+    """Return the headline, with the writing direction of each name isolated."""
+    names = (clean(name) for name in differences.names)
+    return Markup("{}, from <bdi>{}</bdi> to <bdi>{}</bdi>.").format(differences.tally, *names)
 
 
 def _title(differences: Differences) -> str:
     return f"Share of {differences.unit}, from {differences.names[0]} to {differences.names[1]}"
 
 
-def _slopes_of(differences: Differences, row_count: int) -> list[Slope]:
-    """Return the slopes of the first patterns that can be compared."""
-    compared = [row for row in differences if row.difference is not None]
-    return [
+def _draw_slopes(differences: Differences, row_count: int, *widths: int) -> list[Drawing]:
+    """Return the slopes of the first patterns that can be compared, in each width; nothing if none can."""
+    slopes = [
         Slope(tuple(map(item_text, sorted(row.items, key=str))), row.before or 0.0, row.after or 0.0, row.clear)
-        for row in compared[:row_count]
+        for row in [row for row in differences if row.difference is not None][:row_count]
     ]
+    title, names = _title(differences), differences.names
+    return [draw_slopes(slopes, title=title, names=names, width=width) for width in widths if slopes]
 
 
-def _render_changes(differences: Differences) -> str:
-    """Return the largest changes in words, the warnings, and the meaning of an interval."""
-    findings = []
-    for change, words in (("more", "grew most"), ("less", "fell most")):
-        row = next((row for row in differences.clear if row.change == change), None)
-        if row is not None:
-            findings.append(f"<strong>{_itemset(row)}</strong> {words}: {_change_text(row)}.")
-    findings += [escape(clean(warning, 600)) for warning in differences.warnings]
-    items = "".join(f"<li>{finding}</li>" for finding in findings)
-    listed = f'<ul class="findings">{items}</ul>\n' if findings else ""
-    if not differences.noisy:
-        return listed or "<p>No support is another.</p>\n"
-    if len(differences) and all(row.change == "incomparable" for row in differences):
-        return listed
-    return listed + (
-        "<p>The results carry noise, and a difference carries that of both. The intervals are wide enough to hold all "
-        f"at once in {differences.sure} of 100 such comparisons, however many patterns are compared. What is not "
-        "called more or less may have changed too, by as much as its interval allows.</p>\n"
-    )
+def _largest_changes(differences: Differences) -> list[tuple[Difference, str]]:
+    """Return the pattern that grew most and the pattern that fell most, with the words."""
+    words = {"more": "grew most", "less": "fell most"}
+    rows = ((next((row for row in differences.clear if row.change == change), None), words[change]) for change in words)
+    return [(row, text) for row, text in rows if row is not None]
 
 
-def _itemset(row: Difference) -> str:
-    return html_itemset(sorted(row.items, key=str))
+def _itemset(row: Difference) -> Markup:
+    return itemset(sorted(row.items, key=str))
 
 
 def _change_text(row: Difference) -> str:
@@ -125,29 +146,17 @@ def _change_text(row: Difference) -> str:
     return f"{text}, a difference of {points(row.low, 1, math.floor)} to {points(row.high, 1, math.ceil)} points"
 
 
-def _slope_figure(differences: Differences) -> str:
-    slopes = _slopes_of(differences, _SLOPES)
-    if not slopes:
-        return ""
-    drawing, phone_drawing = (
-        draw_slopes(slopes, title=_title(differences), names=differences.names, width=width)
-        for width in (PAGE_WIDTH, _PHONE_SLOPES_WIDTH)
-    )
-    caption = "Each line is a pattern, from the one result to the other. Dashed and grey where noise may explain it."
-    return figure(drawing, "slopes", caption if differences.noisy else "", narrow=phone_drawing)
-
-
-def _table(differences: Differences) -> str:
+def _table(differences: Differences) -> Markup | str:
     """Return the table of the first patterns: supports, differences, intervals and changes."""
     rows = differences.rows[:_ROWS]
     if not rows:
-        return "<p>Neither has a pattern.</p>\n"
+        return ""
     columns = []
     for name, supports in zip(
         differences.names, ([row.before for row in rows], [row.after for row in rows]), strict=True
     ):
         values = _numbers(supports)
-        columns.append(TableColumn(escape(clean(name, 24)), [percent(value) for value in values], values))
+        columns.append(TableColumn(clean(name, 24), [percent(value) for value in values], values))
     changes = _numbers([row.difference for row in rows])
     texts = ["–" if math.isnan(value) else points(value, 1) for value in changes]
     columns.append(TableColumn("Difference", texts, changes))
@@ -163,7 +172,7 @@ def _table(differences: Differences) -> str:
         else ""
     )
     caption = f"Shares of {differences.unit}; differences in points of a percentage.{remainder}"
-    return f'<div class="wide">{table("Items", [_itemset(row) for row in rows], columns, caption)}</div>\n'
+    return table("Items", [_itemset(row) for row in rows], columns, caption)
 
 
 def _numbers(values: list[float | None]) -> list[float]:

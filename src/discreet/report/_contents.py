@@ -12,9 +12,9 @@ from typing import Any
 from .. import __version__
 from ..privacy import Guarantee
 from ..results import Patterns, Provenance, Rules
-from ._style import PageStatus
+from ._frame import PageStatus
 
-TITLE = "What people hold together"
+TITLE = "Frequent patterns"
 _RELATION_KINDS = {
     "after": "the second item comes after the first, in time",
     "given": "as the data say",

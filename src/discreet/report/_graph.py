@@ -10,15 +10,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ..results import Patterns
-from ._charts import HALO, PAGE_WIDTH, PHONE_WIDTH, Drawing
+from ._charts import PAGE_WIDTH, PHONE_WIDTH
 from ._layout import separate_boxes, settle_nodes
-from ._text import clean, count_text, decimals, item_text, labels_of, percent, plain_itemset, text_width
+from ._svg import HALO, Drawing, circle, element, join, line, text
+from ._text import clean, count_text, item_text, labels_of, lift_text, percent, plain_itemset, text_width
 from .colours import INK, LIFTS, PALE, PAPER, QUIET, WARM, WARM_EDGE
 
 # The largest numbers of items, pairs and triples. More: lines overlap; fewer: less of the result is seen.
@@ -117,15 +118,20 @@ class GraphPicture:
             return None
         return self.patterns.people * int(self.patterns.counts[row]) / (left_count * right_count)
 
+    @cached_property
+    def lifts(self) -> list[float]:
+        """Return the known lifts of the drawn pairs."""
+        return [lift for lift in map(self.lift, self.pairs) if lift is not None]
+
     def describe(self, row: int) -> str:
         """Return a pattern in words, with its count and the lift of a pair."""
         pattern = self.patterns[row : row + 1]
-        text = plain_itemset(labels_of(pattern.itemsets, pattern)[0])
+        name = plain_itemset(labels_of(pattern.itemsets, pattern)[0])
         if not self.patterns.counted:
-            return text
-        text += f": {_count(int(pattern.counts[0]), self.patterns.people)}"
+            return name
         lift = self.lift(row) if len(pattern.codes) == 2 else None
-        return text if lift is None else f"{text}, lift {lift:,.{decimals(lift, 2)}f}"
+        lift_part = "" if lift is None else f", lift {lift_text(lift)}"
+        return f"{name}: {_count(int(pattern.counts[0]), self.patterns.people)}{lift_part}"
 
 
 def draw_graph(picture: GraphPicture, width: int = PAGE_WIDTH) -> Drawing:
@@ -150,8 +156,7 @@ def draw_graph(picture: GraphPicture, width: int = PAGE_WIDTH) -> Drawing:
     parts += [_line(picture, row, points) for row in picture.pairs]
     parts += [_circle(picture, node, point, labels[node]) for node, point in enumerate(points)]
     parts += [
-        f'<text data-n="{node}" x="{x}" y="{y + picture.reach[node] + 12:.1f}" text-anchor="middle" {HALO}>'
-        f"{escape(labels[node])}</text>"
+        text(labels[node], x, y + picture.reach[node] + 12, data_n=node, text_anchor="middle", **HALO)
         for node, (x, y) in enumerate(points)
     ]
     legend, legend_rows = _legend(picture, width, round(depth) + 2 * _EDGE + 18)
@@ -160,76 +165,77 @@ def draw_graph(picture: GraphPicture, width: int = PAGE_WIDTH) -> Drawing:
     return Drawing(
         title="Items that were found together",
         description=description,
-        inside="".join(parts) + legend,
+        inside=join([*parts, legend]),
         height=height,
         width=width,
     )
 
 
-def _triangle(nodes: Sequence[int], points: Sequence[Sequence[float]], description: str) -> str:
+def _triangle(nodes: Sequence[int], points: Sequence[Sequence[float]], description: str) -> Markup:
     """Return the shaded triangle of a triple."""
-    corners = " ".join(f"{x},{y}" for x, y in points)
-    return (
-        f'<polygon data-n="{_node_names(nodes)}" points="{corners}" fill="{WARM}" fill-opacity="0.22" '
-        f'stroke="{WARM_EDGE}" stroke-opacity="0.5" stroke-dasharray="2 4" stroke-linejoin="round">'
-        f"<title>{escape(description)}</title></polygon>"
+    return element(
+        "polygon",
+        element("title", description),
+        data_n=_node_names(nodes),
+        points=" ".join(f"{x},{y}" for x, y in points),
+        fill=WARM,
+        fill_opacity="0.22",
+        stroke=WARM_EDGE,
+        stroke_opacity="0.5",
+        stroke_dasharray="2 4",
+        stroke_linejoin="round",
     )
 
 
-def _line(picture: GraphPicture, row: int, points: Sequence[Sequence[float]]) -> str:
+def _line(picture: GraphPicture, row: int, points: Sequence[Sequence[float]]) -> Markup:
     """Return the line of a pair: the thicker, the larger its count."""
     nodes = picture.nodes(row)
-    (x1, y1), (x2, y2) = (points[node] for node in nodes)
     lift = picture.lift(row)
-    colour = QUIET if lift is None else shade_of(lift)
-    dashed = ' stroke-dasharray="6 4"' if lift is not None and lift < 1 else ""
     largest_count = max(int(picture.patterns.counts[picture.pairs[0]]), 1)
-    line_width = 1.2 + 6 * max(int(picture.patterns.counts[row]), 0) / largest_count
-    return (
-        f'<line data-n="{_node_names(nodes)}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" '
-        f'stroke-width="{line_width:.1f}"{dashed} stroke-linecap="round">'
-        f"<title>{escape(picture.describe(row))}</title></line>"
+    start, stop = (points[node] for node in nodes)
+    return line(
+        *start,
+        *stop,
+        element("title", picture.describe(row)),
+        data_n=_node_names(nodes),
+        stroke=QUIET if lift is None else shade_of(lift),
+        stroke_width=1.2 + 6 * max(int(picture.patterns.counts[row]), 0) / largest_count,
+        stroke_dasharray="6 4" if lift is not None and lift < 1 else None,
+        stroke_linecap="round",
     )
 
 
-def _circle(picture: GraphPicture, node: int, point: Sequence[float], label: str) -> str:
+def _circle(picture: GraphPicture, node: int, point: Sequence[float], label: str) -> Markup:
     """Return the circle of an item with its rings."""
     count = picture.single.get(picture.items[node])
     description = "its own count is not among the patterns" if count is None else _count(count, picture.patterns.people)
-    fill = PAPER if count is None else PALE
-    rings = "".join(
-        f'<circle data-n="{node}" cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node] + _RING * ring:.1f}" '
-        f'fill="{PAPER}" stroke="{INK}" stroke-width="1.2"/>'
+    style = {"data_n": node, "stroke": INK, "stroke_width": "1.2"}
+    rings = [
+        circle(*point, picture.radii[node] + _RING * ring, fill=PAPER, **style)
         for ring in range(picture.rings[node], 0, -1)
-    )
-    return rings + (
-        f'<circle data-n="{node}" cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node]:.1f}" fill="{fill}" '
-        f'stroke="{INK}" stroke-width="1.2"><title>{escape(label)}: {description}</title></circle>'
-    )
+    ]
+    title = element("title", f"{label}: {description}")
+    return join([*rings, circle(*point, picture.radii[node], title, fill=PAPER if count is None else PALE, **style)])
 
 
 def _node_names(nodes: Sequence[int]) -> str:
     return " ".join(map(str, nodes))
 
 
-def lift_legend(lifts: Sequence[float]) -> list[tuple[str, str]]:
+def lift_legend(lifts: Sequence[float]) -> list[tuple[Markup, str]]:
     """Return the legend entries, as marks and labels, of the lifts that occur."""
     range_start = -math.inf
-    entries = []
+    entries: list[tuple[Markup, str]] = []
     for range_end, colour, label in SHADES:
         if any(range_start <= lift < range_end or (range_end == math.inf and lift >= range_start) for lift in lifts):
-            dashed = ' stroke-dasharray="6 4"' if range_end <= 1 else ""
-            entries.append(
-                (f'<line x1="0" x2="24" y1="-4" y2="-4" stroke="{colour}" stroke-width="4"{dashed}/>', label)
-            )
+            dashes = "6 4" if range_end <= 1 else None
+            mark = line(0, -4, 24, -4, stroke=colour, stroke_width=4, stroke_dasharray=dashes)
+            entries.append((mark, label if entries else f"lift {label}"))
         range_start = range_end
-    if entries:
-        mark, label = entries[0]
-        entries[0] = (mark, f"lift {label}")
     return entries
 
 
-def lay_out_legend(entries: Sequence[tuple[str, str]], width: int, top: int) -> tuple[str, int]:
+def lay_out_legend(entries: Sequence[tuple[Markup, str]], width: int, top: int) -> tuple[Markup, int]:
     """Return a legend as markup, in rows of a width, and the number of rows."""
     parts, x, rows = [], _EDGE * 1.0, 0
     for mark, label in entries:
@@ -237,27 +243,25 @@ def lay_out_legend(entries: Sequence[tuple[str, str]], width: int, top: int) -> 
         if not rows or x + entry_width > width:
             x, rows = _EDGE * 1.0, rows + 1
         place = f"translate({x:.0f} {top + 20 * (rows - 1)})"
-        parts.append(f'<g transform="{place}">{mark}<text x="30">{escape(label)}</text></g>')
+        parts.append(element("g", mark, element("text", label, x=30), transform=place))
         x += entry_width
-    return (f'<g font-size="12" fill="{QUIET}">{"".join(parts)}</g>' if parts else ""), rows
+    return (element("g", *parts, font_size=12, fill=QUIET) if parts else Markup()), rows
 
 
-def _legend(picture: GraphPicture, width: int, top: int) -> tuple[str, int]:
+def _legend(picture: GraphPicture, width: int, top: int) -> tuple[Markup, int]:
     """Return the legend of circles, lines and colours that occur in the picture."""
-    entries = lift_legend([lift for lift in map(picture.lift, picture.pairs) if lift is not None])
+    entries = lift_legend(picture.lifts)
     if picture.triples:
-        entries.append((f'<rect width="24" height="10" y="-9" fill="{WARM}" fill-opacity="0.35"/>', "three items"))
+        area = element("rect", width=24, height=10, y=-9, fill=WARM, fill_opacity="0.35")
+        entries.append((area, "three items"))
     if len(picture.single) < len(picture.items) and picture.patterns.counted:
-        mark = f'<circle cx="12" cy="-4" r="5" fill="{PAPER}" stroke="{INK}"/>'
-        entries.append((mark, "own count not listed"))
+        entries.append((circle(12, -4, 5, fill=PAPER, stroke=INK), "own count not listed"))
     hierarchy = picture.patterns.hierarchy
     for level in sorted(set(picture.rings)):
         if hierarchy is None or not any(picture.rings):
             break
-        circles = (
-            f'<circle cx="12" cy="-4" r="{3 + 2 * ring}" fill="none" stroke="{INK}"/>' for ring in range(level + 1)
-        )
-        entries.append(("".join(circles), clean(hierarchy.level_name(level), _LABEL_COLUMNS[PHONE_WIDTH])))
+        circles = (circle(12, -4, 3 + 2 * ring, fill="none", stroke=INK) for ring in range(level + 1))
+        entries.append((join(circles), clean(hierarchy.level_name(level), _LABEL_COLUMNS[PHONE_WIDTH])))
     return lay_out_legend(entries, width, top)
 
 

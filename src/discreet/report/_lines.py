@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ._charts import HALO, PAGE_WIDTH, Drawing
+from ._charts import PAGE_WIDTH
 from ._slopes import spread_labels
+from ._svg import HALO, Drawing, circle, element, join, line, text, titled
 from ._text import count_text, percent
 from .colours import INK, LIFTS, PAPER, QUIET, RULE
 
@@ -66,21 +66,17 @@ def draw_lines(rows: Sequence[DrawnLine], budgets: Sequence[float], *, title: st
         part = value if share else math.log(max(value, marks[0]) / marks[0]) / math.log(marks[-1] / marks[0])
         return _HEAD + (height - _HEAD - _FOOT) * (1 - part)
 
-    def text(value: float) -> str:
+    def value_text(value: float) -> str:
         return percent(value, 0) if share else count_text(value)
 
-    parts = [f'<text x="6" y="14" font-weight="600">{escape(title)}</text>']
-    parts += [
-        f'<line x1="{_LEFT_EDGE}" x2="{right}" y1="{y(mark):.1f}" y2="{y(mark):.1f}" stroke="{RULE}"/>'
-        f'<text x="{_LEFT_EDGE - 8}" y="{y(mark) + 4:.1f}" text-anchor="end" fill="{QUIET}" font-size="11">'
-        f"{text(mark)}</text>"
-        for mark in marks
-    ]
-    parts += [
-        f'<text x="{x(value):.1f}" y="{height - 8}" text-anchor="middle" fill="{QUIET}" font-size="11">{value:g}</text>'
-        for value in _select_marks(budgets, x)
-    ]
-    parts.append(f'<text x="{right + 22}" y="{height - 8}" fill="{QUIET}" font-size="11">{escape(below)}</text>')
+    small = {"fill": QUIET, "font_size": 11}
+    parts = [text(title, 6, 14, font_weight=600)]
+    for mark in marks:
+        parts.append(line(_LEFT_EDGE, y(mark), right, y(mark), stroke=RULE))
+        parts.append(text(value_text(mark), _LEFT_EDGE - 8, y(mark) + 4, text_anchor="end", **small))
+    for value in _select_marks(budgets, x):
+        parts.append(text(f"{value:g}", x(value), height - 8, text_anchor="middle", **small))
+    parts.append(text(below, right + 22, height - 8, **small))
     lines_drawn = [(row, _select_points(row, budgets, share)) for row in rows]
     lines_drawn = [(row, points) for row, points in lines_drawn if points]
     places = spread_labels([y(points[-1][1]) for _, points in lines_drawn], _HEAD - 22, height - _FOOT - 4)
@@ -89,26 +85,26 @@ def draw_lines(rows: Sequence[DrawnLine], budgets: Sequence[float], *, title: st
         ((row, points, place) for (row, points), place in zip(lines_drawn, places, strict=True)),
         key=lambda line: line[0].strong,
     ):
-        colour, width = (LIFTS[2], 3) if row.strong else (QUIET, 1.5)
-        point_texts = "; ".join(f"{value:g}: {text(height_value)}" for value, height_value in points)
-        path = "L".join(f"{x(value):.1f} {y(height_value):.1f}" for value, height_value in points)
-        end = points[-1]
-        dots = "".join(
-            f'<circle cx="{x(value):.1f}" cy="{y(height_value):.1f}" r="{width + 1}" fill="{colour}" stroke="{PAPER}"/>'
-            for value, height_value in points
-        )
+        colour, width = (LIFTS[2], "3") if row.strong else (QUIET, "1.5")
+        point_texts = "; ".join(f"{value:g}: {value_text(height_value)}" for value, height_value in points)
+        corners = [(x(value), y(height_value)) for value, height_value in points]
+        route = "L".join(f"{corner_x:.1f} {corner_y:.1f}" for corner_x, corner_y in corners)
+        leader = f"M{corners[-1][0]:.1f} {corners[-1][1]:.1f}L{right + 18} {place:.1f}"
+        name_style = {"fill": INK, "font_weight": 600} if row.strong else {"fill": QUIET, "font_weight": 400}
         parts.append(
-            f"<g><title>{escape(f'{row.label}: {point_texts}')}</title>"
-            f'<path d="M{path}" stroke="{colour}" stroke-width="{width}" fill="none" stroke-linejoin="round"/>'
-            f'<path d="M{x(end[0]):.1f} {y(end[1]):.1f}L{right + 18} {place:.1f}" stroke="{RULE}" fill="none"/>{dots}'
-            f'<text x="{right + 22}" y="{place + 4:.1f}" fill="{INK if row.strong else QUIET}" '
-            f'font-weight="{600 if row.strong else 400}" {HALO}>{escape(row.label)}</text></g>'
+            titled(
+                f"{row.label}: {point_texts}",
+                element("path", d=f"M{route}", stroke=colour, stroke_width=width, fill="none", stroke_linejoin="round"),
+                element("path", d=leader, stroke=RULE, fill="none"),
+                *(circle(*corner, float(width) + 1, fill=colour, stroke=PAPER) for corner in corners),
+                text(row.label, right + 22, place + 4, **name_style, **HALO),
+            )
         )
     description = "; ".join(
-        f"{row.label}: " + ", ".join(f"{text(height_value)} at {value:g}" for value, height_value in points)
+        f"{row.label}: " + ", ".join(f"{value_text(height_value)} at {value:g}" for value, height_value in points)
         for row, points in lines_drawn
     )
-    return Drawing(title=title, description=description, inside="".join(parts), height=height, width=PAGE_WIDTH)
+    return Drawing(title=title, description=description, inside=join(parts), height=height, width=PAGE_WIDTH)
 
 
 def _select_points(row: DrawnLine, budgets: Sequence[float], share: bool) -> list[tuple[float, float]]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import chain, pairwise
 
 from ..baskets import Item
 from ..results import Itemsets, Patterns, Rules
-from ._charts import Drawing
+from ._svg import Drawing, element, join, text
 from ._text import clean, count_columns, labels_of, percent, plain_itemset, text_width
 from .colours import LIFTS, PALE, QUIET, RULE
 
@@ -69,22 +68,22 @@ def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = Fals
     # Room for the longest name; names of columns lean to the right.
     left_edge = 12 + round(max(map(text_width, row_names.values()), default=0))
     top_edge = 14 + round(_SLANT_HEIGHT * max(map(text_width, across_names.values()), default=0))
-    parts, descriptions = [], []
-    for index, row in enumerate(row_names.values()):
-        parts.append(
-            f'<text x="{left_edge - 6}" y="{top_edge + _SQUARE * index + 16}" text-anchor="end">{escape(row)}</text>'
-        )
+    descriptions = []
+    parts = [
+        text(row, left_edge - 6, top_edge + _SQUARE * index + 16, text_anchor="end")
+        for index, row in enumerate(row_names.values())
+    ]
     for index, column in enumerate(across_names.values()):
         x = left_edge + _SQUARE * index + 16
-        parts.append(f'<text transform="translate({x} {top_edge - 6}) rotate(-48)">{escape(column)}</text>')
+        parts.append(element("text", column, transform=f"translate({x} {top_edge - 6}) rotate(-48)"))
     overhangs = [
         _SLANT_WIDTH * text_width(name) - _SQUARE * (len(across_names) - index - 0.7)
         for index, name in enumerate(across_names.values())
     ]
     width = left_edge + _SQUARE * len(across_names) + max(4, round(max(overhangs, default=0)))
     height = top_edge + _SQUARE * len(row_names)
-    area_size = f'width="{_SQUARE * len(across_names)}" height="{height - top_edge}"'
-    parts.append(f'<rect x="{left_edge}" y="{top_edge}" {area_size} fill="{PALE}" stroke="{RULE}"/>')
+    area = {"width": _SQUARE * len(across_names), "height": height - top_edge}
+    parts.append(element("rect", x=left_edge, y=top_edge, **area, fill=PALE, stroke=RULE))
     for square in squares:
         row_of, column_of = square.place
         if row_of not in down_at or column_of not in across_at:
@@ -92,20 +91,14 @@ def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = Fals
         descriptions.append(square.description)
         x, y = left_edge + _SQUARE * across_at[column_of], top_edge + _SQUARE * down_at[row_of]
         shade = min(max(square.shade, 0.05), 1.0)
-        parts.append(
-            f'<rect x="{x + 1}" y="{y + 1}" width="{_SQUARE - 2}" height="{_SQUARE - 2}" fill="{LIFTS[-1]}" '
-            f'fill-opacity="{shade:.2f}"><title>{escape(square.description)}</title></rect>'
-        )
+        tip, size = element("title", square.description), {"width": _SQUARE - 2, "height": _SQUARE - 2}
+        parts.append(element("rect", tip, x=x + 1, y=y + 1, **size, fill=LIFTS[-1], fill_opacity=f"{shade:.2f}"))
     omitted_count = (len(squares) - len(descriptions)) // (2 if symmetric else 1)
     if omitted_count:
         height += 20
         width = max(width, 230)
-        parts.append(
-            f'<text x="0" y="{height - 4}" fill="{QUIET}">Not drawn for want of room: {omitted_count:,}.</text>'
-        )
-    return Drawing(
-        title=title, description="; ".join(descriptions), inside="".join(parts), height=height + 2, width=width
-    )
+        parts.append(text(f"Not drawn for want of room: {omitted_count:,}.", 0, height - 4, fill=QUIET))
+    return Drawing(title=title, description="; ".join(descriptions), inside=join(parts), height=height + 2, width=width)
 
 
 def draw_confidences(rules: Rules) -> Drawing:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
+
+from markupsafe import Markup
 
 from ..baskets import Item
 from ..results import Patterns, Provenance
-from . import _sections as sections
 from ._charts import draw_bars, reach
 from ._contents import contents_of
-from ._frame import Section, document, figure
+from ._frame import render_page
+from ._page import typical_margin
+from ._plots import bars_of
+from ._svg import Drawing
 from ._tables import TableColumn, table
-from ._text import clean, count_text, html_itemset, number_of, percent, plain_itemset
+from ._text import clean, count_text, itemset, percent, plain_itemset
 
 _TABLE_ROWS = 30  # patterns in the table of all segments. More: a longer page; the reports have all
 _DRAWN_PATTERNS = 3  # patterns drawn for every segment
@@ -30,7 +33,7 @@ class SegmentPage:
 
 
 def overview(pages: Sequence[SegmentPage], title: str) -> str:
-    """Return the page above the reports of several segments(at least one)."""
+    """Return the page above the reports of several segments (at least one)."""
     patterns = pages[0].patterns
     contents = contents_of(patterns, title)
     # The question of all segments names no segment, and no mechanism that was chosen for one segment.
@@ -38,41 +41,35 @@ def overview(pages: Sequence[SegmentPage], title: str) -> str:
     mechanism = (patterns.provenance or Provenance()).mechanism or ""
     contents = replace(contents, question=question, mechanism=mechanism)
     counted_pages = [page for page in pages if page.patterns.counted and page.patterns.people > 0]
-    lead = (
-        f"{number_of(len(pages), 'segment')}, one release each. Everyone is in one of them, and all of them together "
-        "cost as much as one."
-    )
-    parts = [
-        Section("segments", "The segments", _segment_table(pages)),
-        Section("compared", "Side by side", _support_table(counted_pages)),
-        Section("drawn", "The most frequent", _draw_patterns(counted_pages)),
-        Section("promise", "What is promised", sections.render_promise(contents, with_charges=False)),
-        Section("asked", "What was asked", sections.render_question(contents)),
-    ]
-    return document(
-        parts,
+    return render_page(
+        "report/templates/overview.html.jinja",
         title=title,
-        lead=lead,
-        quiet=sections.render_origin(contents),
         figures={
             "Segments": count_text(len(pages)),
             "Patterns": count_text(sum(len(page.patterns) for page in pages)),
         },
         status=contents.status,
         version=contents.version,
+        contents=contents,
+        guarantee=contents.guarantee,
+        charges="",  # the reports of the segments have the tables of their charges
+        pages=pages,
+        segment_table=_segment_table(pages),
+        support_table=_support_table(counted_pages),
+        charts=_draw_patterns(counted_pages),
     )
 
 
-def _segment_table(pages: Sequence[SegmentPage]) -> str:
+def _segment_table(pages: Sequence[SegmentPage]) -> Markup:
     """Return the table of the segments, with links to their reports."""
-    heads = [f'<a href="{escape(page.place)}">{escape(clean(page.name))}</a>' for page in pages]
+    heads = [Markup('<a href="{}">{}</a>').format(page.place, clean(page.name)) for page in pages]
     people = [page.patterns.people for page in pages]
     pattern_counts = [len(page.patterns) for page in pages]
     columns = [
         TableColumn(pages[0].patterns.unit.capitalize(), [count_text(number) for number in people], people),
         TableColumn("Patterns", [count_text(number) for number in pattern_counts], pattern_counts),
     ]
-    margins = [sections.typical_margin(page.patterns) for page in pages]
+    margins = [typical_margin(page.patterns) for page in pages]
     if any(margins):
         columns.append(TableColumn("Typical margin", [margin or "–" for margin in margins]))
     caption = "Each segment has a report of its own: follow its name."
@@ -91,15 +88,15 @@ def _supports_by_pattern(pages: Sequence[SegmentPage]) -> dict[frozenset[Item], 
     return dict(sorted(supports.items(), key=lambda row: -sum(value for value in row[1] if not math.isnan(value))))
 
 
-def _support_table(pages: Sequence[SegmentPage]) -> str:
+def _support_table(pages: Sequence[SegmentPage]) -> Markup | str:
     """Return the table of the supports of the most frequent patterns in all segments."""
     supports = _supports_by_pattern(pages)
     rows = list(supports.items())[:_TABLE_ROWS]
     if not rows or len(pages) < 2:
         return ""
-    heads = [html_itemset(sorted(items, key=str)) for items, _ in rows]
+    heads = [itemset(sorted(items, key=str)) for items, _ in rows]
     columns = [
-        TableColumn(escape(clean(page.name, 24)), [percent(value) for value in values], values)
+        TableColumn(clean(page.name, 24), [percent(value) for value in values], values)
         for page, values in zip(pages, map(list, zip(*(values for _, values in rows), strict=True)), strict=True)
     ]
     remainder = f" The first {len(rows):,} of {len(supports):,}." if len(supports) > len(rows) else ""
@@ -108,24 +105,25 @@ def _support_table(pages: Sequence[SegmentPage]) -> str:
         "the patterns of that segment, which does not say that nobody holds it. Intervals are in the reports of the "
         f"segments.{remainder}"
     )
-    return f'<div class="wide">{table("Items", heads, columns, caption)}</div>\n'
+    return table("Items", heads, columns, caption)
 
 
-def _draw_patterns(pages: Sequence[SegmentPage]) -> str:
-    """Return bars of the most frequent patterns, segment by segment, with their intervals, all on one scale."""
+def _draw_patterns(pages: Sequence[SegmentPage]) -> list[tuple[list[Item], Drawing]]:
+    """Return the items of the most frequent patterns, each with its bars segment by segment, all on one scale."""
     charts = []
     for items in list(_supports_by_pattern(pages))[:_DRAWN_PATTERNS]:
         bars = []
         for page in pages:
             row = next((row for row, pattern in enumerate(page.patterns) if pattern.items == items), None)
             if row is not None:
-                (bar,) = sections.bars_of(page.patterns[row : row + 1])
+                (bar,) = bars_of(page.patterns[row : row + 1])
                 bars.append(replace(bar, label=clean(page.name, 60)))
         charts.append((sorted(items, key=str), bars))
     scale_end = reach([bar for _, bars in charts for bar in bars])
-    markup = ""
-    for number, (labels, bars) in enumerate(charts):
-        title = f"Share of people who hold {plain_itemset(labels, 80)}"
-        drawing = draw_bars(bars, title=title, scale_end=scale_end)
-        markup += f"<h3>{html_itemset(labels)}</h3>\n{figure(drawing, f'bars-{number}')}"
-    return markup
+    return [
+        (
+            labels,
+            draw_bars(bars, title=f"Share of people who hold {plain_itemset(labels, 80)}", scale_end=scale_end),
+        )
+        for labels, bars in charts
+    ]

@@ -1,23 +1,33 @@
-"""Two pages: the report of a result, findings first, and the page of a forecast.
+"""The page of a result: its values, computed here, in the sentences of ``report.html.jinja``.
 
-A report is one HTML file that a person would send to their manager. Every page has one frame, and the sections
-are small functions from values to markup.
+A report is one HTML file that a person would send to their manager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+import math
+from statistics import median
+from typing import NamedTuple
 
-from .. import __version__
-from ..results import Patterns, Rules
-from . import _sections as sections
-from ._charts import Drawing
+import numpy as np
+from markupsafe import Markup
+
+from ..baskets import MIXED_LEVELS
+from ..errors import LimitError
+from ..results import Patterns, Rules, drowned, margins_of
+from ._charts import PHONE_WIDTH
 from ._contents import ReportContents
-from ._frame import Section, document, figure
-from ._tables import TableColumn, render_facts, table
-from ._text import clean, count_text, loss_text
+from ._frame import render_page
+from ._graph import GraphPicture, draw_graph
+from ._matrix import draw_confidences
+from ._plots import draw_pieces
+from ._scatter import POINTS, draw_scatter
+from ._tables import charge_table, level_text, levels_in, pattern_table, rule_table, shown_bounds
+from ._text import count_end_text, count_text, itemset, labels_of, lift_text, loss_text, percent, percent_end, step_of
+from ._widths import explain_widths
+
+_ROWS = 5_000  # of a table. More: a page that telephones open slowly; fewer: more rows in the saved table alone
+SIGNIFICANCE = 0.05  # the largest adjusted p-value of a rule that a page names: the usual level of a test
 
 
 def page(contents: ReportContents, *, max_rules: int = 20, max_bars: int = 30) -> str:
@@ -32,39 +42,38 @@ def page(contents: ReportContents, *, max_rules: int = 20, max_bars: int = 30) -
     max_bars
         The largest number of patterns drawn as bars; 0 for no bars.
     """
-    patterns, rules = contents.patterns, contents.rules
-    parts: list[Section] = []
-    if rules is not None:
-        parts += [
-            Section("found", "What was found", sections.render_rule_drawings(rules) or sections.render_rules(rules)),
-            Section("rules", rules.kind.capitalize(), sections.render_rules(rules) if len(rules) else ""),
-        ]
-    if patterns is not None:
-        best_rules = sections.select_rules(patterns) if max_rules > 0 and rules is None else None
-        measured_rules = best_rules if isinstance(best_rules, Rules) else None
-        parts += [
-            Section("found", "What was found", sections.render_patterns(patterns, max_bars, measured_rules)),
-            Section("means", "What it means", sections.explain_intervals(patterns)),
-            Section("together", "What goes together", sections.render_graph(patterns)),
-            Section("rules", "Rules", sections.render_best_rules(best_rules, max_rules)),
-        ]
-    parts += [
-        Section("promise", "What is promised", sections.render_promise(contents)),
-        Section("asked", "What was asked", sections.render_question(contents)),
-        Section("notes", "Facts and notes", sections.render_notes(contents)),
-        Section("cite", "How to cite", sections.render_citations(contents)),
-        Section("all", "All patterns", "" if patterns is None else sections.render_all_patterns(patterns)),
-    ]
-    result = contents.result
-    return document(
-        parts,
+    patterns, guarantee = contents.patterns, contents.guarantee
+    best_rules = None if patterns is None or max_rules < 1 else select_rules(patterns)
+    measured_rules = best_rules if isinstance(best_rules, Rules) else contents.rules
+    significant = None if measured_rules is None else _significant_rules(measured_rules)
+    # Of patterns that are mostly noise, no sentence picks out some as findings.
+    is_clear = patterns is not None and patterns.counted and not drowned(patterns)
+    return render_page(
+        "report/templates/report.html.jinja",
         title=contents.title,
-        lead=sections.pattern_headline(result) if isinstance(result, Patterns) else sections.rule_headline(result),
-        quiet=sections.render_origin(contents),
-        figures=_figures(contents),
         status=contents.status,
+        figures=_figures(contents),
         parent=contents.parent,
         version=contents.version,
+        contents=contents,
+        patterns=patterns,
+        rules=contents.rules,
+        guarantee=guarantee,
+        charges="" if guarantee is None else charge_table(guarantee, contents.reports, contents.people_by_round),
+        significant=significant,
+        surest=_surest_rule(significant) if significant is not None and (patterns is None or is_clear) else None,
+        best_rules=best_rules,
+        largest=_first_by_count(patterns, 0),
+        frequent=_frequent_itemsets(patterns) if is_clear else [],
+        levels=[] if patterns is None else split_by_level(patterns),
+        graphs=[] if patterns is None else _graphs(patterns),
+        margin="" if patterns is None else typical_margin(patterns),
+        max_rows=_ROWS,
+        max_rules=max_rules,
+        max_bars=max_bars,
+        POINTS=POINTS,
+        PHONE_WIDTH=PHONE_WIDTH,
+        **{function.__name__: function for function in _FUNCTIONS},
     )
 
 
@@ -74,7 +83,7 @@ def _figures(contents: ReportContents) -> dict[str, str]:
     about = "" if result.people_within is None else "about "
     name = "Patterns" if isinstance(result, Patterns) else result.kind.capitalize()
     figures = {name: count_text(len(result)), result.unit.capitalize(): f"{about}{count_text(result.people)}"}
-    margin = sections.typical_margin(result) if isinstance(result, Patterns) else ""
+    margin = typical_margin(result) if isinstance(result, Patterns) else ""
     if margin:
         figures["Typical margin"] = margin
     if contents.guarantee is not None:
@@ -82,61 +91,106 @@ def _figures(contents: ReportContents) -> dict[str, str]:
     return figures
 
 
-@dataclass(frozen=True)
-class ForecastTable:
-    """A table of a forecast: its heading, the heading and the names of its rows, as text, and its columns."""
-
-    heading: str
-    row_head: str
-    rows: Sequence[str]
-    columns: Sequence[TableColumn]
+def _first_by_count(patterns: Patterns | None, min_size: int, max_size: float = math.inf) -> Patterns | None:
+    """Return the pattern with the largest count among patterns of some sizes, as a table of one row."""
+    if patterns is None:
+        return None
+    rows = np.flatnonzero((patterns.sizes >= min_size) & (patterns.sizes <= max_size))
+    return patterns.take(rows[patterns.counts[rows].argmax()][None]) if len(rows) else None
 
 
-def forecast_page(
-    title: str | None,
-    *,
-    lead: Sequence[str],
-    drawings: Sequence[Drawing],
-    tables: Sequence[ForecastTable],
-    notes: Sequence[str],
-    refused: Mapping[str, str],
-) -> str:
-    """Return the page of a forecast: the result that a budget buys, before anything is spent.
+def _frequent_itemsets(patterns: Patterns | None) -> list[tuple[str, Patterns]]:
+    """Return the most frequent pair and the most frequent larger pattern, with the words before them."""
+    chosen = {
+        "Held together most often": _first_by_count(patterns, 2, 2),
+        "The most frequent of three items or more": _first_by_count(patterns, 3),
+    }
+    return [(words, pattern) for words, pattern in chosen.items() if pattern is not None]
 
-    Parameters
-    ----------
-    title
-        The title, as text; None for a general one.
-    lead
-        Sentences on the recommended mechanism and the needed budget, as text.
-    drawings, tables
-        The pictures, and the numbers.
-    notes
-        Sentences on the assumptions of the forecast, as text.
-    refused
-        The reason of each mechanism that cannot answer, by its name, as text.
-    """
-    advice = "".join(f"<li>{escape(clean(line, 600))}</li>" for line in lead)
-    pictures = "".join(
-        figure(drawing, f"bought-{number}", scrolls=True)
-        if drawing.width is not None  # its title is part of the drawing
-        else f"<h3>{escape(drawing.title)}</h3>\n{figure(drawing, f'bought-{number}')}"
-        for number, drawing in enumerate(drawings)
-    )
-    numbers = "".join(
-        f"<h3>{escape(part.heading)}</h3>\n"
-        + table(part.row_head, [escape(clean(row)) for row in part.rows], list(part.columns), sorts=False)
-        for part in tables
-    )
-    return document(
-        [
-            Section("take", "What to take", f'<ul class="findings">{advice}</ul>\n' if lead else ""),
-            Section("bought", "What to expect", pictures),
-            Section("numbers", "All numbers", numbers),
-            Section("rests", "What it rests on", "".join(f"<p>{escape(clean(note, 1200))}</p>\n" for note in notes)),
-            Section("others", "Who cannot answer", render_facts(refused)),
-        ],
-        title="What a budget buys" if title is None else title,
-        lead="A forecast from public numbers alone. No data were read, and nothing was spent.",
-        version=__version__,
-    )
+
+def interval_ends(pattern: Patterns) -> tuple[str, str] | None:
+    """Return the interval of the first pattern with the digits of its count, rounded outwards; None if unknown."""
+    bounds = shown_bounds(pattern)
+    if not bounds or not all(map(math.isfinite, bounds[0])):
+        return None
+    return _ends_text(int(pattern.counts[0]), *bounds[0])
+
+
+def people_ends(patterns: Patterns) -> tuple[str, str] | None:
+    """Return the interval of a noisy number of people, with the digits of the number; None for a known number."""
+    return None if patterns.people_within is None else _ends_text(patterns.people, *patterns.people_within)
+
+
+def _ends_text(count: int, low: float, high: float) -> tuple[str, str]:
+    step = step_of(count, min(high - count, count - low))
+    return count_end_text(low, math.floor, step), count_end_text(high, math.ceil, step)
+
+
+def typical_margin(patterns: Patterns) -> str:
+    """Return the median margin of the counts; "" where no interval is finite."""
+    margins = [margin for margin in margins_of(patterns) if math.isfinite(margin)]
+    return f"± {count_text(math.ceil(median(margins)))}" if margins else ""
+
+
+def split_by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
+    """Return the name of each level with its patterns; nothing with a single level."""
+    pattern_levels = np.array(patterns.levels)
+    return [
+        (level_text(level), patterns.take(np.flatnonzero(pattern_levels == level))) for level in levels_in(patterns)
+    ]
+
+
+def _graphs(patterns: Patterns) -> list[tuple[str, GraphPicture]]:
+    """Return the graph of all items that occur together, and the graph of each level; nothing without items."""
+    levels = [level for level in levels_in(patterns) if level != MIXED_LEVELS]
+    graphs = [("", GraphPicture.of(patterns))]
+    graphs += [(level_text(level), GraphPicture.of(patterns.where(level=level))) for level in levels]
+    return [(level, picture) for level, picture in graphs if picture.items]
+
+
+def select_rules(patterns: Patterns) -> Rules | str | None:
+    """Return the rules with one item on the right, the surest first; a sentence if too many, None without counts."""
+    if not patterns.counted or not (patterns.sizes > 1).any():
+        return None
+    try:
+        rules = patterns.rules(0, min_lift=1, consequents="one")
+    except LimitError:
+        return "These patterns give too many rules to choose from."
+    return rules.sort("confidence" if rules.low is None else "confidence_low")
+
+
+def _significant_rules(rules: Rules) -> Rules:
+    """Return the rules with a small adjusted p-value; all rules where none has a p-value."""
+    return rules if rules.p_adjusted is None else rules.where(significance=SIGNIFICANCE)
+
+
+class SurestRule(NamedTuple):
+    """The parts of the sentence on a rule: its sides, its confidence with the interval, and its lift, if finite."""
+
+    antecedent: Markup
+    consequent: Markup
+    share: str
+    lift: str
+
+
+def _surest_rule(rules: Rules) -> SurestRule | None:
+    """Return the rule with the largest confidence, or with the largest lower end; None where no end is a number."""
+    confidences = rules.low if rules.low is not None else rules.measure("confidence")
+    if not len(rules) or np.isnan(confidences).all():
+        return None
+    row = int(np.nanargmax(confidences))
+    rule = rules[row : row + 1]
+    confidence, lift = (float(rule.measure(name)[0]) for name in ("confidence", "lift"))
+    share = percent(confidence)
+    if rule.low is not None and rule.high is not None:
+        low, high = (float(end[0]) for end in (rule.low, rule.high))
+        share = f"about {share} (from {percent_end(low, 1, math.floor)} to {percent_end(high, 1, math.ceil)})"
+    antecedent, consequent = (itemset(labels_of(side, rule)[0]) for side in rule.sides)
+    return SurestRule(antecedent, consequent, share, lift_text(lift) if math.isfinite(lift) else "")
+
+
+# The functions that the template calls with parts of the result.
+_FUNCTIONS = (
+    draw_confidences, draw_graph, draw_pieces, draw_scatter, explain_widths, interval_ends, pattern_table, people_ends,
+    rule_table, split_by_level,
+)  # fmt: skip

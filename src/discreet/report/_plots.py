@@ -9,14 +9,20 @@ from typing import TypeAlias
 from ..checks import parse_positive
 from ..errors import MisuseError
 from ..results import NOT_PRIVATE, UNITS, Patterns, Picture, Rules, promise_lines
-from ._charts import Bar, Drawing, draw_bars, mount_drawings
+from ._charts import PAGE_BARS_WIDTH, PHONE_BARS_WIDTH, Bar, Unit, draw_bars, mount_drawings, reach
 from ._graph import GraphPicture, draw_graph
 from ._lines import DrawnLine, draw_lines
 from ._matrix import draw_confidences, draw_pairs
 from ._scatter import draw_scatter, rule_texts
-from ._sections import chart
-from ._text import count_text, number_of
+from ._svg import Drawing
+from ._text import count_text, labels_of, number_of, plain_itemset
 
+_BARS_PER_DRAWING = 5  # a sheet of paper may end between two drawings
+_LABEL_COLUMNS = 60  # of a bar
+_TITLES = {
+    "people": ("Share of people who hold each pattern", "People who hold each pattern"),
+    "baskets": ("Share of baskets that hold each pattern", "Baskets that hold each pattern"),
+}
 # A curator's or a device's side of a forecast: its heading, its unit, and for each mechanism a name, whether it is
 # recommended, the share that it finds at each epsilon, and the margin of a count at each epsilon.
 ForecastSide: TypeAlias = tuple[str, str, Sequence[tuple[str, bool, Sequence[float], Sequence[float]]]]
@@ -55,6 +61,52 @@ def _heading(result: Patterns | Rules) -> str:
     about = "" if result.people_within is None else "about "
     unit = UNITS[result.unit][result.people != 1]
     return f"{number_of(len(result), noun)} of {about}{count_text(result.people)} {unit}"
+
+
+def chart(patterns: Patterns, rows: int = 30) -> Drawing:
+    """Return the first patterns as one bar chart."""
+    title, unit = _bar_title(patterns)
+    return draw_bars(bars_of(patterns[:rows]), title=title, unit=unit)
+
+
+def draw_pieces(patterns: Patterns) -> list[tuple[Drawing, Drawing]]:
+    """Return the bars of patterns in pieces that fit on paper, each for a page and for a telephone, on one scale."""
+    bars = bars_of(patterns)
+    title, unit = _bar_title(patterns)
+    scale_end = reach(bars)
+    page_pieces, phone_pieces = (
+        [
+            draw_bars(
+                bars[start : start + _BARS_PER_DRAWING],
+                title=title,
+                unit=unit,
+                scale_end=scale_end,
+                with_scale=start == 0,
+                min_width=width,
+            )
+            for start in range(0, len(bars), _BARS_PER_DRAWING)
+        ]
+        for width in (PAGE_BARS_WIDTH, PHONE_BARS_WIDTH)
+    )
+    return list(zip(page_pieces, phone_pieces, strict=True))
+
+
+def _bar_title(patterns: Patterns) -> tuple[str, Unit]:
+    """Return the title of a bar chart, and whether its bars are shares or counts."""
+    # The number of people is noisy as well: at a noisy number of 0, bars are counts.
+    unit: Unit = "share" if patterns.people > 0 else "count"
+    return _TITLES[patterns.unit][unit == "count"], unit
+
+
+def bars_of(patterns: Patterns) -> list[Bar]:
+    """Return a bar for each pattern: its support, or its count where the number of people is 0."""
+    share = patterns.people > 0
+    ends = patterns.support_bounds or (None, None) if share else (patterns.low, patterns.high)
+    low, high = ([None] * len(patterns) if bound is None else bound.tolist() for bound in ends)
+    values = (patterns.supports if share else patterns.counts).tolist()
+    labels = [plain_itemset(labels, _LABEL_COLUMNS) for labels in labels_of(patterns.itemsets, patterns)]
+    cut_rows = patterns.cut_supports.tolist() if share else [False] * len(patterns)
+    return [Bar(*row) for row in zip(labels, values, low, high, cut_rows, strict=True)]
 
 
 def _pattern_kinds(patterns: Patterns, rows: int) -> dict[str, Callable[[], Drawing]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from ..results import Rules
-from ._charts import PAGE_WIDTH, PHONE_WIDTH, Drawing, digits_of, ticks
+from ._charts import PAGE_WIDTH, PHONE_WIDTH, digits_of, ticks
 from ._graph import lay_out_legend, lift_legend, shade_of
-from ._text import decimals, labels_of, percent, plain_itemset
+from ._svg import Drawing, circle, element, join, line, text, titled
+from ._text import labels_of, lift_text, percent, plain_itemset
 from .colours import INK, PAPER, QUIET, RULE
 
 POINTS = 400  # drawn at most. More: a larger page with overlapping points
@@ -37,7 +39,7 @@ def draw_scatter(rules: Rules, width: int = PAGE_WIDTH) -> Drawing:
 
     names = rule_texts(points, _TIP_COLUMNS)
     descriptions = [
-        f"{name}: support {percent(support, 2)}, confidence {percent(confidence)}, lift {lift:,.{decimals(lift, 2)}f}"
+        f"{name}: support {percent(support, 2)}, confidence {percent(confidence)}, lift {lift_text(lift)}"
         for name, support, confidence, lift in zip(names, supports, confidences, lifts, strict=True)
     ]
     places = [place(*values) for values in zip(supports, confidences, strict=True)]
@@ -46,28 +48,24 @@ def draw_scatter(rules: Rules, width: int = PAGE_WIDTH) -> Drawing:
     # Points with a number are drawn last, so that no other point covers them.
     for index in sorted(range(len(points)), key=lambda index: (index in numbers, -index)):
         x, y = places[index]
-        inside = ""
+        inside = []
         if points.low is not None and points.high is not None:
             low, high = (place(supports[index], end)[1] for end in (points.low[index], points.high[index]))
-            inside = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{QUIET}" opacity="0.45"/>'
-        inside += _point(x, y, lifts[index], numbers.get(index))
-        parts.append(f"<g><title>{escape(descriptions[index])}</title>{inside}</g>")
+            inside.append(line(x, low, x, high, stroke=QUIET, opacity="0.45"))
+        parts.append(titled(descriptions[index], *inside, _point(x, y, lifts[index], numbers.get(index))))
     legend, legend_rows = lay_out_legend(
         lift_legend([lift for lift in lifts if not math.isnan(lift)]), width, _BOTTOM + _SCALE_HEIGHT + 14
     )
     top = _BOTTOM + _SCALE_HEIGHT + 20 * legend_rows + 16
     columns = _LIST_COLUMNS.get(width, _LIST_COLUMNS[PAGE_WIDTH])
     listed_names = rule_texts(points[: max(numbers, default=-1) + 1], columns)
-    lines = [f"{number}  {listed_names[index]}" for index, number in numbers.items()]
-    parts += [
-        legend,
-        *(f'<text x="6" y="{top + 18 * index}">{escape(line)}</text>' for index, line in enumerate(lines)),
-    ]
+    listed = [f"{number}  {listed_names[index]}" for index, number in numbers.items()]
+    parts += [legend, *(text(words, 6, top + 18 * index) for index, words in enumerate(listed))]
     return Drawing(
         title=f"{rules.kind.capitalize()} by support, confidence and lift",
         description="; ".join(descriptions[:50]),
-        inside="".join(parts),
-        height=top + 18 * len(lines),
+        inside=join(parts),
+        height=top + 18 * len(listed),
         width=width,
     )
 
@@ -81,23 +79,22 @@ def rule_texts(rules: Rules, max_columns: int) -> list[str]:
     ]
 
 
-def _axes(marks: Sequence[float], room: float) -> str:
+def _axes(marks: Sequence[float], room: float) -> Markup:
+    """Return the lines of both scales with their numbers and names."""
+    right, digits = f"{_LEFT_EDGE + room:.0f}", digits_of(marks)
     parts = []
     for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = _TOP + (_BOTTOM - _TOP) * (1 - mark)
-        parts.append(
-            f'<line x1="{_LEFT_EDGE}" x2="{_LEFT_EDGE + room:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{RULE}"/>'
-        )
-        parts.append(f'<text x="{_LEFT_EDGE - 6}" y="{y + 4:.1f}" text-anchor="end">{percent(mark, 0)}</text>')
+        parts.append(line(_LEFT_EDGE, y, right, y, stroke=RULE))
+        parts.append(text(percent(mark, 0), _LEFT_EDGE - 6, y + 4, text_anchor="end"))
     for mark in marks:
         x = _LEFT_EDGE + room * mark / marks[-1]
+        parts.append(line(x, _TOP, x, _BOTTOM, stroke=RULE))
         anchor = "end" if mark == marks[-1] else "middle"
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_BOTTOM}" stroke="{RULE}"/>')
-        text = percent(mark, digits_of(marks))
-        parts.append(f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{text}</text>')
-    parts.append(f'<text x="{_LEFT_EDGE - 6}" y="10">confidence</text>')
-    parts.append(f'<text x="{_LEFT_EDGE + room:.0f}" y="{_BOTTOM + 31}" text-anchor="end">support</text>')
-    return f'<g fill="{QUIET}" font-size="11">{"".join(parts)}</g>'
+        parts.append(text(percent(mark, digits), x, _BOTTOM + 15, text_anchor=anchor))
+    parts.append(text("confidence", _LEFT_EDGE - 6, 10))
+    parts.append(text("support", right, _BOTTOM + 31, text_anchor="end"))
+    return element("g", *parts, fill=QUIET, font_size=11)
 
 
 def _number_points(places: Sequence[tuple[float, float]]) -> dict[int, int]:
@@ -111,11 +108,9 @@ def _number_points(places: Sequence[tuple[float, float]]) -> dict[int, int]:
     return numbers
 
 
-def _point(x: float, y: float, lift: float, number: int | None) -> str:
+def _point(x: float, y: float, lift: float, number: int | None) -> Markup:
     colour = shade_of(lift)
     if number is None:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity="0.85" stroke="{PAPER}"/>'
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8.5" fill="{PAPER}" stroke="{colour}" stroke-width="2.5"/>'
-        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="11" fill="{INK}">{number}</text>'
-    )
+        return circle(x, y, 4.5, fill=colour, fill_opacity="0.85", stroke=PAPER)
+    ring = circle(x, y, 8.5, fill=PAPER, stroke=colour, stroke_width="2.5")
+    return ring + text(number, x, y + 4, text_anchor="middle", font_size=11, fill=INK)

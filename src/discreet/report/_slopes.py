@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 
-from ._charts import HALO, Drawing, digits_of, ticks
-from ._text import ISOLATED, clean, count_columns, percent, text_width
+from markupsafe import Markup
+
+from ._charts import digits_of, ticks
+from ._svg import HALO, Drawing, circle, element, join, line, text, titled
+from ._text import ISOLATED, clean, count_columns, fit_text, percent, text_width
 from .colours import INK, LIFTS, QUIET, RULE, WARM_EDGE
 
 # Sizes in pixels.
@@ -77,43 +79,41 @@ def draw_slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wi
         part = (value - marks[0]) / (marks[-1] - marks[0])
         return height - _FOOT - part * (height - _HEAD - _FOOT)
 
-    parts = [
-        f'<line x1="{x}" x2="{x}" y1="{_HEAD - 8}" y2="{height - _FOOT + 6}" stroke="{RULE}"/>'
-        for x in (left_x, right_x)
-    ]
-    parts.append(_heads(names, left_x, right_x, width))
+    foot = height - _FOOT + 6
+    parts = [line(x, _HEAD - 8, x, foot, stroke=RULE) for x in (left_x, right_x)]
+    parts += _heads(names, left_x, right_x, width)
     befores = spread_labels([y(row.before) for row in rows], _HEAD, height - _FOOT)
     afters = spread_labels([y(row.after) for row in rows], _HEAD, height - _FOOT, label_heights)
     for row, before_y, after_y, label in zip(rows, befores, afters, labels, strict=True):
         colour = QUIET if not row.clear else LIFTS[2] if row.after > row.before else WARM_EDGE
         start_y, stop_y = y(row.before), y(row.after)
-        dash = "" if row.clear else ' stroke-dasharray="4 4"'
-        slope_text = f"{row.label}: {percent(row.before, digits)} → {percent(row.after, digits)}"
+        before, after = (percent(value, digits) for value in (row.before, row.after))
         top = after_y - _ROW * (len(label) - 1) / 2
-        name = "".join(
-            f'<text x="{right_x + _LEADER + _VALUE + 4}" y="{top + _ROW * index + 4:.1f}" font-size="{_FONT_SIZE}" '
-            f'fill="{INK}" {HALO}>{escape(line)}</text>'
-            for index, line in enumerate(label)
-        )
+        leaders = _leader(left_x, start_y, -1, before_y) + _leader(right_x, stop_y, 1, top)
+        dashes = None if row.clear else "4 4"
+        number_style = {"text_anchor": "end", "font_size": _FONT_SIZE, **HALO}
+        names_x = right_x + _LEADER + _VALUE
         parts.append(
-            f"<g><title>{escape(slope_text)}</title>"
-            f'<line x1="{left_x}" y1="{start_y:.1f}" x2="{right_x}" y2="{stop_y:.1f}" stroke="{colour}" '
-            f'stroke-width="2"{dash}/><path d="{_leader(left_x, start_y, -1, before_y)}'
-            f'{_leader(right_x, stop_y, 1, top)}" stroke="{colour}" fill="none"/>'
-            f'<circle cx="{left_x}" cy="{start_y:.1f}" r="4" fill="{colour}"/>'
-            f'<circle cx="{right_x}" cy="{stop_y:.1f}" r="4" fill="{colour}"/>'
-            f'<text x="{left_x - _LEADER}" y="{before_y + 4:.1f}" text-anchor="end" font-size="{_FONT_SIZE}" {HALO}>'
-            f"{percent(row.before, digits)}</text>"
-            f'<text x="{right_x + _LEADER + _VALUE}" y="{top + 4:.1f}" text-anchor="end" font-size="{_FONT_SIZE}" '
-            f"{HALO}>{percent(row.after, digits)}</text>{name}</g>"
+            titled(
+                f"{row.label}: {before} → {after}",
+                line(left_x, start_y, right_x, stop_y, stroke=colour, stroke_width=2, stroke_dasharray=dashes),
+                element("path", d=leaders, stroke=colour, fill="none"),
+                *(circle(x, dot_y, 4, fill=colour) for x, dot_y in ((left_x, start_y), (right_x, stop_y))),
+                text(before, left_x - _LEADER, before_y + 4, **number_style),
+                text(after, names_x, top + 4, **number_style),
+                *(
+                    text(words, names_x + 4, top + _ROW * index + 4, font_size=_FONT_SIZE, fill=INK, **HALO)
+                    for index, words in enumerate(label)
+                ),
+            )
         )
     description = f"Lines from {names[0]} to {names[1]}. " + "; ".join(
         f"{row.label}: {percent(row.before, digits)} to {percent(row.after, digits)}" for row in rows
     )
-    return Drawing(title=title, description=description, inside="".join(parts), height=height, width=width)
+    return Drawing(title=title, description=description, inside=join(parts), height=height, width=width)
 
 
-def _heads(names: tuple[str, str], left_x: int, right_x: int, width: int) -> str:
+def _heads(names: tuple[str, str], left_x: int, right_x: int, width: int) -> list[Markup]:
     """Return the names of the two sides above their scales; long names start above each half of the drawing."""
     titles = [clean(name, 40) for name in names]
     middle = (left_x + right_x) // 2
@@ -121,18 +121,10 @@ def _heads(names: tuple[str, str], left_x: int, right_x: int, width: int) -> str
     places = (left_x, right_x) if centred else (0, middle + 4)
     anchor = "middle" if centred else "start"
     rooms = (middle - 4, width - middle - 4)
-    return "".join(
-        f'<text x="{x}" y="16" text-anchor="{anchor}" fill="{QUIET}">{escape(_fit_text(name, room))}</text>'
+    return [
+        text(fit_text(name, room), x, 16, text_anchor=anchor, fill=QUIET)
         for x, name, room in zip(places, titles, rooms, strict=True)
-    )
-
-
-def _fit_text(text: str, room: float) -> str:
-    """Return a text cut to a width in pixels."""
-    columns = count_columns(text)
-    while columns > 1 and text_width(clean(text, columns)) > room:
-        columns -= 1
-    return clean(text, columns)
+    ]
 
 
 def _leader(x: int, dot_y: float, side: int, label_y: float) -> str:

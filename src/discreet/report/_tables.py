@@ -1,4 +1,4 @@
-"""The tables of pages: patterns, rules, and the charges of a budget. Text from outside is escaped here."""
+"""The tables of pages: patterns, rules, and the charges of a budget."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
+from itertools import repeat
+
+from markupsafe import Markup, escape
 
 from ..baskets import MIXED_LEVELS
 from ..privacy import Charge, Guarantee
 from ..results import Patterns, Rules, count_end, cut, outwards, p_text, rounded
 from ._charts import share
+from ._templates import render
 from ._text import (
     clean,
     count_end_text,
     count_text,
     decimals,
-    html_itemset,
+    itemset,
     labels_of,
+    lift_text,
     loss_text,
     percent,
     percent_digits,
@@ -36,14 +40,6 @@ NOISE_NOTE = (
 _ROUNDING = 1_000
 
 ToWhole = Callable[[float], int]
-
-
-def render_facts(facts: Mapping[str, str]) -> str:
-    """Return names and values as a description list; "" without any."""
-    rows = "".join(
-        f"<dt>{escape(clean(name))}</dt><dd>{escape(clean(value, 600))}</dd>" for name, value in facts.items()
-    )
-    return f'<dl class="facts">{rows}</dl>\n' if rows else ""
 
 
 def levels_in(result: Patterns | Rules) -> list[str]:
@@ -70,15 +66,6 @@ def level_text(level: str) -> str:
     return "Across levels" if level == MIXED_LEVELS else clean(level[:1].upper() + level[1:])
 
 
-def fold(heading: str, remark: str, body: str, *, is_open: bool = False) -> str:
-    """Return markup that a click on its heading unfolds, without a script; the heading and the remark are text."""
-    if not body:
-        return ""
-    attribute = " open" if is_open else ""
-    quiet = f' <span class="quiet">{escape(remark)}</span>' if remark else ""
-    return f"<details{attribute}><summary>{escape(heading)}{quiet}</summary>\n{body}</details>\n"
-
-
 @dataclass(frozen=True)
 class TableColumn:
     """A column of a table.
@@ -88,7 +75,7 @@ class TableColumn:
     name
         Its heading.
     texts, values
-        Its cells as markup, and the number of each cell, by which a script sorts; None to sort by the texts.
+        Its cells, and the number of each cell, by which a script sorts; None to sort by the texts.
     whole
         The text of each cell with all digits, shown as a tip if different.
     words
@@ -104,15 +91,13 @@ class TableColumn:
     words: bool = False
     rising: bool = False
 
-    def cells(self) -> list[str]:
-        """Return the cells as markup; each carries its number, for sorting."""
-        kind, cells = ' class="words"' if self.words else "", []
-        for row, text in enumerate(self.texts):
-            value = None if self.values is None else self.values[row]
-            sort_key = "" if value is None else ' data-v=""' if math.isnan(value) else f' data-v="{value:.12g}"'
-            full = "" if self.whole is None or self.whole[row] == text else f' title="{escape(self.whole[row])}"'
-            cells.append(f"<td{kind}{sort_key}{full}>{text}</td>")
-        return cells
+    def cells(self) -> list[tuple[bool, str | None, str | None, str]]:
+        """Return each cell: whether it is words, its sort key, its tip, and its text; a sort key of "" sorts last."""
+        keys = ("" if math.isnan(value) else f"{value:.12g}" for value in self.values or ())
+        tips = (whole if whole != text else None for whole, text in zip(self.whole or (), self.texts, strict=False))
+        missing = repeat(None)
+        columns = (keys if self.values is not None else missing, tips if self.whole is not None else missing)
+        return list(zip(repeat(self.words), *columns, self.texts, strict=False))
 
 
 def interval_columns(
@@ -134,17 +119,17 @@ def table(
     sorts: bool = True,
     levels: Sequence[str] = (),
     noise_row: int | None = None,
-) -> str:
-    """Return a table as markup.
+) -> Markup:
+    """Return a table.
 
     Parameters
     ----------
     row_head, heads
-        The heading of the column that names the rows, and the name of each row, as markup.
+        The heading of the column that names the rows, and the name of each row.
     columns
         The columns of cells.
     caption
-        The text above, as markup.
+        The text above.
     sorts
         Whether the script of the page may sort the table.
     levels
@@ -152,37 +137,28 @@ def table(
     noise_row
         The row above which a line stands, as patterns from there on may be noise; None for no line.
     """
-    kinds = [
-        ("" if column.words else ' class="number"') + (' data-first="ascending"' if column.rising else "")
-        for column in columns
-    ]
-    top = "".join(f'<th scope="col"{kind}>{column.name}</th>' for kind, column in zip(kinds, columns, strict=True))
-    level_marks = [f' data-level="{escape(level)}"' for level in levels] or [""] * len(heads)
-    rows = [
-        f'<tr{level}><th scope="row">{head}</th>{"".join(cells)}</tr>'
-        for level, head, *cells in zip(level_marks, heads, *(column.cells() for column in columns), strict=True)
-    ]
     if noise_row is not None:
-        caption = f"{caption} {NOISE_NOTE.format(number=noise_row + 1)}".strip()
-        rows[noise_row] = rows[noise_row].replace("<tr", '<tr class="noise"', 1)
-    lines = "\n".join(rows)
-    top_text = f"<caption>{caption}</caption>\n" if caption else ""
+        caption = escape(caption) + f" {NOISE_NOTE.format(number=noise_row + 1)}"
+    # A release of patterns only has no column, and so no cells.
+    cells = zip(*(column.cells() for column in columns), strict=True) if columns else repeat(())
     is_wide = len(columns) > _SCREEN_COLUMNS
     scrolls = is_wide or (len(columns) >= _PHONE_COLUMNS and any(len(column.name) > _SHORT_NAME for column in columns))
     classes = "rows" + (" sorts" if sorts and len(heads) > 1 else "") + (f" many of-{len(columns)}" if scrolls else "")
-    markup = (
-        f'<table class="{classes}">\n{top_text}<thead><tr><th scope="col">{row_head}</th>{top}</tr></thead>\n'
-        f"<tbody>\n{lines}\n</tbody>\n</table>\n"
+    return render(
+        "report/templates/table.html.jinja",
+        row_head=row_head,
+        columns=columns,
+        rows=zip(levels or repeat(None), heads, cells, strict=False),
+        caption=caption.strip(),
+        noise_row=noise_row,
+        classes=classes,
+        scrolls=("wide" if is_wide else "swiped") if scrolls else "",
     )
-    if not scrolls:
-        return markup
-    kind = "wide" if is_wide else "swiped"
-    return f'<div class="{kind}" tabindex="0" role="region" aria-label="Table">{markup}</div>\n'
 
 
-def pattern_table(patterns: Patterns) -> str:
+def pattern_table(patterns: Patterns) -> Markup:
     """Return the table of patterns with their counts, supports and intervals."""
-    heads = [html_itemset(labels) for labels in labels_of(patterns.itemsets, patterns)]
+    heads = [itemset(labels) for labels in labels_of(patterns.itemsets, patterns)]
     columns: list[TableColumn] = []
     caption = ""
     if patterns.counted:
@@ -249,10 +225,10 @@ def _whole_end(end: float, to_whole: ToWhole) -> float:
     return end if math.isnan(end) else max(0.0, count_end(end, to_whole))
 
 
-def rule_table(rules: Rules, caption: str) -> str:
-    """Return the table of rules with their confidence, lift and p-value; the caption is markup."""
+def rule_table(rules: Rules, caption: str) -> Markup:
+    """Return the table of rules with their confidence, lift and p-value."""
     sides = zip(labels_of(rules.antecedents, rules), labels_of(rules.consequents, rules), strict=True)
-    heads = [f"{html_itemset(antecedent)} → {html_itemset(consequent)}" for antecedent, consequent in sides]
+    heads = [itemset(antecedent) + " → " + itemset(consequent) for antecedent, consequent in sides]
     counts, confidences, lifts = (
         rules.counts.tolist(),
         *(rules.measure(name).tolist() for name in ("confidence", "lift")),
@@ -269,27 +245,23 @@ def rule_table(rules: Rules, caption: str) -> str:
     if rules.low is not None and rules.high is not None:
         low, high = rules.low.tolist(), rules.high.tolist()
         columns += interval_columns(low, high, lambda end, to_whole: percent_end(end, 1, to_whole))
-    columns.append(TableColumn("Lift", [_lift_text(lift) for lift in lifts], lifts))
+    columns.append(TableColumn("Lift", [lift_text(lift) for lift in lifts], lifts))
     bounds = rules.bounds("lift")
     if bounds is not None:
         low, high = (end.tolist() for end in bounds)
         columns += interval_columns(
-            low, high, lambda end, to_whole: _lift_text(outwards(end, decimals(end, 2), to_whole))
+            low, high, lambda end, to_whole: lift_text(outwards(end, decimals(end, 2), to_whole))
         )
     if rules.p_adjusted is not None:
         adjusted = rules.p_adjusted.tolist()
         columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted, rising=True))
     levels = [level_text(level) for level in rules.levels] if levels_in(rules) else []
     if levels:
-        columns.append(TableColumn("Level", [escape(level) for level in levels], words=True))
+        columns.append(TableColumn("Level", levels, words=True))
     return table("Rule" if rules.kind == "rules" else "Relation", heads, columns, caption, levels=levels)
 
 
-def _lift_text(value: float) -> str:
-    return f"{value:,.{decimals(value, 2)}f}" if math.isfinite(value) else count_text(value)
-
-
-def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, int] | None = None) -> str:
+def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, int] | None = None) -> Markup:
     """Return the table of the charges of a guarantee, with a small bar per step; steps of one name are added up.
 
     Parameters
@@ -302,7 +274,7 @@ def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, in
         The number of people asked in each round, by its name, for the known rounds.
     """
     if not guarantee.charges:
-        return "<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n"
+        return Markup("<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n")
     if guarantee.model == "local":
         return _round_table(guarantee, reports, people or {})
     pure = guarantee.rho is None
@@ -321,9 +293,9 @@ def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, in
         TableColumn(
             "Epsilon" if pure else "Rho", [loss_text(loss) for loss in losses], [float(loss) for loss in losses]
         ),
-        TableColumn("Share", [f"{percent(part)} {share(part)}" for part in parts], parts),
+        TableColumn("Share", [Markup("{} {}").format(percent(part), share(part)) for part in parts], parts),
     ]
-    caption = "What was spent on what. " + (
+    caption = "The privacy loss of each step. " + (
         "Epsilon is the loss of privacy; the losses of the steps add up."
         if pure
         else "Rho is the loss of privacy as zero-concentrated differential privacy (zCDP) measures it. The losses of "
@@ -332,7 +304,7 @@ def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, in
     return table("Step", heads, columns, caption) + _curve_table(guarantee)
 
 
-def _round_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) -> str:
+def _round_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) -> Markup:
     """Return the table of the rounds that devices answered, with the loss of one answer."""
     charges = guarantee.charges
     columns = []
@@ -352,11 +324,11 @@ def _round_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) 
     return table("Round", [_step_text(charge.what, [charge]) for charge in charges], columns, caption)
 
 
-def _curve_table(guarantee: Guarantee) -> str:
+def _curve_table(guarantee: Guarantee) -> Markup:
     """Return the epsilons of a zCDP guarantee at other deltas, all of which hold at once; "" for a pure one."""
     rows = guarantee.curve()
     if not rows:
-        return ""
+        return Markup()
     caption = (
         "The same promise at other deltas: each row holds, for every event, with a factor of e to its epsilon and its "
         "delta added."
@@ -371,8 +343,8 @@ def _loss_of(charge: Charge, pure: bool) -> Fraction:
 
 
 def _step_text(name: str, charges: Sequence[Charge]) -> str:
-    """Return the name of a step as markup, with the number of its charges and their delta."""
+    """Return the name of a step, with the number of its charges and their delta."""
     times = f" ({len(charges):,} times)" if len(charges) > 1 else ""
     delta = sum((charge.delta for charge in charges), Fraction(0))
     failing = f", with a delta of {cut(delta)}" if delta else ""
-    return escape(clean(name, 300)) + times + failing
+    return clean(name, 300) + times + failing

@@ -1,7 +1,7 @@
 """Names and numbers as a page shows them.
 
 Names come from data. Here they lose the characters that a browser would act on (control characters, overrides of the
-writing direction) and the length that would burst a page. The function that builds markup escapes the remaining text.
+writing direction) and the length that would burst a page. A template or an element of SVG escapes the remaining text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from html import escape
 from itertools import pairwise
+
+from markupsafe import Markup
 
 from ..baskets import Item
 from ..results import Itemsets, Patterns, Rules, count_end, cut, end_digits, outwards
@@ -19,6 +20,9 @@ from ..wording import JOINERS, number_of as number_of, printable
 
 # The two characters isolate the writing direction of a text from the texts beside it (Unicode, UAX 9).
 ISOLATED = "\u2068{}\u2069"
+
+# HTML's element of this isolation.
+_NAME_START, _NAME_END = Markup("<bdi>"), Markup("</bdi>")
 
 NAME_COLUMNS = 120  # of a name at most. Larger: wider tables; smaller: more names are cut
 _DIGITS = 4  # of a number: a reader compares four at a glance, and noise rarely leaves more
@@ -80,6 +84,19 @@ def _relative_width(letter: str) -> float:
     return 0.79 if letter.isupper() else 0.66
 
 
+def fit_text(text: str, room: float) -> str:
+    """Return a text cut to a width in pixels, with an ellipsis at a cut."""
+    if text_width(text) <= room:
+        return text
+    width, shown_letters = text_width("…"), []
+    for letter in text:
+        width += text_width(letter)
+        if width > room:
+            break
+        shown_letters.append(letter)
+    return "".join(shown_letters).rstrip() + "…"
+
+
 def item_text(label: Item) -> str:
     """Return the name of an item; in quotes if blank, or with a comma and would read as several names."""
     text = clean(label)
@@ -96,9 +113,10 @@ def plain_itemset(labels: Sequence[Item], max_columns: int = NAME_COLUMNS) -> st
     return ", ".join(ISOLATED.format(text) for text in names)
 
 
-def html_itemset(labels: Iterable[Item]) -> str:
-    """Return an itemset as HTML."""
-    return ", ".join(f"<bdi>{escape(item_text(label))}</bdi>" for label in labels) or "(no item)"
+def itemset(labels: Iterable[Item]) -> Markup:
+    """Return an itemset as markup, in which no name changes the writing direction of the next."""
+    names = (_NAME_START + item_text(label) + _NAME_END for label in labels)
+    return Markup(", ").join(names) or Markup("(no item)")
 
 
 def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
@@ -107,9 +125,9 @@ def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
     return [labels[start:stop] for start, stop in pairwise(itemsets.offsets.tolist())]
 
 
-def html_first_itemset(patterns: Patterns) -> str:
-    """Return the itemset of the first pattern as HTML."""
-    return html_itemset(labels_of(patterns.itemsets, patterns)[0])
+def first_itemset(patterns: Patterns) -> Markup:
+    """Return the itemset of the first pattern as markup."""
+    return itemset(labels_of(patterns.itemsets, patterns)[0])
 
 
 def count_text(value: float, step: int | None = None) -> str:
@@ -190,6 +208,16 @@ def percent_digits(values: Iterable[float]) -> int:
 def loss_text(value: Fraction) -> str:
     """Return a loss of privacy in four digits, rounded up."""
     return cut(value, digits=_DIGITS)
+
+
+def lift_text(value: float) -> str:
+    """Return a lift with two decimals, and four digits at most."""
+    return f"{value:,.{decimals(value, 2)}f}" if math.isfinite(value) else count_text(value)
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence, with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _with_minus(text: str) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from markupsafe import Markup
 
 from ..results import Patterns, Provenance, margins_of
 from ._contents import people_by_round
-from ._text import count_text, html_first_itemset, number_of
+from ._text import count_text, first_itemset, number_of
 
 # The ratio of two widths that needs an explanation. Smaller: more sentences on small differences.
 _UNEQUAL = 1.3
@@ -20,26 +21,27 @@ _MIN_COUNTS, _MAX_COUNTS = 5, 1_000
 _TREND = 0.8
 
 
-def explain_widths(patterns: Patterns) -> str:
-    """Return a paragraph on wide and narrow intervals; "" for about equal widths."""
+def explain_widths(patterns: Patterns) -> list[str]:
+    """Return sentences on wide and narrow intervals; nothing for about equal widths."""
     margins = margins_of(patterns)
     rows = [row for row, margin in enumerate(margins) if math.isfinite(margin) and margin > 0]
     if not rows:
-        return ""
+        return []
     widest, narrowest = max(rows, key=margins.__getitem__), min(rows, key=margins.__getitem__)
     if margins[widest] < _UNEQUAL * margins[narrowest]:
-        return ""
-    high, low = (
-        f"{_margin_text(margins[row])} for {html_first_itemset(patterns[row : row + 1])}" for row in (widest, narrowest)
+        return []
+    low, high = (
+        Markup("{} for {}").format(_margin_text(margins[row]), first_itemset(patterns[row : row + 1]))
+        for row in (narrowest, widest)
     )
     sentences = [
-        f"Why is one interval wide and the next narrow? They go from {low} to {high}.",
+        Markup("Why is one interval wide and the next narrow? They go from {} to {}.").format(low, high),
         _trend_by_size(patterns, margins, rows) or _trend_by_count(patterns, margins, rows),
         _lopsided_intervals(patterns),
         _answers_by_round(patterns),
         "A narrow interval is no weaker promise: one promise covers all counts.",
     ]
-    return f'<p class="quiet">{" ".join(filter(None, sentences))}</p>\n'
+    return list(filter(None, sentences))
 
 
 def _margin_text(margin: float) -> str:

@@ -167,8 +167,7 @@ class Differences(Result):
         return Provenance(simulated=self.standing == "simulated", notes=self.notes)
 
     def _html(self, rows: int | None) -> str:
-        markup: str = draw_with("difference_rows", self, len(self) if rows is None else rows)
-        return markup
+        return str(draw_with("difference_rows", self, len(self) if rows is None else rows))
 
     def _text(self, rows: int | None) -> str:
         rows_shown = self.rows[:rows]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from dataclasses import dataclass
-from hashlib import sha256
-from html import escape
 from typing import TYPE_CHECKING
 
 from ..atomic_write import open_replacement
 from ..errors import MisuseError
 from ._formats import format_of
+from ._result import draw_with
 
 if TYPE_CHECKING:
     from os import PathLike
 
 _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
-_FITS = "svg { max-width: 100%; height: auto; }"  # a telephone shows the whole picture
 _SHARP = 2  # pixels of a PNG per unit of the picture: sharp on screens with two pixels per point
 
 
@@ -55,22 +52,11 @@ class Picture:
         needs the extra ``discreet[png]``.
         """
         form = format_of(path, "picture", subject="a picture is written to")
-        content = self._png() if form.name == "png" else self.svg if form.name == "svg" else self._page()
+        content = self._png() if form.name == "png" else self.svg
+        if form.name == "html":
+            content = draw_with("picture_page", self)
         with open_replacement(path) as stream:
             stream.write(content if isinstance(content, bytes) else content.encode())
-
-    def _page(self) -> str:
-        """Return a page with the picture alone, and a policy that allows its style alone."""
-        hashes = " ".join(
-            f"'sha256-{b64encode(sha256(sheet.encode()).digest()).decode()}'"
-            for sheet in (_FITS, *_STYLE.findall(self.svg))
-        )
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-'
-            f"Policy\" content=\"default-src 'none'; style-src {hashes}; base-uri 'none'; form-action 'none'\">\n"
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{_FITS}</style>\n</head>\n<body>\n{self.svg}\n</body>\n</html>\n"
-        )
 
     def _png(self) -> bytes:
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
-from html import escape
 from math import ceil, floor, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ._itemsets import Itemsets
 from ._patterns import Patterns
 from ._promise import SIMULATED, count_end, end_digits, line, outwards
 from ._provenance import Provenance
+from ._result import draw_with
 from ._rules import Rules
 
 if TYPE_CHECKING:
@@ -217,22 +217,10 @@ def _bar(part: float, ascii_only: bool) -> str:
 def html(result: Patterns | Rules, rows: int = ROWS) -> str:
     """Return the table as HTML, as notebooks show it."""
     names, cells = _cells(result, rows)
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    to_left, to_right = ' style="text-align: left"', ' style="text-align: right"'
-    line = f'<tr><td colspan="{len(names)}"{to_left}><em>{NOISE_LINE}</em></td></tr>'
-    body = "".join(
-        (line if index == _noise_row(result, rows) else "")
-        + "<tr>"
-        + "".join(f"<td{to_right if place else to_left}>{escape(cell)}</td>" for place, cell in enumerate(row))
-        + "</tr>"
-        for index, row in enumerate(cells)
-    )
-    promised = "".join(f"<br>{escape(line)}" for line in promise_lines(result))
-    remainder = f"<p>{escape(_remainder_text(result, rows))}</p>" if len(result) > rows else ""
-    return (
-        f"<div><p><strong>{escape(headline(result))}</strong>{promised}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remainder}</div>"
-    )
+    remainder = max(0, len(result) - rows)
+    notes, noise_row = promise_lines(result), _noise_row(result, rows)
+    options = {"notes": notes, "remainder": remainder, "noise_row": noise_row, "noise_line": NOISE_LINE}
+    return str(draw_with("notebook_table", names, cells, headline=headline(result), **options))
 
 
 def _remainder_text(result: Patterns | Rules, rows: int) -> str:

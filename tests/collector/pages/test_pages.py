@@ -176,7 +176,7 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page.goto(service.address)
     browser.save_screenshot(page, "studies")
     page.get_by_role("link", name=TITLE).click()
-    assert "epsilon = 4" in page.get_by_role("region", name="What is promised").inner_text()
+    assert "epsilon = 4" in page.get_by_role("region", name="Privacy guarantee").inner_text()
     browser.save_screenshot(page, "study-open")
     watching.goto(service.address + "/studies/study")
     page.get_by_role("link", name="Take part").click()
@@ -198,7 +198,7 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
         people = [person for person, outcome in zip(people, outcomes, strict=True) if outcome == "waiting"]
         service.ask("/v1/studies/study/close", {}, token=operator)
     # The page that was open all the while shows the end by itself.
-    watching.get_by_role("heading", name="What was found").wait_for()
+    watching.get_by_role("heading", name="Result").wait_for()
     assert f"{counted_people} people have answered." in watching.locator("#live").inner_text()
     assert watching.locator("figure svg[role=img]").count() >= 1
     browser.save_screenshot(watching, "study-released")
@@ -314,7 +314,7 @@ def test_a_study_that_is_over_asks_nobody_to_take_part(service, operator, chromi
     page.get_by_text("Nothing was sent from this browser.").wait_for()
     assert page.locator("form").count() == 0
     page.get_by_role("link", name="Its result is on its page.").click()
-    page.get_by_role("heading", name="What was found").wait_for()
+    page.get_by_role("heading", name="Result").wait_for()
     page.goto(service.address)
     assert "Over: there is a result." in page.inner_text("main")
     assert wrong == []

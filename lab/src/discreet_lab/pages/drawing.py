@@ -12,7 +12,9 @@ from html import escape
 from math import ceil, floor, inf, isfinite, log10
 from textwrap import wrap
 
-from discreet.report import QUIET, RULE, svg, ticks
+from markupsafe import Markup
+
+from discreet.report import QUIET, RULE, Drawing, ticks
 
 # Colours for all kinds of colour vision (Okabe and Ito 2008); in print, lines differ by their marks.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
@@ -141,8 +143,10 @@ def draw_svg(chart: FigureChart) -> str:
     titles = [panel.title for group in chart.groups for panel in group.panels if panel.title]
     lines = dict.fromkeys(label for group in chart.groups for _, label in group.legend)
     description = f"Lines: {', '.join(lines)}." + (f" Panels: {'; '.join(titles)}." if titles else "")
-    size_text = f'viewBox="0 0 {width} {sheet.top}" width="{width}" height="{sheet.top}"'
-    return svg(chart.name, chart.title, description, size_text, "".join(sheet.render_parts())) + "\n"
+    # The sheet escaped its texts.
+    inside = Markup("".join(sheet.render_parts()))  # noqa: S704
+    drawing = Drawing(title=chart.title, description=description, inside=inside, height=sheet.top, width=width)
+    return f"{drawing.inline(chart.name)}\n"
 
 
 class _Sheet:
