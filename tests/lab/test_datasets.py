@@ -92,14 +92,14 @@ def test_stand_ins_for_relations_are_made(name, make):
 def test_inferred_ones_say_so_and_are_drawn_from_another():
     need("OnlineRetail_words")
     assert all(name.startswith("inferred-") for name in INFERRED)
-    whole, star = load("inferred-Retail"), load("inferred-Retail-star")
-    assert (whole.people, whole.items, star.people, star.items) == (300_000, 2_603, 300_000, 2_595)
-    assert whole == load("OnlineRetail_words", people=300_000)
-    top = set(np.argsort(-whole.item_counts, kind="stable")[:8].tolist())
-    gone = {whole.vocabulary.label(code) for code in top}
+    whole_data, star = load("inferred-Retail"), load("inferred-Retail-star")
+    assert (whole_data.people, whole_data.items, star.people, star.items) == (300_000, 2_603, 300_000, 2_595)
+    assert whole_data == load("OnlineRetail_words", people=300_000)
+    top = set(np.argsort(-whole_data.item_counts, kind="stable")[:8].tolist())
+    gone = {whole_data.vocabulary.label(code) for code in top}
     assert not gone & set(star.vocabulary)
-    assert all(star[person] == whole[person] - gone for person in range(200))
-    assert int(star.item_counts.sum()) == int(whole.item_counts.sum() - whole.item_counts[sorted(top)].sum())
+    assert all(star[person] == whole_data[person] - gone for person in range(200))
+    assert int(star.item_counts.sum()) == int(whole_data.item_counts.sum() - whole_data.item_counts[sorted(top)].sum())
     assert load("inferred-Retail-star", people=40).people == 40
 
 

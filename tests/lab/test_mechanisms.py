@@ -42,18 +42,18 @@ def question(mechanism: str, data: str) -> dict[str, Any]:
     public = {"epsilon": 1, "delta": "1e-6" if kind.delta else 0}
     if "itemsets" in kind.answers:
         return public
-    which = {"top": 10} if "top" in kind.answers else {"min_count": OFTEN[data]}
-    return {**public, **which, "mechanism": mechanism, "items": "public", "people": DATA_SETS[data].people}
+    stop_rule = {"top": 10} if "top" in kind.answers else {"min_count": OFTEN[data]}
+    return {**public, **stop_rule, "mechanism": mechanism, "items": "public", "people": DATA_SETS[data].people}
 
 
-def check(patterns: discreet.Patterns, epsilon: Any, asked: dict[str, Any], common: frozenset[Any]) -> None:
+def check(patterns: discreet.Patterns, epsilon: Any, question: dict[str, Any], common: frozenset[Any]) -> None:
     """Assert that it is a release, and that it found what stands out.
 
     The item that most people hold lies over the tenth pattern, or over the threshold, by more than twenty times the
     scale of any noise here: it is missed less than once in a million runs.
     """
-    assert epsilon == asked["epsilon"]
-    assert 0 < len(patterns) <= asked.get("top", 10**4)
+    assert epsilon == question["epsilon"]
+    assert 0 < len(patterns) <= question.get("top", 10**4)
     assert common in patterns.to_dict()
 
 
@@ -61,10 +61,14 @@ def check(patterns: discreet.Patterns, epsilon: Any, asked: dict[str, Any], comm
 @pytest.mark.parametrize("data", DATA)
 def test_from_python(data, mechanism):
     need(data)
-    held, asked = baskets(data), question(mechanism, data)
-    (first,) = discreet.mine(held, top=1, lengths=1)
-    made = discreet.release(held, **asked) if "mechanism" in asked else discreet.count(held, [first.items], **asked)
-    check(made.patterns, made.guarantee.epsilon, asked, first.items)
+    data_baskets, release_question = baskets(data), question(mechanism, data)
+    (first_pattern,) = discreet.mine(data_baskets, top=1, lengths=1)
+    release = (
+        discreet.release(data_baskets, **release_question)
+        if "mechanism" in release_question
+        else discreet.count(data_baskets, [first_pattern.items], **release_question)
+    )
+    check(release.patterns, release.guarantee.epsilon, release_question, first_pattern.items)
 
 
 def turns():
@@ -76,18 +80,18 @@ def turns():
 
 @pytest.mark.parametrize(("data", "mechanism"), [*turns()])
 def test_from_the_command_line(data, mechanism, tmp_path, monkeypatch, capsys):
-    file, asked = need(data), question(mechanism, data)
-    (first,) = discreet.mine(baskets(data), top=1, lengths=1)
+    file, release_question = need(data), question(mechanism, data)
+    (first_pattern,) = discreet.mine(baskets(data), top=1, lengths=1)
     command = ["release"]
-    if "mechanism" not in asked:
-        (tmp_path / "wanted.dat").write_text(" ".join(map(str, first.items)) + "\n")
+    if "mechanism" not in release_question:
+        (tmp_path / "wanted.dat").write_text(" ".join(map(str, first_pattern.items)) + "\n")
         command = ["count", "--itemsets", str(tmp_path / "wanted.dat")]
-    for word, value in asked.items():
+    for word, value in release_question.items():
         command += [f"--{word.replace('_', '-')}", str(value)]
-    out = tmp_path / "patterns.json"
-    monkeypatch.setattr(sys, "argv", ["discreet", *command, file, "-o", str(out)])
+    output_path = tmp_path / "patterns.json"
+    monkeypatch.setattr(sys, "argv", ["discreet", *command, file, "-o", str(output_path)])
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code in (0, None), capsys.readouterr().err
-    epsilon = Fraction(json.loads(out.read_text())["guarantee"]["epsilon"])
-    check(discreet.load(out), epsilon, asked, first.items)
+    epsilon = Fraction(json.loads(output_path.read_text())["guarantee"]["epsilon"])
+    check(discreet.load(output_path), epsilon, release_question, first_pattern.items)

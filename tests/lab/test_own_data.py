@@ -30,31 +30,31 @@ def paired(tmp_path_factory):
     return str(path)
 
 
-def refused(error, change, *given):
+def refused(error, change, *arguments):
     with pytest.raises(error) as caught:
-        change(*given)
+        change(*arguments)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("name", sorted(experiments()))
 def test_an_experiment_runs_on_other_data_or_says_why_not(name, mine):
-    one = experiment(name)
-    about = {"given": "pairs", "after": "the order of items"}
-    hows = {line.settings.get("how") for line in one.lines} & set(about)
+    tested_experiment = experiment(name)
+    data_kinds = {"given": "pairs", "after": "the order of items"}
+    hows = {line.settings.get("how") for line in tested_experiment.lines} & set(data_kinds)
     if name in FORMULAS:
-        said = f"{name} computes a formula and reads no data: run it without data of your own."
-        assert refused(MisuseError, replace_data, one, mine) == said
+        message = f"{name} computes a formula and reads no data: run it without data of your own."
+        assert refused(MisuseError, replace_data, tested_experiment, mine) == message
     elif hows:
-        said = refused(MisuseError, replace_data, one, mine)
-        assert said.startswith(f"{name} is about {about[hows.pop()]}, and these data have none: give ")
+        message = refused(MisuseError, replace_data, tested_experiment, mine)
+        assert message.startswith(f"{name} is about {data_kinds[hows.pop()]}, and these data have none: give ")
     else:
-        changed = replace_data(one, mine)
+        changed = replace_data(tested_experiment, mine)
         cells = list(changed.cells(quick=True))
         assert {cell.data.name for cell in cells} == {mine.name}
         assert all(cell.panel.startswith("mine.dat") for cell in cells)
         # Everything that is asked about a paper's own set is asked here too.
-        assert {*cells[0].asked} == {*next(one.cells(quick=True)).asked}
-        assert all(cell.value for cell in cells) or one.axis is None
+        assert {*cells[0].asked} == {*next(tested_experiment.cells(quick=True)).asked}
+        assert all(cell.value for cell in cells) or tested_experiment.axis is None
 
 
 def test_points_that_stand_with_the_sets_are_all_taken(mine):
@@ -111,16 +111,16 @@ def test_data_are_read_once_before_anything_runs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "typed", "points"),
+    ("name", "texts", "points"),
     [
         ("002-figure-3", ["0.02", "0.01", "0.02"], (0.02, 0.01)),
         ("004-figure-6-top", ["7"], (7,)),
         ("004-figure-5", ["1/2", "3"], ("1/2", "3")),
     ],
 )
-def test_points_of_ones_own_are_of_the_kind_of_the_papers(name, typed, points, mine):
-    for one in (experiment(name), replace_data(experiment(name), mine)):
-        changed = replace_points(one, typed)
+def test_points_of_ones_own_are_of_the_kind_of_the_papers(name, texts, points, mine):
+    for tested_experiment in (experiment(name), replace_data(experiment(name), mine)):
+        changed = replace_points(tested_experiment, texts)
         assert changed.axis.values == points
         assert {cell.value for cell in changed.cells(quick=False)} == set(map(str, points))
 
@@ -138,7 +138,7 @@ def test_points_that_are_none():
 
 
 @pytest.mark.parametrize(
-    ("name", "other", "label", "asked"),
+    ("name", "other_line", "label", "question"),
     [
         ("004-figure-5", "bases", "bases, add/remove", {}),
         ("004-figure-7", "auto", "auto, add/remove", {"epsilon": "2"}),
@@ -146,11 +146,11 @@ def test_points_that_are_none():
         ("000-figure-4-epsilon", "fp-tree", "fp-tree", {}),
     ],
 )
-def test_a_line_is_asked_what_all_are_and_its_label_says_the_relation(name, other, label, asked):
-    changed = add_line(experiment(name), other)
-    assert (changed.lines[-1].label, changed.lines[-1].asked) == (label, asked)
-    again = add_line(changed, other)
-    assert again.lines[-1].label == f"{label}, added"
+def test_a_line_is_asked_what_all_are_and_its_label_says_the_relation(name, other_line, label, question):
+    changed = add_line(experiment(name), other_line)
+    assert (changed.lines[-1].label, changed.lines[-1].asked) == (label, question)
+    added_twice = add_line(changed, other_line)
+    assert added_twice.lines[-1].label == f"{label}, added"
 
 
 def test_an_added_line_can_be_run(mine):
@@ -165,7 +165,7 @@ def test_added_protocols_look_for_the_relations_that_the_others_do():
 
 
 @pytest.mark.parametrize(
-    ("name", "other", "said"),
+    ("name", "other_line", "message"),
     [
         ("000-table-2", "auto", "000-table-2 computes formulas: neither mechanisms nor protocols can be added to it."),
         (
@@ -206,8 +206,8 @@ def test_added_protocols_look_for_the_relations_that_the_others_do():
         ),
     ],
 )
-def test_lines_that_could_be_run_nowhere_are_refused(name, other, said):
-    assert refused(MisuseError, add_line, experiment(name), other) == said
+def test_lines_that_could_be_run_nowhere_are_refused(name, other_line, message):
+    assert refused(MisuseError, add_line, experiment(name), other_line) == message
     with pytest.raises(MisuseError, match=r"^pairs cannot be added to 003-e12: pairs has no setting 'theta': it has "):
         add_line(experiment("003-e12"), "pairs")
     with pytest.raises(MisuseError, match=r"^There is no mechanism 'nonsense'; there are auto, "):
@@ -216,8 +216,8 @@ def test_lines_that_could_be_run_nowhere_are_refused(name, other, said):
 
 def test_a_line_that_is_compared_under_another_relation_says_so():
     """Of mechanisms under different relations each says its own, in its label or in what differs."""
-    for one in experiments().values():
-        relations = {line.asked.get("neighbours", "add-remove") for line in one.lines}
-        if one.measure == "release" and len(relations) > 1:
-            assert "replacing a person" in one.differs, one.name
-            assert "adding or removing one" in one.differs, one.name
+    for tested_experiment in experiments().values():
+        relations = {line.asked.get("neighbours", "add-remove") for line in tested_experiment.lines}
+        if tested_experiment.measure == "release" and len(relations) > 1:
+            assert "replacing a person" in tested_experiment.differs, tested_experiment.name
+            assert "adding or removing one" in tested_experiment.differs, tested_experiment.name

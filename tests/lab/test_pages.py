@@ -20,10 +20,10 @@ from discreet_lab.run.failures import Failure
 from discreet_lab.run.runner import Results
 from discreet_lab.run.store import Row
 
-MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+MISSED_METRIC = Metric(name="false_negative_rate", label="missed", share=True)
 SHARE = Metric(name="share", label="share of people", share=True)
 LINES = (Line(label="old", name="laplace"), Line(label="`new`", name="exponential"))
-OVER = Experiment(
+OVERVIEW = Experiment(
     name="over",
     paper="004",
     shows="Figure 0",
@@ -33,20 +33,20 @@ OVER = Experiment(
     lines=LINES,
     axis=Axis(of="epsilon", label="ε", values=("1", "0.5")),
     measure="release",
-    metrics=(MISSED,),
+    metrics=(MISSED_METRIC,),
     differs="The data.",
 )
 
 
-def results(one, numbers, **more):
+def results(result_experiment, numbers, **fields):
     """Return results of these numbers, by panel, line and value; None stands for a run that is missing."""
     rows = tuple(
         Row(key="", panel=panel, line=line, value=value, seed=seed, metric=metric.name, number=number, seconds=0.0)
-        for (panel, line, value), several in numbers.items()
-        for seed, number in enumerate(several)
-        for metric in one.metrics
+        for (panel, line, value), run_numbers in numbers.items()
+        for seed, number in enumerate(run_numbers)
+        for metric in result_experiment.metrics
     )
-    return Results(experiment=one, rows=rows, **more)
+    return Results(experiment=result_experiment, rows=rows, **fields)
 
 
 NUMBERS = {
@@ -59,9 +59,9 @@ NUMBERS = {
 }
 
 
-def claim(verdict, where, **more):
-    about = {"says": "A | b < c.", "why": "It $does$.", "command": "discreet lab run over", "seed": "0-9"}
-    return Claim(paper="004", where=where, verdict=verdict, **about | more)
+def claim(verdict, place, **fields):
+    claim_fields = {"says": "A | b < c.", "why": "It $does$.", "command": "discreet lab run over", "seed": "0-9"}
+    return Claim(paper="004", where=place, verdict=verdict, **claim_fields | fields)
 
 
 CLAIMS = [
@@ -72,7 +72,7 @@ CLAIMS = [
 
 
 def test_the_lines_stand_side_by_side_and_the_best_is_bold():
-    assert list(render_comparison(results(OVER, NUMBERS), MISSED)) == [
+    assert list(render_comparison(results(OVERVIEW, NUMBERS), MISSED_METRIC)) == [
         "|  | ε | old | `new` |",
         "|---|---|---|---|",
         "| tea | 0.5 | 0.50 | 0.50 ± 0.00 |",  # level in the digits that are shown
@@ -84,14 +84,16 @@ def test_the_lines_stand_side_by_side_and_the_best_is_bold():
 
 def test_what_the_paper_prints_stands_beside_it():
     printed = {("tea", "old", "1", "false_negative_rate"): 0.25}
-    (found,) = [
-        line for line in render_comparison(results(replace(OVER, printed=printed), NUMBERS), MISSED) if "|  | 1" in line
+    (printed_row,) = [
+        line
+        for line in render_comparison(results(replace(OVERVIEW, printed=printed), NUMBERS), MISSED_METRIC)
+        if "|  | 1" in line
     ]
-    assert found == "|  | 1 | 0.30 ± 0.14 (paper: 0.25) | **0.10** |"
+    assert printed_row == "|  | 1 | 0.30 ± 0.14 (paper: 0.25) | **0.10** |"
 
 
 def test_tables_of_a_terminal_have_a_row_a_line():
-    assert list(render_table(results(OVER, NUMBERS), MISSED)) == [
+    assert list(render_table(results(OVERVIEW, NUMBERS), MISSED_METRIC)) == [
         "|  | missed | ε = 0.5 | ε = 1 |",
         "|---|---|---|---|",
         "| tea | old | 0.50 | 0.30 ± 0.14 |",
@@ -103,9 +105,9 @@ def test_tables_of_a_terminal_have_a_row_a_line():
 
 
 def test_one_point_or_many_lines_in_one_panel_make_lines_rows():
-    single = replace(OVER, axis=None)
-    numbers = {(panel, line, ""): several for (panel, line, value), several in NUMBERS.items() if value == "1"}
-    assert list(render_comparison(results(single, numbers), MISSED)) == [
+    single = replace(OVERVIEW, axis=None)
+    numbers = {(panel, line, ""): run_numbers for (panel, line, value), run_numbers in NUMBERS.items() if value == "1"}
+    assert list(render_comparison(results(single, numbers), MISSED_METRIC)) == [
         "| missed | tea | milk |",
         "|---|---|---|",
         "| old | 0.30 ± 0.14 | **0.10** |",
@@ -113,26 +115,29 @@ def test_one_point_or_many_lines_in_one_panel_make_lines_rows():
         "",
     ]
     lines = tuple(Line(label=f"{place}", name="laplace") for place in range(3))
-    many = replace(OVER, data=OVER.data[:1], lines=lines)
+    experiment_with_lines = replace(OVERVIEW, data=OVERVIEW.data[:1], lines=lines)
     numbers = {("tea", line.label, value): [0.5] for line in lines for value in ("1", "0.5")}
-    assert next(render_comparison(results(many, numbers), MISSED)) == "| missed | ε = 0.5 | ε = 1 |"
+    assert (
+        next(render_comparison(results(experiment_with_lines, numbers), MISSED_METRIC))
+        == "| missed | ε = 0.5 | ε = 1 |"
+    )
 
 
 def test_a_line_without_numbers_has_no_column():
-    numbers = {place: several for place, several in NUMBERS.items() if place[1] == "old"}
-    assert next(render_comparison(results(OVER, numbers), MISSED)) == "|  | ε | old |"
+    numbers = {place: run_numbers for place, run_numbers in NUMBERS.items() if place[1] == "old"}
+    assert next(render_comparison(results(OVERVIEW, numbers), MISSED_METRIC)) == "|  | ε | old |"
 
 
 def test_which_line_is_best_and_how_often():
-    found = results(OVER, NUMBERS)
-    assert find_best(found, MISSED, "tea", "1") == {"`new`"}
-    assert find_best(found, MISSED, "tea", "0.5") == frozenset()
-    assert describe_best(found, MISSED) == (
+    summary = results(OVERVIEW, NUMBERS)
+    assert find_best(summary, MISSED_METRIC, "tea", "1") == {"`new`"}
+    assert find_best(summary, MISSED_METRIC, "tea", "0.5") == frozenset()
+    assert describe_best(summary, MISSED_METRIC) == (
         "Best in the mean (less is better), of 3 points: old at 1; `new` at 1; all level at 1."
         " Mean rank: old 1.5; `new` 1.5."
     )
     higher = Metric(name="f_score", label="F")
-    turned = results(replace(OVER, metrics=(higher,)), NUMBERS)
+    turned = results(replace(OVERVIEW, metrics=(higher,)), NUMBERS)
     assert find_best(turned, higher, "tea", "1") == {"old"}
     assert describe_best(turned, higher).startswith(
         "Best in the mean (more is better), of 3 points: old at 1; `new` at 1"
@@ -140,46 +145,49 @@ def test_which_line_is_best_and_how_often():
 
 
 def test_what_the_paper_prints_is_compared_line_by_line(tmp_path):
-    assert describe_printed(results(OVER, NUMBERS), MISSED) == ""
-    about = {
+    assert describe_printed(results(OVERVIEW, NUMBERS), MISSED_METRIC) == ""
+    printed_numbers = {
         ("tea", "old", "1"): 0.4,
         ("tea", "`new`", "1"): 0.1,
         ("milk", "old", "1"): 0.3,
         ("milk", "`new`", "1"): 0.1,
     }
-    told = {(*place, MISSED.name): number for place, number in about.items()}
-    found = results(replace(OVER, printed=told), NUMBERS)
-    said = (
+    printed_metrics = {(*place, MISSED_METRIC.name): number for place, number in printed_numbers.items()}
+    summary = results(replace(OVERVIEW, printed=printed_metrics), NUMBERS)
+    sentence = (
         "Beside 4 printed numbers: off by 0.1 in the mean, 0.2 at most."
         " In the order of the paper: 1 of 2 pairs of lines."
     )
-    assert describe_printed(found, MISSED) == said
-    assert said in write_page("004", [found], [], tmp_path, quick=False).read_text()
-    alone = {place: number for place, number in told.items() if place[:2] == ("tea", "old")}
-    assert describe_printed(results(replace(OVER, printed=alone), NUMBERS), MISSED) == (
+    assert describe_printed(summary, MISSED_METRIC) == sentence
+    assert sentence in write_page("004", [summary], [], tmp_path, quick=False).read_text()
+    old_numbers = {place: number for place, number in printed_metrics.items() if place[:2] == ("tea", "old")}
+    assert describe_printed(results(replace(OVERVIEW, printed=old_numbers), NUMBERS), MISSED_METRIC) == (
         "Beside 1 printed number: off by 0.1 in the mean, 0.1 at most."
     )
-    level = told | {("tea", "`new`", "1", MISSED.name): 0.4}
+    level = printed_metrics | {("tea", "`new`", "1", MISSED_METRIC.name): 0.4}
     assert "In the order of the paper: 0 of 1 pairs" in describe_printed(
-        results(replace(OVER, printed=level), NUMBERS), MISSED
+        results(replace(OVERVIEW, printed=level), NUMBERS), MISSED_METRIC
     )
 
 
 def test_where_neither_more_nor_less_is_better_nothing_is_best():
-    found = results(replace(OVER, metrics=(SHARE,)), NUMBERS)
-    assert describe_best(found, SHARE) == ""
-    assert find_best(found, SHARE, "tea", "1") == frozenset()
-    alone = {place: several for place, several in NUMBERS.items() if place[1] == "old"}
-    assert describe_best(results(OVER, alone), MISSED) == ""
+    summary = results(replace(OVERVIEW, metrics=(SHARE,)), NUMBERS)
+    assert describe_best(summary, SHARE) == ""
+    assert find_best(summary, SHARE, "tea", "1") == frozenset()
+    old_numbers = {place: run_numbers for place, run_numbers in NUMBERS.items() if place[1] == "old"}
+    assert describe_best(results(OVERVIEW, old_numbers), MISSED_METRIC) == ""
 
 
 def test_a_single_point_has_no_mean_rank():
     numbers = {("milk", "old", "1"): [0.1], ("milk", "`new`", "1"): [0.2]}
-    assert describe_best(results(OVER, numbers), MISSED) == "Best in the mean (less is better), of 1 point: old at 1."
+    assert (
+        describe_best(results(OVERVIEW, numbers), MISSED_METRIC)
+        == "Best in the mean (less is better), of 1 point: old at 1."
+    )
 
 
 def test_numbers_that_say_which_is_better_are_measured_somewhere():
-    names = {metric.name for one in experiments().values() for metric in one.metrics}
+    names = {metric.name for tested_experiment in experiments().values() for metric in tested_experiment.metrics}
     assert names >= HIGH | LOW
     assert not HIGH & LOW
 
@@ -194,7 +202,7 @@ def test_markup_in_words_is_written_out():
 
 
 def test_a_page_begins_with_what_could_not_be_reproduced(tmp_path):
-    path = write_page("004", [results(OVER, NUMBERS)], CLAIMS, tmp_path, quick=False)
+    path = write_page("004", [results(OVERVIEW, NUMBERS)], CLAIMS, tmp_path, quick=False)
     page = path.read_text()
     assert path == tmp_path / "004.md"
     assert page.split("\n## What it claims")[0] == (
@@ -226,16 +234,20 @@ def test_a_page_begins_with_what_could_not_be_reproduced(tmp_path):
 
 def test_the_same_results_give_the_same_bytes(tmp_path):
     for name in ("one", "two"):
-        write_page("004", [results(OVER, NUMBERS)], CLAIMS, tmp_path / name, quick=True)
+        write_page("004", [results(OVERVIEW, NUMBERS)], CLAIMS, tmp_path / name, quick=True)
         write_html(tmp_path / name / "004.md", tmp_path / name / "004.html")
-    first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
-    assert first == second
-    assert len(first) == 3
+    first_pages, second = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")
+    )
+    assert first_pages == second
+    assert len(first_pages) == 3
 
 
 def test_a_page_says_what_is_missing_what_failed_and_that_it_is_quick(tmp_path):
-    part = results(OVER, NUMBERS, missing=1, failed=(Failure(experiment="over", cell="over: old on tea", reason="no"),))
-    nothing = results(replace(OVER, name="none", shows="Figure 1"), {}, missing=8)
+    part = results(
+        OVERVIEW, NUMBERS, missing=1, failed=(Failure(experiment="over", cell="over: old on tea", reason="no"),)
+    )
+    nothing = results(replace(OVERVIEW, name="none", shows="Figure 1"), {}, missing=8)
     page = write_page("004", [part, nothing], [CLAIMS[0]], tmp_path, quick=True).read_text()
     assert "`discreet lab page --paper 004 --quick`" in page
     assert "**Quick setting**: three repeats and three points of each axis." in page
@@ -249,13 +261,13 @@ def test_a_page_says_what_is_missing_what_failed_and_that_it_is_quick(tmp_path):
 
 
 def test_goals_are_counted_and_listed(tmp_path):
-    about = {"panel": "tea", "metric": MISSED.name}
+    goal_fields = {"panel": "tea", "metric": MISSED_METRIC.name}
     goals = (
-        Goal(line="`new`", value="1", at_most=0.1, **about),
-        Goal(line="old", value="1", at_least=0.5, **about),
-        Goal(line="old", value="2", at_most=0.5, **about),
+        Goal(line="`new`", value="1", at_most=0.1, **goal_fields),
+        Goal(line="old", value="1", at_least=0.5, **goal_fields),
+        Goal(line="old", value="2", at_most=0.5, **goal_fields),
     )
-    page = write_page("ours", [results(replace(OVER, goals=goals), NUMBERS)], [], tmp_path, quick=False).read_text()
+    page = write_page("ours", [results(replace(OVERVIEW, goals=goals), NUMBERS)], [], tmp_path, quick=False).read_text()
     assert "**3 goals**: 1 reached.\n" in page
     assert "| Figure 0 | tea, ε = 1 | missed of `new` | at most 0.1 | 0.100 ± 0.000 | **reached** |" in page
     assert "| Figure 0 | tea, ε = 1 | missed of old | at least 0.5 | 0.300 ± 0.141 | 0.200 short |" in page
@@ -263,7 +275,7 @@ def test_goals_are_counted_and_listed(tmp_path):
 
 
 def test_one_file_has_everything_inside(tmp_path):
-    page = write_page("004", [results(OVER, NUMBERS)], CLAIMS, tmp_path / "page", quick=False)
+    page = write_page("004", [results(OVERVIEW, NUMBERS)], CLAIMS, tmp_path / "page", quick=False)
     html = write_html(page, tmp_path / "new" / "004.html").read_text()
     assert html.startswith("<!doctype html>\n")
     assert f"<title>{titles()['004']}</title>" in html
@@ -287,23 +299,27 @@ def test_the_index_counts_the_claims_of_every_paper(tmp_path):
 
 
 def test_every_paper_has_a_title():
-    assert set(titles()) == {one.paper for one in experiments().values()} >= {one.paper for one in read_claims()}
+    assert (
+        set(titles())
+        == {tested_experiment.paper for tested_experiment in experiments().values()}
+        >= {tested_experiment.paper for tested_experiment in read_claims()}
+    )
 
 
 @pytest.fixture
 def evidence():
     """Return made-up results of the two experiments: of the lines of one side the n-th has n tenths everywhere."""
-    found = []
+    evidence_results = []
     for name in EXPERIMENTS:
-        one = experiment(name)
+        tested_experiment = experiment(name)
         numbers = {
             (cell.panel, cell.line.label, cell.value): [place / 10, place / 10 + 0.02]
-            for place, line in enumerate(one.lines)
-            for cell in one.cells(quick=False)
+            for place, line in enumerate(tested_experiment.lines)
+            for cell in tested_experiment.cells(quick=False)
             if cell.line.label == line.label
         }
-        found.append(results(one, numbers))
-    return found
+        evidence_results.append(results(tested_experiment, numbers))
+    return evidence_results
 
 
 def test_the_evidence_in_one_table(evidence):
@@ -324,9 +340,12 @@ def test_the_evidence_in_one_table(evidence):
 
 
 def test_the_evidence_with_results_missing(evidence):
-    none = [replace(one, rows=()) for one in evidence]
-    assert not any(line.startswith("| MSNBC") for line in evidence_table([*evidence[:-1], none[-1]]))
-    ours = [replace(one, rows=tuple(row for row in one.rows if row.line in ("`auto`", "`adept`"))) for one in evidence]
+    without_rows = [replace(evidence_result, rows=()) for evidence_result in evidence]
+    assert not any(line.startswith("| MSNBC") for line in evidence_table([*evidence[:-1], without_rows[-1]]))
+    ours = [
+        replace(evidence_result, rows=tuple(row for row in evidence_result.rows if row.line in ("`auto`", "`adept`")))
+        for evidence_result in evidence
+    ]
     assert f"| mushroom |{'  | 0.61 · 0.610 |' * 3}" in list(evidence_table(ours))
 
 
@@ -340,20 +359,23 @@ def test_the_evidence_in_one_figure(evidence, tmp_path):
 
 
 def test_no_verdict_is_shown_for_what_was_not_run(tmp_path):
-    shown = Claim(paper="004", where="Figure 2", says="It grows.", verdict="holds", why="It did.", seed="0-9",
+    shown_claim = Claim(paper="004", where="Figure 2", says="It grows.", verdict="holds", why="It did.", seed="0-9",
                   command="discreet lab run one two")  # fmt: skip
-    tested = replace(shown, verdict="does not hold", command="pytest tests/lab", where="Lemma 1")
-    assert [one.verdict for one in restrict_verdicts([shown, tested], ["one", "two", "three"])] == [
+    tested = replace(shown_claim, verdict="does not hold", command="pytest tests/lab", where="Lemma 1")
+    assert [
+        restricted_claim.verdict
+        for restricted_claim in restrict_verdicts([shown_claim, tested], ["one", "two", "three"])
+    ] == [
         "holds",
         "does not hold",
     ]
-    left = restrict_verdicts([shown, tested], ["one"])
-    assert [one.verdict for one in left] == ["not run here", "does not hold"]
-    page = write_page("004", [results(OVER, NUMBERS)], left, tmp_path, quick=False).read_text()
+    restricted_claims = restrict_verdicts([shown_claim, tested], ["one"])
+    assert [restricted_claim.verdict for restricted_claim in restricted_claims] == ["not run here", "does not hold"]
+    page = write_page("004", [results(OVERVIEW, NUMBERS)], restricted_claims, tmp_path, quick=False).read_text()
     assert "**2 claims**: 1 does not hold, 1 not run here." in page
     assert "| Figure 2 | It grows. | not run here | `discreet lab run one two` shows it |" in page
     assert "It did." not in page.split("Lemma 1")[0]
-    index = write_index(["004"], left, tmp_path).read_text()
+    index = write_index(["004"], restricted_claims, tmp_path).read_text()
     assert "| paper | claims | holds | holds in part | does not hold | cannot be tried | not run here |" in index
 
 
@@ -363,8 +385,8 @@ def test_the_command_line_keeps_verdicts_to_what_was_run_in_full(tmp_path, monke
     from discreet.cli import app
 
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["lab", "page", "--paper", "004", "--kept", "-o", str(tmp_path / "pages")])
-    assert done.exit_code == 0, done.output
+    completed = CliRunner().invoke(app, ["lab", "page", "--paper", "004", "--kept", "-o", str(tmp_path / "pages")])
+    assert completed.exit_code == 0, completed.output
     page = (tmp_path / "pages" / "004.md").read_text()
     rows = [line for line in page.splitlines() if "`discreet lab run 004" in line and line.startswith("| ")]
     assert rows

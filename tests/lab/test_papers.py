@@ -32,7 +32,7 @@ from discreet_lab.run.experiment import Axis, Data, Experiment, Line, Metric
 
 ROOT = Path(__file__).parents[2]
 GROCERIES = Data(name="made-up-groceries", people=400)
-MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+MISSED_METRIC = Metric(name="false_negative_rate", label="missed", share=True)
 
 # Every figure and table of the papers that has numbers of an experiment, and what stands for it.
 STANDS_FOR = {
@@ -53,8 +53,8 @@ STANDS_FOR = {
         "Table 2": "table-2",
         "Table 3": "table-3",
         **{
-            f"Figure {number}": f"e{one} e{one + 1}"
-            for number, one in ((3, 1), (4, 3), (5, 5), (6, 9), (7, 11), (8, 13))
+            f"Figure {number}": f"e{bound_size} e{bound_size + 1}"
+            for number, bound_size in ((3, 1), (4, 3), (5, 5), (6, 9), (7, 11), (8, 13))
         },
         **{f"E{number}": "table-3" if number in (7, 8) else f"e{number}" for number in range(1, 15)},
     },
@@ -69,16 +69,16 @@ STANDS_FOR = {
     },
 }
 # What the text says and no figure shows.
-_BESIDE = {"002-theorem-3", "002-section-4"}
+_UNCITED = {"002-theorem-3", "002-section-4"}
 
 
-def run(name, *, data=GROCERIES, settings=None, seed=0, **asked):
-    return Run(line=Line(label=name, name=name, settings=settings or {}), asked=asked, data=data, seed=seed)
+def run(name, *, data=GROCERIES, settings=None, seed=0, **question):
+    return Run(line=Line(label=name, name=name, settings=settings or {}), asked=question, data=data, seed=seed)
 
 
 @pytest.mark.parametrize("name", sorted(experiments()))
 def test_what_an_experiment_names_is_there(name):
-    one = experiments()[name]
+    tested_experiment = experiments()[name]
     runs = {
         "release": {*mechanisms(), *comparators()},
         "regret": {*mechanisms()},
@@ -90,28 +90,31 @@ def test_what_an_experiment_names_is_there(name):
         "from-data": set(dir(known)),
     }
     # A measure that knows its lines by other names is tested where it is written.
-    assert one.measure not in runs or {line.name for line in one.lines} <= runs[one.measure]
-    assert {data.name for data in one.data} <= set(names())
-    for data in one.data:
+    assert (
+        tested_experiment.measure not in runs
+        or {line.name for line in tested_experiment.lines} <= runs[tested_experiment.measure]
+    )
+    assert {data.name for data in tested_experiment.data} <= set(names())
+    for data in tested_experiment.data:
         if data.name in ("BMS-POS_275k", "kosarak_100k", "accidents_reduced"):
             assert "(" in data.shown, "a part says so in its label"
-    assert all(cell.value for cell in one.cells(quick=True)) or one.axis is None
-    if one.measure == "release":
-        for line in one.lines:
+    assert all(cell.value for cell in tested_experiment.cells(quick=True)) or tested_experiment.axis is None
+    if tested_experiment.measure == "release":
+        for line in tested_experiment.lines:
             if line.name in mechanisms():
                 mechanisms()[line.name].make(line.settings)  # refuses a setting that there is not
 
 
 @pytest.mark.parametrize("paper", sorted(STANDS_FOR))
 def test_every_figure_and_table_has_an_experiment(paper):
-    known = {one.name: one for one in of_paper(paper)}
-    told = set()
-    for figure, those in STANDS_FOR[paper].items():
-        for name in those.split():
-            one = known[f"{paper}-{name}"]
-            assert figure.split()[-1] in one.shows.replace(",", "").split()
-            told.add(one.name)
-    assert set(known) - told - _BESIDE == set()
+    known_experiments = {known_experiment.name: known_experiment for known_experiment in of_paper(paper)}
+    figures = set()
+    for figure, stand_ins in STANDS_FOR[paper].items():
+        for name in stand_ins.split():
+            known_experiment = known_experiments[f"{paper}-{name}"]
+            assert figure.split()[-1] in known_experiment.shows.replace(",", "").split()
+            figures.add(known_experiment.name)
+    assert set(known_experiments) - figures - _UNCITED == set()
 
 
 PRINTED_PEOPLE = {"kosarak_100k": 990_002, "BMS-POS_275k": 515_597, "accidents_reduced": 340_183}
@@ -119,17 +122,20 @@ PRINTED_PEOPLE = {"kosarak_100k": 990_002, "BMS-POS_275k": 515_597, "accidents_r
 
 @pytest.mark.parametrize("paper", ["000", "001", "002", "004"])
 def test_parts_of_sets_have_as_many_people_as_the_papers_print(paper):
-    for one in of_paper(paper):
-        for data in one.data:
+    for tested_experiment in of_paper(paper):
+        for data in tested_experiment.data:
             if data.name in PRINTED_PEOPLE:
-                assert data.people == PRINTED_PEOPLE[data.name], one.name
+                assert data.people == PRINTED_PEOPLE[data.name], tested_experiment.name
                 assert "resampled" in data.shown
 
 
 def test_the_quick_setting_stays_small():
     """All of it is to take less than 40 minutes on two cores, at a third of a second of one a run."""
-    all_at_once = [one for one in experiments().values() if not one.by_name]
-    assert sum(len(cell.seeds) for one in all_at_once for cell in one.cells(quick=True)) < 11_000
+    all_at_once = [tested_experiment for tested_experiment in experiments().values() if not tested_experiment.by_name]
+    assert (
+        sum(len(cell.seeds) for tested_experiment in all_at_once for cell in tested_experiment.cells(quick=True))
+        < 11_000
+    )
 
 
 @pytest.mark.parametrize("plans", [FIGURE_3, FIGURE_4, list_protocols("after"), list_protocols("given", cascade=8)])
@@ -141,26 +147,30 @@ def test_a_protocol_comes_back_from_its_line(plans):
 
 
 def test_the_quick_setting_leaves_no_line_out():
-    for one in experiments().values():
-        seen = [{(cell.line.label, cell.data) for cell in one.cells(quick)} for quick in (True, False)]
-        assert seen[0] == seen[1], one.name
+    for tested_experiment in experiments().values():
+        line_sets = [
+            {(cell.line.label, cell.data) for cell in tested_experiment.cells(quick)} for quick in (True, False)
+        ]
+        assert line_sets[0] == line_sets[1], tested_experiment.name
 
 
 def test_settings_of_data_are_for_what_they_name():
-    one = experiment("001-figure-4")
-    found = {cell.line.label: cell.line.settings for cell in one.cells(quick=True) if "BMS-POS" in cell.panel}
-    assert found["LDP-FPMiner, corrected"] == {"path_weight": "0.7", "itemset_weight": "0.5"}
-    assert found["SVSM"] == {}
+    tested_experiment = experiment("001-figure-4")
+    settings_by_line = {
+        cell.line.label: cell.line.settings for cell in tested_experiment.cells(quick=True) if "BMS-POS" in cell.panel
+    }
+    assert settings_by_line["LDP-FPMiner, corrected"] == {"path_weight": "0.7", "itemset_weight": "0.5"}
+    assert settings_by_line["SVSM"] == {}
 
 
 @pytest.mark.parametrize(("name", "differ"), [("000-table-2", 0), ("000-table-3", 13)])
 def test_what_000_prints_is_what_its_theorems_give(name, differ):
-    one, wrong = experiment(name), 0
-    for cell in one.cells(quick=False):
-        printed = one.printed[cell.panel, cell.line.label, cell.value, "epsilon"]
-        found = round(measure_cell(cell, 0)["epsilon"], 2)
-        assert found >= printed
-        wrong += found != printed
+    tested_experiment, wrong = experiment(name), 0
+    for cell in tested_experiment.cells(quick=False):
+        printed = tested_experiment.printed[cell.panel, cell.line.label, cell.value, "epsilon"]
+        epsilon = round(measure_cell(cell, 0)["epsilon"], 2)
+        assert epsilon >= printed
+        wrong += epsilon != printed
     assert wrong == differ
 
 
@@ -168,33 +178,33 @@ RELATED = {"how": "given", "items": 6, "support": 12}
 
 
 def test_chains_are_wanted_of_all_lines_alike():
-    data, asked = Data(name="made-up-cascades", people=12_000), {"top": 24, "epsilon": "20", "longest": 3}
-    wide = RELATED | {"items": 40, "support": 1000}
+    data, question = Data(name="made-up-cascades", people=12_000), {"top": 24, "epsilon": "20", "longest": 3}
+    wide_settings = RELATED | {"items": 40, "support": 1000}
     numbers = []
     for settings in ({"cascade": 32}, {}):
-        one = run("relations", data=data, settings=wide | settings, **asked)
-        numbers.append(measures.relations(one))
-    true = relations(one.baskets, how="given", items=40, support=1000, top=24, longest=3)
-    assert len(true.where(lengths=3))
-    assert [one["wanted"] for one in numbers] == [len(true), len(true)]
+        numbers_of_line = run("relations", data=data, settings=wide_settings | settings, **question)
+        numbers.append(measures.relations(numbers_of_line))
+    true_relations = relations(numbers_of_line.baskets, how="given", items=40, support=1000, top=24, longest=3)
+    assert len(true_relations.where(lengths=3))
+    assert [numbers_of_line["wanted"] for numbers_of_line in numbers] == [len(true_relations), len(true_relations)]
     assert numbers[1]["chains_found"] == 0
     assert numbers[0]["recall"] > numbers[1]["recall"] > 0
-    pairs = measures.relations(run("relations", data=data, settings=wide, top=24, epsilon="20"))
+    pairs = measures.relations(run("relations", data=data, settings=wide_settings, top=24, epsilon="20"))
     assert "chains_found" not in pairs
 
 
 def test_theta_is_that_of_every_round(monkeypatch):
-    seen = []
+    thetas = []
 
-    def simulated(baskets, plan, **asked):
-        seen.append((plan.theta, asked))
+    def simulated(baskets, plan, **options):
+        thetas.append((plan.theta, options))
         raise MisuseError("enough")
 
     monkeypatch.setattr("discreet.local.study.simulate", simulated)
-    one = run("relations", data=Data(name="made-up-applets", people=300), settings=RELATED, top=4, theta="0.7")
+    first_run = run("relations", data=Data(name="made-up-applets", people=300), settings=RELATED, top=4, theta="0.7")
     with pytest.raises(MisuseError, match=r"^enough$"):
-        measures.relations(one)
-    assert seen == [(("0.7", "0.7"), {"speed": "aggregated", "seed": 0, "top": 4})]
+        measures.relations(first_run)
+    assert thetas == [(("0.7", "0.7"), {"speed": "aggregated", "seed": 0, "top": 4})]
 
 
 def test_patterns_are_no_relations():
@@ -204,17 +214,17 @@ def test_patterns_are_no_relations():
 
 
 def test_costs_are_told_for_each_group():
-    asked = {"top": 4, "epsilon": "4"}
+    question = {"top": 4, "epsilon": "4"}
     data = Data(name="made-up-applets", people=1_000)
-    found = measures.overhead(run("relations", data=data, settings=RELATED, **asked))
+    overheads = measures.overhead(run("relations", data=data, settings=RELATED, **question))
     sides = {"device_items", "device_matrix", "device_relations", "collector"}
-    assert set(found) == sides | {"report", "question"}
-    assert all(found[name] > 0 for name in found)
-    assert found["report"] < found["question"]
-    assert "device_matrix" not in measures.overhead(run("pairs", data=data, settings=RELATED, **asked))
+    assert set(overheads) == sides | {"report", "question"}
+    assert all(overheads[name] > 0 for name in overheads)
+    assert overheads["report"] < overheads["question"]
+    assert "device_matrix" not in measures.overhead(run("pairs", data=data, settings=RELATED, **question))
 
 
-def small(line, **asked):
+def small_experiment(line, **question):
     return Experiment(
         name="small",
         paper="002",
@@ -224,31 +234,33 @@ def small(line, **asked):
         data=(Data(name="made-up-census", people=600),),
         lines=(line,),
         axis=Axis(of="lengths", label="items", values=(2,)),
-        asked=asked,
+        asked=question,
         measure="release",
-        metrics=(MISSED,),
+        metrics=(MISSED_METRIC,),
         repeats=1,
     )
 
 
 @pytest.mark.parametrize("name", ["det-gd", "ran-gd", "diffpart"])
 def test_comparators_are_lines_like_others(name):
-    (cell,) = small(Line(label=name, name=name), fraction=0.2, epsilon="1").cells(quick=True)
-    one, other = measure_cell(cell, 3), measure_cell(cell, 3)
-    assert one == other
-    assert 0 <= one["false_negative_rate"] <= 1
-    assert ("published" in one) == (name == "diffpart")
+    (cell,) = small_experiment(Line(label=name, name=name), fraction=0.2, epsilon="1").cells(quick=True)
+    first_numbers, second_numbers = measure_cell(cell, 3), measure_cell(cell, 3)
+    assert first_numbers == second_numbers
+    assert 0 <= first_numbers["false_negative_rate"] <= 1
+    assert ("published" in first_numbers) == (name == "diffpart")
 
 
 def test_comparators_want_a_threshold():
-    (cell,) = small(Line(label="top", name="det-gd"), top=5).cells(quick=True)
+    (cell,) = small_experiment(Line(label="top", name="det-gd"), top=5).cells(quick=True)
     with pytest.raises(MisuseError) as caught:
         measure_cell(cell, 0)
     assert str(caught.value) == "det-gd finds patterns over a threshold: ask with fraction or min_count."
 
 
 def test_a_protocol_is_no_release():
-    (cell,) = small(Line(label="a", name="ldpminer-published", settings={"padding": 2}), top=5).cells(quick=True)
+    (cell,) = small_experiment(Line(label="a", name="ldpminer-published", settings={"padding": 2}), top=5).cells(
+        quick=True
+    )
     with pytest.raises(MisuseError) as caught:
         measure_cell(cell, 0)
     assert str(caught.value) == "ldpminer-published is a protocol: measure it by simulation, not by release."
@@ -258,42 +270,42 @@ def test_some_lengths_can_be_scored_alone():
     lines = [Line(label="all", name="truncated", asked={"scored": 2}), Line(label="all", name="truncated", asked={})]
     numbers = []
     for line in lines:
-        one = small(line, fraction=0.3, epsilon="50")
-        (cell,) = Experiment(**{**vars(one), "axis": None}).cells(quick=True)
+        tested_experiment = small_experiment(line, fraction=0.3, epsilon="50")
+        (cell,) = Experiment(**{**vars(tested_experiment), "axis": None}).cells(quick=True)
         numbers.append(measure_cell(cell, 0))
-    true = discreet.mine(run("", data=one.data[0]).baskets, min_support="0.3").to_dict()
-    assert numbers[0]["wanted"] == sum(len(itemset) == 2 for itemset in true)
-    assert numbers[1]["wanted"] == len(true)
+    true_counts = discreet.mine(run("", data=tested_experiment.data[0]).baskets, min_support="0.3").to_dict()
+    assert numbers[0]["wanted"] == sum(len(itemset) == 2 for itemset in true_counts)
+    assert numbers[1]["wanted"] == len(true_counts)
 
 
 def test_bounds_are_those_of_the_theorems():
-    asked = {"top": 5, "lengths": 2, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
-    found = known.choosing(run("choosing", settings={"way": "exponential"}, **asked))
+    question = {"top": 5, "lengths": 2, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
+    bounds = known.choosing(run("choosing", settings={"way": "exponential"}, **question))
     baskets = run("").baskets
-    many = comb(baskets.items, 2)
-    last = sorted(discreet.mine(baskets, top=5, lengths=2).to_dict().values())[0]
-    gamma = 4 * 5 / 2 * (log(2 * 5 / 0.1) + log(many))
-    assert gamma <= found["gamma"] <= gamma + 1
-    assert found["eta"] == pytest.approx(2 * 5 / 2 * log(5 / 0.1))
-    assert found["gamma_share"] == pytest.approx(found["gamma"] / last)
-    assert found["says"] == (found["gamma"] < min(last, 400 - last))
-    laplace = known.choosing(run("choosing", settings={"way": "laplace"}, **asked))
-    assert laplace["gamma"] == pytest.approx(8 * 5 / 2 * (log(1 / 0.1) + log(many)), abs=1)
-    half = known.choosing(run("choosing", settings={"way": "exponential"}, **asked | {"neighbours": "add-remove"}))
+    pair_count = comb(baskets.items, 2)
+    last_count = sorted(discreet.mine(baskets, top=5, lengths=2).to_dict().values())[0]
+    gamma = 4 * 5 / 2 * (log(2 * 5 / 0.1) + log(pair_count))
+    assert gamma <= bounds["gamma"] <= gamma + 1
+    assert bounds["eta"] == pytest.approx(2 * 5 / 2 * log(5 / 0.1))
+    assert bounds["gamma_share"] == pytest.approx(bounds["gamma"] / last_count)
+    assert bounds["says"] == (bounds["gamma"] < min(last_count, 400 - last_count))
+    laplace = known.choosing(run("choosing", settings={"way": "laplace"}, **question))
+    assert laplace["gamma"] == pytest.approx(8 * 5 / 2 * (log(1 / 0.1) + log(pair_count)), abs=1)
+    half = known.choosing(run("choosing", settings={"way": "exponential"}, **question | {"neighbours": "add-remove"}))
     assert half["gamma"] == pytest.approx(gamma / 2, abs=1)
 
 
 def test_where_fewer_occur_than_are_wanted_nothing_is_beside_the_last():
-    asked = {"lengths": 6, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
-    few = Data(name="made-up-groceries", people=2)
-    found = known.choosing(run("choosing", data=few, settings={"way": "laplace"}, top=10**6, **asked))
-    assert set(found) == {"gamma", "eta"}
+    question = {"lengths": 6, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
+    tiny_data = Data(name="made-up-groceries", people=2)
+    bounds = known.choosing(run("choosing", data=tiny_data, settings={"way": "laplace"}, top=10**6, **question))
+    assert set(bounds) == {"gamma", "eta"}
 
 
 def test_sizes_are_counted_with_and_without_noise():
     baskets = run("").baskets
-    true = int((baskets.sizes == 4).sum())
-    assert known.sizes(run("sizes", size=4)) == {"people": true, "share": true / 400}
+    true_count = int((baskets.sizes == 4).sum())
+    assert known.sizes(run("sizes", size=4)) == {"people": true_count, "share": true_count / 400}
     assert known.sizes(run("sizes", size=10_000))["people"] == 0
     noisy = {known.sizes(run("sizes", size=4, settings={"epsilon": "0.1"}, seed=seed))["people"] for seed in range(5)}
     assert len(noisy) > 1
@@ -302,17 +314,17 @@ def test_sizes_are_counted_with_and_without_noise():
 @pytest.mark.statistical
 def test_the_law_of_the_longest_length_is_that_of_the_search():
     """Each of 400 runs: the share of an answer is within five deviations; a false alarm in less than 1e-5 of seeds."""
-    asked = {"fraction": 0.1, "epsilon": "1/4", "upper": 8}
+    question = {"fraction": 0.1, "epsilon": "1/4", "upper": 8}
     baskets, count, runs = run("").baskets, 40, 400
-    law = [known.longest(run("longest", size=size, **asked))["probability"] for size in range(1, 9)]
+    law = [known.longest(run("longest", size=size, **question))["probability"] for size in range(1, 9)]
     assert sum(law) == pytest.approx(1)
-    engine, seen = SealedEngine(LocalEngine(baskets)), [0] * 8
+    engine, observed = SealedEngine(LocalEngine(baskets)), [0] * 8
     for seed in range(runs):
         meter = Meter(Budget.of("1/4"), Neighbours.ADD_REMOVE, SimulationSource(seed))
-        seen[estimate_longest_length(engine, count, meter, Fraction(1), 1, 8) - 1] += 1
-    for chance, many in zip(law, seen, strict=True):
+        observed[estimate_longest_length(engine, count, meter, Fraction(1), 1, 8) - 1] += 1
+    for chance, observed_count in zip(law, observed, strict=True):
         # The mechanism's floor moves a comparison by up to a hundredth, and three are made.
-        assert abs(many / runs - chance) < 5 * (chance * (1 - chance) / runs) ** 0.5 + 0.03
+        assert abs(observed_count / runs - chance) < 5 * (chance * (1 - chance) / runs) ** 0.5 + 0.03
 
 
 def test_the_law_without_noise_is_the_right_length():
@@ -321,10 +333,10 @@ def test_the_law_without_noise_is_the_right_length():
 
 
 def test_tails_of_the_noise():
-    drawn = discrete_laplace(SimulationSource(1), Fraction(3), 40_000)
+    sample = discrete_laplace(SimulationSource(1), Fraction(3), 40_000)
     for bound in (-4, 0, 1, 5):
         # Five deviations of a share of 40,000 draws: a false alarm in less than 1e-5 of seeds.
-        assert abs((drawn >= bound).mean() - exceed_probability(bound, 1 / 3)) < 5 * 0.5 / 200
+        assert abs((sample >= bound).mean() - exceed_probability(bound, 1 / 3)) < 5 * 0.5 / 200
     assert exceed_probability(1, 1 / 3) + exceed_probability(0, 1 / 3) == pytest.approx(1)
 
 
@@ -365,11 +377,15 @@ def test_seeds_are_those_of_the_experiment():
             assert 3 <= int(claim.seed[2:]) + 1 <= experiment(claim.command.split()[3]).repeats, claim
 
 
-def _cited(where):
+def _cited(citation):
     """Return the figures, tables and experiments that a claim is about: Figures 3b and 3c are figure 3."""
-    several = re.findall(r"(Figure|Table)s? ((?:[IVX]+|\d+)[a-f]?(?:(?:, | and )(?:[IVX]+|\d+)[a-f]?)*)", where)
-    named = {f"{word} {one.rstrip('abcdef')}" for word, those in several for one in re.split(", | and ", those)}
-    return named | set(re.findall(r"\bE\d+", where))
+    references = re.findall(r"(Figure|Table)s? ((?:[IVX]+|\d+)[a-f]?(?:(?:, | and )(?:[IVX]+|\d+)[a-f]?)*)", citation)
+    cited_names = {
+        f"{word} {number_text.rstrip('abcdef')}"
+        for word, numbers_text in references
+        for number_text in re.split(", | and ", numbers_text)
+    }
+    return cited_names | set(re.findall(r"\bE\d+", citation))
 
 
 @pytest.mark.parametrize("paper", sorted(STANDS_FOR))
@@ -383,12 +399,12 @@ def test_every_figure_and_table_is_in_a_claim(paper):
 def test_every_experiment_of_a_paper_is_cited_by_a_claim(paper):
     commands = [claim.command.split() for claim in read_claims()]
     cited = {name for words in commands if words[:3] == ["discreet", "lab", "run"] for name in words[3:]}
-    assert {one.name for one in of_paper(paper)} - cited == set()
+    assert {paper_experiment.name for paper_experiment in of_paper(paper)} - cited == set()
 
 
 def test_the_lab_and_the_forecast_state_one_theorem():
     # They said 482 and 386 here: see `tests/planning/test_bounds.py`.
     assert formulas.least_epsilon(3_340, 7, "0.2", "0.5")["epsilon"] == least_epsilon(3_340, 7)
-    short = formulas.least_epsilon(3_340, 7, "0.2", "0.5", longest=10)["epsilon"]
-    assert short == least_epsilon_of_short(3_340, 7, 10)
+    least_for_short = formulas.least_epsilon(3_340, 7, "0.2", "0.5", longest=10)["epsilon"]
+    assert least_for_short == least_epsilon_of_short(3_340, 7, 10)
     assert formulas.enough_epsilon(3_340, 7, "0.2", "0.5", 10)["epsilon"] == sufficient_epsilon(3_340, 7, 10)

@@ -8,7 +8,7 @@ from discreet_lab.run.progress import Pace
 from discreet_lab.run.runner import run
 from discreet_lab.run.store import Row
 
-TWO = Experiment(
+TWO_POINTS = Experiment(
     name="two",
     paper="004",
     shows="Figure 0",
@@ -20,7 +20,7 @@ TWO = Experiment(
     metrics=(Metric(name="number", label="number"),),
     repeats=1,
 )
-WAITING = [(cell, {0: cell.line.label + cell.value}) for cell in TWO.cells(quick=False)]
+WAITING = [(cell, {0: cell.line.label + cell.value}) for cell in TWO_POINTS.cells(quick=False)]
 
 
 def row(cell, seconds, metric="number"):
@@ -42,8 +42,8 @@ def test_cells_weigh_what_runs_like_them_took_before():
 def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
     cells = [cell for cell, _ in WAITING]
     pace = Pace(WAITING, [])
-    first = pace.add_cell(cells[2], [row(cells[2], 1.0)])
-    assert first == 1 / 4
+    first_cell = pace.add_cell(cells[2], [row(cells[2], 1.0)])
+    assert first_cell == 1 / 4
     assert pace.add_cell(cells[0], [row(cells[0], 7.0)]) == 8 / (8 + 7 + 1)
     assert pace.add_cell(cells[1], []) == 8 / 9  # it could not be run
     assert pace.add_cell(cells[3], [row(cells[3], 90.0)]) == 1.0
@@ -55,10 +55,10 @@ def test_without_earlier_runs_it_learns_on_the_way_and_never_falls():
 def test_a_run_tells_its_pace(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "check_options", lambda cell: None)
     monkeypatch.setattr(runner, "measure_cell", lambda cell, seed: {"number": 0.0})
-    told = []
-    run([TWO], tmp_path, jobs=1, progress=told.append)
-    assert told == sorted(told)
-    assert (len(told), told[-1]) == (4, 1.0)
-    again = []
-    run([TWO], tmp_path, jobs=1, progress=again.append)
-    assert again == []
+    paces = []
+    run([TWO_POINTS], tmp_path, jobs=1, progress=paces.append)
+    assert paces == sorted(paces)
+    assert (len(paces), paces[-1]) == (4, 1.0)
+    later_paces = []
+    run([TWO_POINTS], tmp_path, jobs=1, progress=later_paces.append)
+    assert later_paces == []

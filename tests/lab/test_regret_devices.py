@@ -49,21 +49,23 @@ def test_what_is_no_question_says_how_one_is_written(text):
 
 @pytest.mark.parametrize("turn", range(4))
 def test_lengths_meet_everything_and_two_turns_have_every_top_with_every_epsilon(turn):
-    asked = [SimulationQuestion.parse(one) for one in select_simulations(turn)]
-    assert len({*asked}) == 10
-    assert {(one.top, one.least) for one in asked} == {*product((8, 16, 32, 64, 128), (1, 2))}
-    assert {(one.epsilon, one.least) for one in asked} == {*product(("0.5", "1", "2", "4"), (1, 2))}
-    both = asked + [SimulationQuestion.parse(one) for one in select_simulations(turn + 1)]
-    assert {(one.top, one.epsilon) for one in both} == {*product((8, 16, 32, 64, 128), ("0.5", "1", "2", "4"))}
+    questions = [SimulationQuestion.parse(question) for question in select_simulations(turn)]
+    assert len({*questions}) == 10
+    assert {(question.top, question.least) for question in questions} == {*product((8, 16, 32, 64, 128), (1, 2))}
+    assert {(question.epsilon, question.least) for question in questions} == {*product(("0.5", "1", "2", "4"), (1, 2))}
+    both_turns = questions + [SimulationQuestion.parse(question) for question in select_simulations(turn + 1)]
+    assert {(question.top, question.epsilon) for question in both_turns} == {
+        *product((8, 16, 32, 64, 128), ("0.5", "1", "2", "4"))
+    }
 
 
 def test_four_turns_are_the_whole_grid():
-    assert {one for turn in range(4) for one in select_simulations(turn)} == set(list_simulations())
+    assert {question for turn in range(4) for question in select_simulations(turn)} == set(list_simulations())
     assert len(set(list_simulations())) == 40
 
 
 def test_all_of_it_is_run_only_by_its_name_and_nothing_set_aside_is_fitted_on():
-    assert all(one.by_name for one in of_paper("regret-devices"))
+    assert all(device_experiment.by_name for device_experiment in of_paper("regret-devices"))
     assert not {data.name for data in FITTED} & set(FOR_DEVICES)
     with pytest.raises(MisuseError) as caught:
         replace_data(REGRET_DEVICES, Data(name="aside-devices-shop"))
@@ -81,9 +83,9 @@ def test_who_cheats_is_known_to_the_lab_alone():
 def test_who_cheats_is_shown_in_the_local_tables_of_ours_and_is_the_best_nowhere():
     ours = experiment("ours-local-64-longer")
     assert [line.name for line in ours.lines if line.cheats] == ["reference"]
-    one = replace(ours, data=(GROCERIES,), lines=(ours.lines[-2], ours.lines[-1]), axis=None, asked={})
+    local_experiment = replace(ours, data=(GROCERIES,), lines=(ours.lines[-2], ours.lines[-1]), axis=None, asked={})
     numbers = {"`adept`": 0.5, CHEATS: 0.9}
-    told = tuple(
+    result_rows = tuple(
         Row(
             key=line,
             panel=GROCERIES.shown,
@@ -96,21 +98,21 @@ def test_who_cheats_is_shown_in_the_local_tables_of_ours_and_is_the_best_nowhere
         )
         for line, number in numbers.items()
     )
-    found = Results(experiment=one, rows=told)
-    assert "0.90" in "\n".join(render_table(found, ours.metrics[0]))
-    assert find_best(found, ours.metrics[0], GROCERIES.shown, "") == frozenset()
+    summary = Results(experiment=local_experiment, rows=result_rows)
+    assert "0.90" in "\n".join(render_table(summary, ours.metrics[0]))
+    assert find_best(summary, ours.metrics[0], GROCERIES.shown, "") == frozenset()
 
 
-def listed(*patterns):
+def list_patterns(*patterns):
     """Return patterns of an outcome: itemset, estimated count, true count; intervals are 3 people to both sides."""
-    itemsets, said, true = zip(*patterns, strict=True) if patterns else ((), (), ())
-    counts = np.array(said, np.float64)
+    itemsets, released_counts, true_counts = zip(*patterns, strict=True) if patterns else ((), (), ())
+    counts = np.array(released_counts, np.float64)
     return ListedPatterns(
         itemsets=itemsets,
         released_counts=counts,
         low=counts - 3,
         high=counts + 3,
-        true_counts=np.array(true, np.float64),
+        true_counts=np.array(true_counts, np.float64),
     )
 
 
@@ -119,17 +121,17 @@ TOP = WantedPatterns(many=4, last=20, counts={(0,): 100, (1,): 50, (0, 1): 50}, 
 
 def test_the_cumulative_rank_holds_ties_against_nobody():
     # Worth 4, then 2.5 each of the two that tie, then 1 for any one of those that tie for the last place.
-    assert compute_cumulative_rank(listed(((0,), 90, 100)), TOP) == pytest.approx(4 / 10)
-    assert compute_cumulative_rank(listed(((1,), 90, 50)), TOP) == pytest.approx(2.5 / 10)
-    assert compute_cumulative_rank(listed(((0, 1), 90, 50)), TOP) == pytest.approx(2.5 / 10)
-    assert compute_cumulative_rank(listed(((7,), 90, 20), ((8,), 80, 20)), TOP) == pytest.approx(1 / 10)
-    whole = listed(((0,), 1, 100), ((1,), 1, 50), ((0, 1), 1, 50), ((9,), 1, 20))
-    assert compute_cumulative_rank(whole, TOP) == pytest.approx(1)
-    assert compute_cumulative_rank(listed(((9,), 90, 19)), TOP) == 0
+    assert compute_cumulative_rank(list_patterns(((0,), 90, 100)), TOP) == pytest.approx(4 / 10)
+    assert compute_cumulative_rank(list_patterns(((1,), 90, 50)), TOP) == pytest.approx(2.5 / 10)
+    assert compute_cumulative_rank(list_patterns(((0, 1), 90, 50)), TOP) == pytest.approx(2.5 / 10)
+    assert compute_cumulative_rank(list_patterns(((7,), 90, 20), ((8,), 80, 20)), TOP) == pytest.approx(1 / 10)
+    listed_patterns = list_patterns(((0,), 1, 100), ((1,), 1, 50), ((0, 1), 1, 50), ((9,), 1, 20))
+    assert compute_cumulative_rank(listed_patterns, TOP) == pytest.approx(1)
+    assert compute_cumulative_rank(list_patterns(((9,), 90, 19)), TOP) == 0
 
 
 def test_errors_are_told_of_every_wanted_pattern_that_was_found():
-    numbers = judge_devices(listed(((0,), 90, 100), ((0, 1), 50, 50), ((7,), 30, 20), ((8,), 30, 5)), TOP)
+    numbers = judge_devices(list_patterns(((0,), 90, 100), ((0, 1), 50, 50), ((7,), 30, 20), ((8,), 30, 5)), TOP)
     errors = {name: number for name, number in numbers.items() if name.startswith("error of ")}
     # Less than one person counts as one; what ties for the last place and what is wrong are nobody's hits.
     assert errors == {"error of 0": pytest.approx(0.1), "error of 2": pytest.approx(1 / 50)}
@@ -144,9 +146,9 @@ def test_the_reference_asks_everybody_about_the_true_top_and_nothing_else():
     baskets = load_baskets(*key)
     outcome = simulate(baskets, plan, top=8, least=2, epsilon=8, seed=1, speed="aggregated", score=True)
     assert len(plan.itemsets) == 16
-    assert all(len(one) > 1 for one in plan.itemsets)
-    assert sum(one.people for one in outcome.rounds) == baskets.people
-    assert [one.values for one in outcome.rounds][-1] == 16
+    assert all(len(itemset) > 1 for itemset in plan.itemsets)
+    assert sum(itemset.people for itemset in outcome.rounds) == baskets.people
+    assert [itemset.values for itemset in outcome.rounds][-1] == 16
     assert outcome.reports == 1
     assert outcome.scores["normalised cumulative rank"] > 0.6
     with pytest.raises(MisuseError, match="nothing was told"):
@@ -155,25 +157,25 @@ def test_the_reference_asks_everybody_about_the_true_top_and_nothing_else():
 
 def test_every_line_runs_and_the_same_seed_gives_the_same():
     def numbers(name, question="top=8 epsilon=4"):
-        asked = {"question": question}
-        return measure_regret(Run(line=Line(label=name, name=name), asked=asked, data=GROCERIES, seed=1))
+        question_fields = {"question": question}
+        return measure_regret(Run(line=Line(label=name, name=name), asked=question_fields, data=GROCERIES, seed=1))
 
     for line in REGRET_DEVICES.lines:
-        some = numbers(line.name)
-        assert some == numbers(line.name)
-        assert {"answered", "found", "missed"} <= set(some)
+        line_numbers = numbers(line.name)
+        assert line_numbers == numbers(line.name)
+        assert {"answered", "found", "missed"} <= set(line_numbers)
     assert numbers("svim", "top=8 least=2 epsilon=1") == {"answered": 0.0}
     with pytest.raises(MisuseError):
         numbers("adept", "top=8 epsilon=1e-9")
 
 
-def results(numbers, **about):
+def results(numbers, **fields):
     """Return results of the experiment, with the numbers of both runs by line."""
-    one = replace_points(replace_data(REGRET_DEVICES, replace(GROCERIES, label="tea")), [*numbers])
-    found = [
+    result_experiment = replace_points(replace_data(REGRET_DEVICES, replace(GROCERIES, label="tea")), [*numbers])
+    result_rows = [
         Row(
             key=f"{question} {line} {seed}",
-            panel=next(one.cells(quick=False)).panel,
+            panel=next(result_experiment.cells(quick=False)).panel,
             line=line,
             value=question,
             seed=seed,
@@ -186,16 +188,16 @@ def results(numbers, **about):
         for metric, number in ({"answered": 1, "found": 10} | metrics).items()
         for seed in range(2)
     ]
-    return Results(experiment=one, rows=tuple(found), **about)
+    return Results(experiment=result_experiment, rows=tuple(result_rows), **fields)
 
 
-def errors(*several):
-    return {f"error of {place}": error for place, error in enumerate(several) if error is not None}
+def errors(*error_numbers):
+    return {f"error of {place}": error for place, error in enumerate(error_numbers) if error is not None}
 
 
-ASKED = "top=8 least=2 epsilon=1"
+SIMULATION = "top=8 least=2 epsilon=1"
 NUMBERS = {
-    ASKED: {
+    SIMULATION: {
         "`adept`": {"missed": 0.3, "covered": 0.8} | errors(0.2, 0.2, 0.2, 0.2, 0.9),
         "`svsm`": {"missed": 0.4, "covered": 1} | errors(0.1, 0.1, 0.1, 0.1),
         "`svsm-better`": {"missed": 0.25, "covered": 1} | errors(0.4, 0.4, 0.4, 0.4, None, 0.01),
@@ -207,7 +209,7 @@ NUMBERS = {
 
 def test_a_row_compares_what_two_find_and_who_cheats_is_nobodys_rival():
     (row,) = rows(results(NUMBERS))
-    assert str(row.question) == ASKED
+    assert str(row.question) == SIMULATION
     assert (row.missed.by, row.missed.line) == (pytest.approx(0.05), "`svsm-better`")
     # Of `svsm` four are found by both; one common hit of `fp-tree` says nothing.
     assert (row.common.by, row.common.line) == (pytest.approx(2), "`svsm`")
@@ -217,13 +219,16 @@ def test_a_row_compares_what_two_find_and_who_cheats_is_nobodys_rival():
 
 
 def test_where_nobody_is_nearer_there_is_no_regret_in_errors():
-    lines = NUMBERS[ASKED]
+    lines = NUMBERS[SIMULATION]
     fewer = {name: metrics | (errors(*[0.5] * 4) if name == "`svsm`" else {}) for name, metrics in lines.items()}
-    (row,) = rows(results({ASKED: fewer}))
+    (row,) = rows(results({SIMULATION: fewer}))
     assert (row.common.by, row.common.line) == (1, "`adept`")
     assert row.common.best == pytest.approx(0.4)
-    few = {name: {one: metrics[one] for one in ("missed", "covered")} for name, metrics in lines.items()}
-    (row,) = rows(results({ASKED: few}))
+    metrics_left = {
+        name: {metric_name: metrics[metric_name] for metric_name in ("missed", "covered")}
+        for name, metrics in lines.items()
+    }
+    (row,) = rows(results({SIMULATION: metrics_left}))
     assert row.common is None
 
 
@@ -236,8 +241,8 @@ def test_the_page_has_the_reference_in_its_tables(tmp_path):
     below = "NCR below the reference at an epsilon of 1 and more, on the worst data set"
     assert f"| {below} | at most 0 | 0.20 |  | over on 1 of 1; mean 0.200 |" in page
     assert "| tea, 4,000 people | 0.70 / 0.90 |" in page
-    assert f"| tea, 4,000 people | `{ASKED}` | 0.700 | 0.750 | `svsm-better` | 0.050 ± 0.000 | 0.900 |" in page
-    assert f"| tea, 4,000 people | `{ASKED}` | 0.2000 | 0.1000 | `svsm` | 2 (×/÷ 1.00) |" in page
+    assert f"| tea, 4,000 people | `{SIMULATION}` | 0.700 | 0.750 | `svsm-better` | 0.050 ± 0.000 | 0.900 |" in page
+    assert f"| tea, 4,000 people | `{SIMULATION}` | 0.2000 | 0.1000 | `svsm` | 2 (×/÷ 1.00) |" in page
     assert "**Intervals of every protocol:**" in page
     assert "*Not run yet*: data that are set aside" in page
     assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "Regret", "Definitions"]
@@ -245,12 +250,12 @@ def test_the_page_has_the_reference_in_its_tables(tmp_path):
 
 def test_it_runs_from_python_and_a_protocol_can_be_added(tmp_path):
     tiny = replace_points(replace_data(REGRET_DEVICES, GROCERIES), ["top=8 epsilon=4"])
-    (found,) = run([tiny], tmp_path, quick=True, jobs=1)
-    assert (found.failed, found.missing) == ((), 0)
-    (row,) = rows(found)
+    (result,) = run([tiny], tmp_path, quick=True, jobs=1)
+    assert (result.failed, result.missing) == ((), 0)
+    (row,) = rows(result)
     assert 0 <= row.missed.ours <= 1
-    added = add_line(tiny, "svim")
-    assert added.lines[-1].label == "svim"
-    assert measure_cell([*added.cells(quick=True)][-1], 0)["answered"] == 1
+    added_line = add_line(tiny, "svim")
+    assert added_line.lines[-1].label == "svim"
+    assert measure_cell([*added_line.cells(quick=True)][-1], 0)["answered"] == 1
     with pytest.raises(MisuseError, match="it finds relations"):
         add_line(tiny, "pairs")

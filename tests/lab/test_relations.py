@@ -14,15 +14,15 @@ from discreet_lab.comparators.relation_protocols import CHAINS, list_protocols
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 
 
-@pytest.mark.parametrize("how", ["given", "after", "together"])
-def test_three_in_ten_answer_for_items(how):
-    protocols = list_protocols(how)
-    assert ("CALM" in protocols) == (how == "together")
+@pytest.mark.parametrize("pair_kind", ["given", "after", "together"])
+def test_three_in_ten_answer_for_items(pair_kind):
+    protocols = list_protocols(pair_kind)
+    assert ("CALM" in protocols) == (pair_kind == "together")
     for protocol in protocols.values():
         protocol.check(Wanted(items=100, top=32, epsilon=Fraction(4)))
         shares = [Fraction(share) for share in protocol.shares]
         assert (shares[0], sum(shares)) == (Fraction(3, 10), 1)
-        assert (protocol.how, protocol.items, protocol.support) == (how, 64, 1600)
+        assert (protocol.how, protocol.items, protocol.support) == (pair_kind, 64, 1600)
 
 
 def test_chains_are_compared_where_they_are_wanted():
@@ -32,11 +32,11 @@ def test_chains_are_compared_where_they_are_wanted():
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"), [("SVIM", True), ("SVSM", False), ("CALM", True), ("PCKV", True), ("`pairs`", True)]
+    ("name", "expected"), [("SVIM", True), ("SVSM", False), ("CALM", True), ("PCKV", True), ("`pairs`", True)]
 )
-def test_figure_1(name, wanted):
+def test_figure_1(name, expected):
     """Guessed candidates have none of the relations wanted, so SVSM finds none; all others find all six."""
     plan = list_protocols(items=6, support=12)[name]
     outcome = simulate(discreet.read(FIGURE * 4000), plan, top=6, epsilon=4, seed=1, speed="aggregated")
-    found = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
-    assert found & set(permutations((4, 5, 6), 2)) == (set(permutations((4, 5, 6), 2)) if wanted else set())
+    relations = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
+    assert relations & set(permutations((4, 5, 6), 2)) == (set(permutations((4, 5, 6), 2)) if expected else set())

@@ -20,8 +20,8 @@ from discreet_lab.run.option_names import check_options
 from discreet_lab.run.runner import Results, kept, keys_of, run
 from discreet_lab.run.store import Row, Store
 
-MISSED = Metric(name="false_negative_rate", label="missed", share=True)
-SMALL = Experiment(
+MISSED_METRIC = Metric(name="false_negative_rate", label="missed", share=True)
+SMALL_EXPERIMENT = Experiment(
     name="small",
     paper="004",
     shows="Figure 0",
@@ -32,58 +32,63 @@ SMALL = Experiment(
     axis=Axis(of="epsilon", label="epsilon", values=("1", "2", "4", "8", "16")),
     asked={"top": 5, "lengths": 1},
     measure="release",
-    metrics=(MISSED,),
+    metrics=(MISSED_METRIC,),
     repeats=4,
 )
 
 
 @pytest.fixture
-def counted(monkeypatch):
+def measured_cells(monkeypatch):
     """Count the runs."""
-    seen = []
+    cells_seen = []
 
-    def measured(cell, seed):
-        seen.append((cell.line.label, cell.value, seed))
+    def note_cell(cell, seed):
+        cells_seen.append((cell.line.label, cell.value, seed))
         return {"false_negative_rate": seed / 10}
 
-    monkeypatch.setattr(runner, "measure_cell", measured)
-    return seen
+    monkeypatch.setattr(runner, "measure_cell", note_cell)
+    return cells_seen
 
 
-def test_a_quick_run_has_three_points_and_three_seeds_and_a_full_one_the_rest(counted, tmp_path):
-    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
-    assert len(counted) == 2 * 3 * 3
+def test_a_quick_run_has_three_points_and_three_seeds_and_a_full_one_the_rest(measured_cells, tmp_path):
+    (quick,) = run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    assert len(measured_cells) == 2 * 3 * 3
     assert quick.values == ("1", "4", "16")
     assert quick.numbers(quick.panels[0], "laplace", "4", "false_negative_rate") == [0.0, 0.1, 0.2]
-    (full,) = run([SMALL], tmp_path, jobs=1)
-    assert len(counted) == 2 * 5 * 4
+    (full,) = run([SMALL_EXPERIMENT], tmp_path, jobs=1)
+    assert len(measured_cells) == 2 * 5 * 4
     assert full.values == ("1", "2", "4", "8", "16")
-    again = run([SMALL], tmp_path, quick=True, jobs=1)
-    assert len(counted) == 2 * 5 * 4
-    assert again[0].values == quick.values
+    repeated_run = run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    assert len(measured_cells) == 2 * 5 * 4
+    assert repeated_run[0].values == quick.values
     # The file still holds what the full run made.
     assert len(Store(tmp_path).read("small")) == 2 * 5 * 4
 
 
-def test_what_another_experiment_ran_is_not_run_again(counted, tmp_path):
-    run([SMALL], tmp_path, quick=True, jobs=1)
-    many = len(counted)
-    run([replace(SMALL, name="same", lines=(Line(label="other words", name="laplace"),))], tmp_path, quick=True, jobs=1)
-    assert len(counted) == many
+def test_what_another_experiment_ran_is_not_run_again(measured_cells, tmp_path):
+    run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    run_count = len(measured_cells)
+    run(
+        [replace(SMALL_EXPERIMENT, name="same", lines=(Line(label="other words", name="laplace"),))],
+        tmp_path,
+        quick=True,
+        jobs=1,
+    )
+    assert len(measured_cells) == run_count
 
 
-def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypatch):
-    run([SMALL], tmp_path, quick=True, jobs=1)
-    counted.clear()
+def test_a_changed_mechanism_reruns_its_cells_alone(measured_cells, tmp_path, monkeypatch):
+    run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    measured_cells.clear()
 
     def changed(*modules, excluded):
         return fingerprint(*modules, excluded=excluded) + (
-            "changed" if any("laplace" in one for one in modules) else ""
+            "changed" if any("laplace" in module for module in modules) else ""
         )
 
     monkeypatch.setattr(runner, "fingerprint", changed)
-    run([SMALL], tmp_path, quick=True, jobs=1)
-    assert {line for line, _, _ in counted} == {"laplace"}
+    run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    assert {line for line, _, _ in measured_cells} == {"laplace"}
 
 
 @pytest.fixture
@@ -93,38 +98,45 @@ def mine(tmp_path):
     return Data(name=str(tmp_path / "mine.dat"), label="mine.dat")
 
 
-def test_data_and_lines_of_ones_own_leave_what_is_kept(counted, mine, tmp_path):
+def test_data_and_lines_of_ones_own_leave_what_is_kept(measured_cells, mine, tmp_path):
     folder = tmp_path / "kept"
-    usual, own, more = SMALL, replace_data(SMALL, mine), add_line(SMALL, "privbasis")
-    for one in (usual, own, more):
-        run([one], folder, quick=True, jobs=1)
-    many = 2 * 3 * 3
-    assert len(counted) == many + many + 3 * 3
-    for one in (usual, own, more):
-        (found,) = run([one], folder, quick=True, jobs=1)
-        assert found.missing == 0
-    assert len(counted) == many + many + 3 * 3
+    original, own_experiment, extended = (
+        SMALL_EXPERIMENT,
+        replace_data(SMALL_EXPERIMENT, mine),
+        add_line(SMALL_EXPERIMENT, "privbasis"),
+    )
+    for tested_experiment in (original, own_experiment, extended):
+        run([tested_experiment], folder, quick=True, jobs=1)
+    cell_count = 2 * 3 * 3
+    assert len(measured_cells) == cell_count + cell_count + 3 * 3
+    for tested_experiment in (original, own_experiment, extended):
+        (result,) = run([tested_experiment], folder, quick=True, jobs=1)
+        assert result.missing == 0
+    assert len(measured_cells) == cell_count + cell_count + 3 * 3
     # The other way round too: a run of the paper's data leaves that of one's own.
-    other = tmp_path / "other"
-    for one in (own, usual):
-        run([one], other, quick=True, jobs=1)
-    assert [found.missing for found in kept([usual, own], other, quick=True)] == [0, 0]
+    other_folder = tmp_path / "other"
+    for tested_experiment in (own_experiment, original):
+        run([tested_experiment], other_folder, quick=True, jobs=1)
+    assert [result.missing for result in kept([original, own_experiment], other_folder, quick=True)] == [0, 0]
 
 
-def test_what_other_code_left_goes_when_it_is_run_again_and_not_before(counted, tmp_path, monkeypatch):
-    run([SMALL], tmp_path, jobs=1)
+def test_what_other_code_left_goes_when_it_is_run_again_and_not_before(measured_cells, tmp_path, monkeypatch):
+    run([SMALL_EXPERIMENT], tmp_path, jobs=1)
     monkeypatch.setattr(runner, "fingerprint", lambda *modules, excluded: "changed")
-    run([SMALL], tmp_path, quick=True, jobs=1)
+    run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
     rows = Store(tmp_path).read("small")
     assert len(rows) == 2 * 5 * 4
     assert len({(row.line, row.value, row.seed) for row in rows}) == len(rows)
 
 
 def test_where_nothing_is_wanted_no_share_of_it_is_told():
-    def numbers(wanted):
-        about = {"key": "a", "panel": "p", "line": "laplace", "value": "1", "seed": 0, "seconds": 0.0}
-        rows = (Row(metric="wanted", number=wanted, **about), Row(metric=MISSED.name, number=0.0, **about))
-        return Results(experiment=SMALL, rows=rows).numbers("p", "laplace", "1", MISSED.name)
+    def numbers(wanted_count):
+        row_fields = {"key": "a", "panel": "p", "line": "laplace", "value": "1", "seed": 0, "seconds": 0.0}
+        rows = (
+            Row(metric="wanted", number=wanted_count, **row_fields),
+            Row(metric=MISSED_METRIC.name, number=0.0, **row_fields),
+        )
+        return Results(experiment=SMALL_EXPERIMENT, rows=rows).numbers("p", "laplace", "1", MISSED_METRIC.name)
 
     assert (numbers(0.0), numbers(3.0)) == ([], [0.0])
 
@@ -132,28 +144,30 @@ def test_where_nothing_is_wanted_no_share_of_it_is_told():
 @pytest.mark.parametrize("jobs", [0, -2])
 def test_no_process_is_no_way_to_run(jobs, tmp_path):
     with pytest.raises(MisuseError) as caught:
-        run([SMALL], tmp_path, jobs=jobs)
+        run([SMALL_EXPERIMENT], tmp_path, jobs=jobs)
     assert str(caught.value) == f"The number of processes is {jobs}; it must be 1 or more."
 
 
 def test_an_interrupt_loses_nothing_that_was_done(tmp_path, monkeypatch):
-    seen = []
+    cells_seen = []
 
-    def measured(cell, seed):
-        if len(seen) == 7:
+    def note_cell(cell, seed):
+        if len(cells_seen) == 7:
             raise KeyboardInterrupt
-        seen.append(seed)
+        cells_seen.append(seed)
         return {"false_negative_rate": 0.0}
 
-    monkeypatch.setattr(runner, "measure_cell", measured)
+    monkeypatch.setattr(runner, "measure_cell", note_cell)
     with pytest.raises(KeyboardInterrupt):
-        run([SMALL], tmp_path, quick=True, jobs=1)
+        run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
     # Six runs are two whole cells; the seventh was in the middle of one.
     assert len(Store(tmp_path).read("small")) == 6
 
 
 def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
-    odd = replace(SMALL, lines=(*SMALL.lines, Line(label="odd", name="laplace", settings={"nonsense": 1})))
+    odd = replace(
+        SMALL_EXPERIMENT, lines=(*SMALL_EXPERIMENT.lines, Line(label="odd", name="laplace", settings={"nonsense": 1}))
+    )
     (results,) = run([odd], tmp_path, quick=True, jobs=1)
     assert len(results.failed) == 3
     assert str(results.failed[0]).startswith(
@@ -163,30 +177,30 @@ def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"asked": {"tpo": 5}}, "small asks for 'tpo', which the measure 'release' does not know; it knows "),
         ({"asked": {"top": 5, "length": 1}}, "Did you mean lengths?"),
         ({"asked": {"lengths": 1}}, "small does not ask for top, fraction or min_count, which the measure 'release' "),
         ({"axis": None}, "small does not ask for epsilon, which the measure 'release' needs: add it to asked, or"),
-        ({"axis": replace(SMALL.axis, of="epsilom")}, "Did you mean epsilon?"),
-        ({"data": (replace(SMALL.data[0], asked={"tops": 5}),)}, "Did you mean top?"),
+        ({"axis": replace(SMALL_EXPERIMENT.axis, of="epsilom")}, "Did you mean epsilon?"),
+        ({"data": (replace(SMALL_EXPERIMENT.data[0], asked={"tops": 5}),)}, "Did you mean top?"),
         ({"measure": "simulation"}, "small asks for 'lengths', which the measure 'simulation' does not know; it knows"),
         ({"measure": "releases"}, "There is no measure 'releases'; there are formula, from-data, overhead, regret"),
         ({"lines": (Line(label="d", name="det-gd", settings={"gama": "19"}),)}, "det-gd does not know; it knows gamma"),
         ({"measure": "formula"}, "There is no formula 'exponential'"),
     ],
 )
-def test_wrong_names_in_asked_are_refused_before_anything_runs(change, said, counted, tmp_path):
+def test_wrong_names_in_asked_are_refused_before_anything_runs(change, message, measured_cells, tmp_path):
     with pytest.raises(MisuseError) as raised:
-        run([SMALL, replace(SMALL, **change)], tmp_path, jobs=1)
-    assert said in str(raised.value)
-    assert counted == []
+        run([SMALL_EXPERIMENT, replace(SMALL_EXPERIMENT, **change)], tmp_path, jobs=1)
+    assert message in str(raised.value)
+    assert measured_cells == []
 
 
 def test_every_experiment_asks_what_its_measure_knows():
-    for one in experiments().values():
-        for cell in one.cells(quick=False):
+    for tested_experiment in experiments().values():
+        for cell in tested_experiment.cells(quick=False):
             check_options(cell)
 
 
@@ -195,15 +209,15 @@ def test_one_reason_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
     monkeypatch.setattr(datasets, "_list_directories", lambda: [tmp_path])
     sets = tuple(Data(name=name) for name in ("retail", "chess"))
-    small = replace(SMALL, data=sets, goals=())
-    results = run([small, replace(small, name="other")], tmp_path / "kept", quick=True, jobs=1)
-    failures = [failure for one in results for failure in one.failed]
+    small_experiment = replace(SMALL_EXPERIMENT, data=sets, goals=())
+    results = run([small_experiment, replace(small_experiment, name="other")], tmp_path / "kept", quick=True, jobs=1)
+    failures = [failure for result in results for failure in result.failed]
     assert len(failures) == 2 * 2 * 2 * 3
     (reason,) = list_reasons(failures)
     assert reason.startswith("24 points of small, other: The files of 2 data sets are not here. Looked in:\n")
     assert reason.count("retail:") == reason.count("chess:") == reason.count("DISCREET_DATA") == 1
-    (alone,) = list_reasons(results[0].failed[:1])
-    assert "The file retail.dat.xz of the data set 'retail' is not here." in alone
+    (single_reason,) = list_reasons(results[0].failed[:1])
+    assert "The file retail.dat.xz of the data set 'retail' is not here." in single_reason
     alike = [Failure(experiment=f"e{place}", cell=f"cell {place}", reason="no") for place in range(12)]
     names = ", ".join(f"e{place}" for place in range(8))
     assert list_reasons(alike) == [f"12 points of {names} and 4 more experiments, first cell 0: no"]
@@ -211,21 +225,21 @@ def test_one_reason_is_said_once(tmp_path, monkeypatch):
 
 
 def test_processes_give_what_one_gives(tmp_path, monkeypatch):
-    small = replace(SMALL, axis=replace(SMALL.axis, values=("1",)), repeats=2)
-    (one,) = run([small], tmp_path / "one", jobs=1)
+    small_experiment = replace(SMALL_EXPERIMENT, axis=replace(SMALL_EXPERIMENT.axis, values=("1",)), repeats=2)
+    (first_result,) = run([small_experiment], tmp_path / "one", jobs=1)
     monkeypatch.setenv("DISCREET_JIT", "0")  # they start without a compiler, which is most of what they take
-    (two,) = run([small], tmp_path / "two", jobs=2)
+    (second_result,) = run([small_experiment], tmp_path / "two", jobs=2)
     key = ("key", "metric", "number")
-    assert sorted(tuple(getattr(row, name) for name in key) for row in one.rows) == sorted(
-        tuple(getattr(row, name) for name in key) for row in two.rows
+    assert sorted(tuple(getattr(row, name) for name in key) for row in first_result.rows) == sorted(
+        tuple(getattr(row, name) for name in key) for row in second_result.rows
     )
 
 
 def test_the_key_knows_data_question_and_seed():
-    cell = next(SMALL.cells(quick=True))
-    other = replace(cell, data=Data(name="made-up-groceries", people=301))
-    asked = replace(cell, asked={"top": 6})
-    keys = {*keys_of(cell, (0, 1)).values(), *keys_of(other, (0,)).values(), *keys_of(asked, (0,)).values()}
+    cell = next(SMALL_EXPERIMENT.cells(quick=True))
+    other_cell = replace(cell, data=Data(name="made-up-groceries", people=301))
+    changed_cell = replace(cell, asked={"top": 6})
+    keys = {*keys_of(cell, (0, 1)).values(), *keys_of(other_cell, (0,)).values(), *keys_of(changed_cell, (0,)).values()}
     assert len(keys) == 4
 
 
@@ -242,10 +256,12 @@ def test_the_key_knows_data_question_and_seed():
     ],
 )
 def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatch):
-    made = replace(next(SMALL.cells(quick=True)), line=SMALL.lines[1])
-    real = replace(made, data=Data(name="mushroom"))
-    local = next(replace(SMALL, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True))
-    cells = {"made up": made, "curator": real, "local": replace(local, data=Data(name="mushroom"))}
+    made_up_cell = replace(next(SMALL_EXPERIMENT.cells(quick=True)), line=SMALL_EXPERIMENT.lines[1])
+    real_cell = replace(made_up_cell, data=Data(name="mushroom"))
+    local = next(
+        replace(SMALL_EXPERIMENT, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True)
+    )
+    cells = {"made up": made_up_cell, "curator": real_cell, "local": replace(local, data=Data(name="mushroom"))}
     before = {label: keys_of(cell, (0,)) for label, cell in cells.items()}
     look = fingerprint.__globals__["_hash_module"]
     monkeypatch.setitem(
@@ -256,18 +272,18 @@ def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatc
     assert {label for label, cell in cells.items() if keys_of(cell, (0,)) != before[label]} == reruns
 
 
-def test_two_parameters_make_panels(counted, tmp_path):
-    over = Axis(of="top", label="K", values=(3, 5))
-    (results,) = run([replace(SMALL, over=over)], tmp_path, quick=True, jobs=1)
+def test_two_parameters_make_panels(measured_cells, tmp_path):
+    second_axis = Axis(of="top", label="K", values=(3, 5))
+    (results,) = run([replace(SMALL_EXPERIMENT, over=second_axis)], tmp_path, quick=True, jobs=1)
     name = "made-up-groceries, 300 people"
     assert results.panels == (f"{name}, K = 3", f"{name}, K = 5")
 
 
 def test_a_setting_can_be_the_axis():
     axis = Axis(of="settings.selecting", label="share", values=("1/4", "1/2"))
-    first = next(replace(SMALL, axis=axis).cells(quick=True))
-    assert first.line.settings == {"selecting": "1/4"}
-    assert "epsilon" not in first.asked
+    first_cell = next(replace(SMALL_EXPERIMENT, axis=axis).cells(quick=True))
+    assert first_cell.line.settings == {"selecting": "1/4"}
+    assert "epsilon" not in first_cell.asked
 
 
 def test_fingerprints_follow_imports_and_ignore_comments(tmp_path, monkeypatch):
@@ -293,31 +309,31 @@ def test_a_file_that_is_no_result_is_refused(tmp_path):
     )
 
 
-def test_what_is_kept_is_read_and_nothing_is_run_or_written(counted, tmp_path):
-    (nothing,) = kept([SMALL], tmp_path / "none")
+def test_what_is_kept_is_read_and_nothing_is_run_or_written(measured_cells, tmp_path):
+    (nothing,) = kept([SMALL_EXPERIMENT], tmp_path / "none")
     assert (nothing.rows, nothing.missing) == ((), 2 * 5 * 4)
     assert not (tmp_path / "none").exists()
-    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
-    many, written = len(counted), Store(tmp_path).path("small").read_bytes()
-    (same,) = kept([SMALL], tmp_path, quick=True)
-    assert (same.rows, same.missing) == (quick.rows, 0)
-    (part,) = kept([SMALL], tmp_path)
+    (quick,) = run([SMALL_EXPERIMENT], tmp_path, quick=True, jobs=1)
+    run_count, stored_bytes = len(measured_cells), Store(tmp_path).path("small").read_bytes()
+    (kept_result,) = kept([SMALL_EXPERIMENT], tmp_path, quick=True)
+    assert (kept_result.rows, kept_result.missing) == (quick.rows, 0)
+    (part,) = kept([SMALL_EXPERIMENT], tmp_path)
     assert (part.rows, part.missing) == (quick.rows, 2 * 5 * 4 - 2 * 3 * 3)
-    assert (len(counted), Store(tmp_path).path("small").read_bytes()) == (many, written)
+    assert (len(measured_cells), Store(tmp_path).path("small").read_bytes()) == (run_count, stored_bytes)
 
 
 def test_what_failed_is_missing(tmp_path):
-    odd = replace(SMALL, lines=(Line(label="odd", name="laplace", settings={"nonsense": 1}),))
+    odd = replace(SMALL_EXPERIMENT, lines=(Line(label="odd", name="laplace", settings={"nonsense": 1}),))
     (results,) = run([odd], tmp_path, quick=True, jobs=1)
     assert (len(results.failed), results.missing) == (3, 9)
 
 
 def test_experiments_are_found_by_name_and_paper():
-    for name, one in experiments().items():
-        assert name == one.name == experiment(name).name
-        assert f"{name}-".startswith(f"{one.paper}-")
-        assert one in of_paper(one.paper)
-        assert next(one.cells(quick=True))
+    for name, known_experiment in experiments().items():
+        assert name == known_experiment.name == experiment(name).name
+        assert f"{name}-".startswith(f"{known_experiment.paper}-")
+        assert known_experiment in of_paper(known_experiment.paper)
+        assert next(known_experiment.cells(quick=True))
     with pytest.raises(MisuseError) as caught:
         of_paper("9")
     assert str(caught.value).startswith("There are no experiments of a paper '9': it is one of 0")
@@ -326,11 +342,11 @@ def test_experiments_are_found_by_name_and_paper():
 @pytest.fixture
 def fresh():
     """Look for experiments anew, before and after."""
-    for known in (experiments, titles):
-        known.cache_clear()
+    for cached_function in (experiments, titles):
+        cached_function.cache_clear()
     yield
-    for known in (experiments, titles):
-        known.cache_clear()
+    for cached_function in (experiments, titles):
+        cached_function.cache_clear()
 
 
 def theirs(monkeypatch, tmp_path, name, text):
@@ -356,7 +372,7 @@ def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         (
             "their_untitled",
@@ -388,11 +404,11 @@ def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
         ),
     ],
 )
-def test_experiments_that_cannot_be_used_are_told(name, text, said, monkeypatch, tmp_path, fresh):
+def test_experiments_that_cannot_be_used_are_told(name, text, message, monkeypatch, tmp_path, fresh):
     theirs(monkeypatch, tmp_path, name, text)
     with pytest.raises(MisuseError) as caught:
         experiments()
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
@@ -408,8 +424,8 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 
 def test_lines_need_different_labels():
     with pytest.raises(MisuseError, match=r"^Two lines of the experiment small have the same label\.$"):
-        replace(SMALL, lines=(SMALL.lines[0], SMALL.lines[0]))
+        replace(SMALL_EXPERIMENT, lines=(SMALL_EXPERIMENT.lines[0], SMALL_EXPERIMENT.lines[0]))
 
 
 def test_results_know_their_order():
-    assert Results(experiment=SMALL, rows=()).panels == ()
+    assert Results(experiment=SMALL_EXPERIMENT, rows=()).panels == ()

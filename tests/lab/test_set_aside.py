@@ -15,7 +15,7 @@ def test_all_of_them_are_known_by_name_and_say_what_they_are():
     assert [*DIGESTS] == [*DRAWN, *generators()]
     assert set(DIGESTS) < set(names())
     assert all(name.startswith("aside-") for name in DIGESTS)
-    assert {about.of for about in DRAWN.values()} < set(DATA_SETS)
+    assert {description.of for description in DRAWN.values()} < set(DATA_SETS)
     assert len({origin(name) for name in DIGESTS}) == len(DIGESTS)
 
 
@@ -39,12 +39,12 @@ def test_another_seed_or_size_is_another_set():
 
 def test_a_half_is_drawn_without_replacement():
     baskets = load("made-up-groceries", people=1_001)
-    some = draw_half(baskets, 3)
-    assert (some.people, some.items) == (500, baskets.items)
-    counts = baskets.item_counts - some.item_counts
+    half_baskets = draw_half(baskets, 3)
+    assert (half_baskets.people, half_baskets.items) == (500, baskets.items)
+    counts = baskets.item_counts - half_baskets.item_counts
     assert (counts >= 0).all()
-    assert some == draw_half(baskets, 3)
-    assert some != draw_half(baskets, 4)
+    assert half_baskets == draw_half(baskets, 3)
+    assert half_baskets != draw_half(baskets, 4)
 
 
 def test_one_that_is_drawn_has_no_file():

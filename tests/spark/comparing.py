@@ -35,7 +35,7 @@ from discreet.results import Itemsets
 
 COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
 # Whether everything is compared, at full size, as `make soak` does.
-WHOLE = bool(os.environ.get("WHOLE_SUITE"))
+WHOLE_SUITE = bool(os.environ.get("WHOLE_SUITE"))
 # The mechanisms that every run compares: between them they ask all kinds of queries, and the others take minutes more.
 FEW_MECHANISMS = ["auto", "truncated"]
 # Stands in a line that cannot be read: it must be in no message and in no log.
@@ -44,34 +44,39 @@ SECRET = "quincunx"
 
 def compared_mechanisms() -> list[str]:
     """Return the names of the mechanisms whose releases are compared: all of them in `make soak`."""
-    return sorted(mechanisms()) if WHOLE else FEW_MECHANISMS
+    return sorted(mechanisms()) if WHOLE_SUITE else FEW_MECHANISMS
 
 
-def table_of(rows: list[list[Any]], seed: int = 0, **beside: list[Any]) -> pa.Table:
+def table_of(rows: list[list[Any]], seed: int = 0, **columns_beside: list[Any]) -> pa.Table:
     """Return baskets as events in any order, with repeats; who holds nothing has a row that says so."""
     events = [(place, item) for place, row in enumerate(rows) for item in (list(row) or [None])]
     random.Random(seed).shuffle(events)
     events += events[::7]
-    columns: dict[str, Any] = {"who": [who for who, _ in events], "what": [what for _, what in events]}
-    if all(what is None for what in columns["what"]):
+    columns: dict[str, Any] = {
+        "who": [person for person, _ in events],
+        "what": [event_item for _, event_item in events],
+    }
+    if all(event_item is None for event_item in columns["what"]):
         columns["what"] = pa.array(columns["what"], pa.string())
-    return pa.table(columns | {name: [values[who] for who, _ in events] for name, values in beside.items()})
+    return pa.table(
+        columns | {name: [values[person] for person, _ in events] for name, values in columns_beside.items()}
+    )
 
 
-def both(session: Any, table: pa.Table, **options: Any) -> tuple[Baskets, Any]:
+def read_both(session: Any, table: pa.Table, **options: Any) -> tuple[Baskets, Any]:
     """Return the same data on this machine and in the cluster."""
     options = COLUMNS | options
     return discreet.read(table, **options), discreet.read(session.createDataFrame(table), **options)
 
 
-def drawn(seed: int, people: int, items: int, longest: int) -> list[list[str]]:
+def draw_baskets(seed: int, people: int, items: int, longest: int) -> list[list[str]]:
     """Return random baskets whose items are not equally frequent."""
     source = random.Random(seed)
     weights = [1 / (place + 1) for place in range(items)]
     rows = []
     for _ in range(people):
-        some = source.choices(range(items), weights, k=source.randint(0, longest))
-        rows.append(sorted({f"item {one:03d}" for one in some}))
+        item_numbers = source.choices(range(items), weights, k=source.randint(0, longest))
+        rows.append(sorted({f"item {number:03d}" for number in item_numbers}))
     return rows
 
 
@@ -105,31 +110,34 @@ def questions(seed: int, items: int) -> list[Query]:
     ]
 
 
-def alike(one: Engine, other: Engine, seed: int, some: bool = False) -> None:
+def alike(local_engine: Engine, spread_engine: Engine, seed: int, few_questions: bool = False) -> None:
     """Ask two engines everything, or some questions of each kind."""
-    for query in questions(seed, one.items)[:: 3 if some else 1]:
-        expected, found = one.answer(query), other.answer(query)
-        assert np.array_equal(expected, found), (query, expected, found)
-    for bound, least, longest, limit in [(3, 2, 3, 15), (5, 1, 4, 1_000), (0, 1, 2, 30), (10**9, 1, 2, 5)][
-        : 1 if some else 4
+    for query in questions(seed, local_engine.items)[:: 3 if few_questions else 1]:
+        expected, answer = local_engine.answer(query), spread_engine.answer(query)
+        assert np.array_equal(expected, answer), (query, expected, answer)
+    for bound, smallest, longest, limit in [(3, 2, 3, 15), (5, 1, 4, 1_000), (0, 1, 2, 30), (10**9, 1, 2, 5)][
+        : 1 if few_questions else 4
     ]:
-        left, right = one.above(bound, least, longest, limit), other.above(bound, least, longest, limit)
-        assert left.bound == right.bound, (bound, left.bound, right.bound)
-        assert np.array_equal(left.counts, right.counts)
-        assert left.itemsets.same(right.itemsets)
+        local_list, right = (
+            local_engine.above(bound, smallest, longest, limit),
+            spread_engine.above(bound, smallest, longest, limit),
+        )
+        assert local_list.bound == right.bound, (bound, local_list.bound, right.bound)
+        assert np.array_equal(local_list.counts, right.counts)
+        assert local_list.itemsets.same(right.itemsets)
 
 
-def shown(patterns: Any) -> list[Any]:
+def list_patterns(patterns: Any) -> list[Any]:
     """Return patterns as plain values, in their order."""
-    return [(sorted(one.items), one.count) for one in patterns]
+    return [(sorted(pattern.items), pattern.count) for pattern in patterns]
 
 
-def released(held: Any, seed: int, **asked: Any) -> str:
+def released(baskets: Any, seed: int, **question: Any) -> str:
     """Return all of a release that noise from a seed makes."""
-    return json.dumps(replace(trial(held, seed=seed, **asked), when="").to_dict(), sort_keys=True, default=str)
+    return json.dumps(replace(trial(baskets, seed=seed, **question), when="").to_dict(), sort_keys=True, default=str)
 
 
-def said(call: Callable[[], object]) -> str:
+def error_text(call: Callable[[], object]) -> str:
     """Return what an error of ours says."""
     try:
         call()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyspark
-from comparing import COLUMNS, SECRET, said
+from comparing import COLUMNS, SECRET, error_text
 
 import discreet
 from discreet.baskets import is_spark_frame
@@ -21,10 +21,13 @@ def _application(session: Any) -> str:
     return str(session.sparkContext.applicationId)
 
 
-def same(one: Any, other: Any) -> None:
+def compare_baskets(local_baskets: Any, spread_baskets: Any) -> None:
     """Compare baskets here with those in the cluster."""
-    assert (len(one), list(one.vocabulary)) == (len(other), list(other.vocabulary))
-    assert np.array_equal(one.item_counts, other.item_counts)
+    assert (len(local_baskets), list(local_baskets.vocabulary)) == (
+        len(spread_baskets),
+        list(spread_baskets.vocabulary),
+    )
+    assert np.array_equal(local_baskets.item_counts, spread_baskets.item_counts)
 
 
 def test_people_are_told_apart_by_what_their_ids_are(session: Any) -> None:
@@ -41,14 +44,14 @@ def test_people_are_told_apart_by_what_their_ids_are(session: Any) -> None:
         session.conf.unset("spark.sql.session.timeZone")
     collated = session.createDataFrame(table).selectExpr("text collate UTF8_LCASE as who", "text collate UTF8_LCASE w")
     assert len(discreet.read(collated, person="who", item="w")) == 2
-    same(discreet.read(table, person="text", item="text"), discreet.read(collated, person="who", item="w"))
-    whole = {"person": "number", "item": "what", "nulls": "drop"}
-    same(discreet.read(table, **whole), discreet.read(session.createDataFrame(table), **whole))
+    compare_baskets(discreet.read(table, person="text", item="text"), discreet.read(collated, person="who", item="w"))
+    columns = {"person": "number", "item": "what", "nulls": "drop"}
+    compare_baskets(discreet.read(table, **columns), discreet.read(session.createDataFrame(table), **columns))
     for numbers in ([0.5, 1.0], [2.0**53, 1.0]):
         blurred = pa.table({"who": numbers, "what": ["a", "b"]})
-        told = said(lambda table=blurred: discreet.read(session.createDataFrame(table), **COLUMNS))
-        assert told == said(lambda table=blurred: discreet.read(table, **COLUMNS))
-        assert "floating point, and not a whole number below" in told
+        message = error_text(lambda table=blurred: discreet.read(session.createDataFrame(table), **COLUMNS))
+        assert message == error_text(lambda table=blurred: discreet.read(table, **COLUMNS))
+        assert "floating point, and not a whole number below" in message
 
 
 def test_json_records_of_several_kinds(session: Any) -> None:
@@ -69,79 +72,83 @@ def test_json_records_of_several_kinds(session: Any) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "sales.json")
 
-        def read(**more: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
-            asked = COLUMNS | more
-            return lambda: discreet.read(path, **asked), lambda: discreet.read(str(path), engine="spark", **asked)
+        def read_records(**options: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
+            columns = COLUMNS | options
+            return lambda: discreet.read(path, **columns), lambda: discreet.read(str(path), engine="spark", **columns)
 
         for record in records:
             path.write_text(record)
-            here, there = read()
-            assert said(here) == said(there), record
+            read_here, read_there = read_records()
+            assert error_text(read_here) == error_text(read_there), record
         for record in (
             plain + '{"who":2,"what":null}\n{"who":12345678901234567890,"what":"b"}\n',
             '{"who":"u","what":["a","b"]}\n{"who":"v","what":[]}\n{"who":"v","what":null}\n',
             '{"who":1.0,"what":7}\n{"who":2,"what":8}\n',
         ):
             path.write_text(record)
-            here, there = read()
-            same(here(), there())
+            read_here, read_there = read_records()
+            compare_baskets(read_here(), read_there())
         path.write_text(records[4])
-        here, there = read(labels="names")
-        same(here(), there())
+        read_here, read_there = read_records(labels="names")
+        compare_baskets(read_here(), read_there())
         path.write_text(plain + f"{{{SECRET}\n")
-        here, there = read()
-        assert "some lines are no JSON records; Spark reads one record per line" in said(there)
+        read_here, read_there = read_records()
+        assert "some lines are no JSON records; Spark reads one record per line" in error_text(read_there)
 
 
 def test_lines_of_csv_that_are_broken(session: Any) -> None:
     with TemporaryDirectory() as folder:
-        first, second = Path(folder, "1.csv"), Path(folder, "2.csv")
-        first.write_text(f"who,what,price\n1,a,2\n2,{SECRET}\n3,{SECRET},4,5\n")
-        told = said(lambda: discreet.read(str(first), engine="spark", **COLUMNS))
-        assert "2 lines have more or fewer fields than the heading, or quotes that do not end: correct them" in told
-        assert SECRET not in told
+        first_file, second = Path(folder, "1.csv"), Path(folder, "2.csv")
+        first_file.write_text(f"who,what,price\n1,a,2\n2,{SECRET}\n3,{SECRET},4,5\n")
+        message = error_text(lambda: discreet.read(str(first_file), engine="spark", **COLUMNS))
+        assert "2 lines have more or fewer fields than the heading, or quotes that do not end: correct them" in message
+        assert SECRET not in message
         logs = list(Path(pyspark.__file__).parent.glob(f"work/{_application(session)}/*/stderr"))
         assert logs
         assert not any(SECRET in path.read_text() for path in logs)
         # Columns in another order would be taken for those of the first file.
-        first.write_text("who,what\n1,a\n2,b\n")
+        first_file.write_text("who,what\n1,a\n2,b\n")
         second.write_text("what,who\nc,3\n")
-        told = said(lambda: discreet.read(f"{folder}/*.csv", engine="spark", **COLUMNS))
-        assert "names files of different headings" in told
+        message = error_text(lambda: discreet.read(f"{folder}/*.csv", engine="spark", **COLUMNS))
+        assert "names files of different headings" in message
         second.write_text("\ufeffwho,what\r\n3,c\r\n")
-        both = discreet.read(f"{folder}/*.csv", engine="spark", **COLUMNS)
-        assert (len(both), list(both.vocabulary)) == (3, ["a", "b", "c"])
+        baskets = discreet.read(f"{folder}/*.csv", engine="spark", **COLUMNS)
+        assert (len(baskets), list(baskets.vocabulary)) == (3, ["a", "b", "c"])
 
 
 def test_what_spark_finds_wrong_with_a_frame_is_told_in_a_sentence(session: Any) -> None:
     frame = session.createDataFrame(pa.table({"who": [1, 2], "what": [SECRET, SECRET]}))
     # Names that Spark would not tell apart, or would take for SQL.
     for names in (("who", "Who"), ("who", "w.h.a.t"), ("who", "`what`")):
-        named = frame.toDF(*names)
-        assert len(discreet.read(named, person=names[0], item=names[1])) == 2
-    assert "has 2 columns 'who' (person=); rename all but one" in said(
+        renamed = frame.toDF(*names)
+        assert len(discreet.read(renamed, person=names[0], item=names[1])) == 2
+    assert "has 2 columns 'who' (person=); rename all but one" in error_text(
         lambda: discreet.read(frame.toDF("who", "who"), **COLUMNS)
     )
     # What cannot be computed, and what is analysed only when it is asked for.
     failing = frame.selectExpr("who", "cast(what as int) as what")
-    told = said(lambda: discreet.read(failing, **COLUMNS))
-    assert told.startswith("Spark ")
-    assert SECRET not in told
+    message = error_text(lambda: discreet.read(failing, **COLUMNS))
+    assert message.startswith("Spark ")
+    assert SECRET not in message
     with TemporaryDirectory() as folder:
         path = Path(folder, "sales.json")
         path.write_text('{"who":1,"Who":2,"what":"a"}\n')
-        told = said(lambda: discreet.read(str(path), engine="spark", **COLUMNS))
-        assert "columns whose names differ only in case" in told, told
+        message = error_text(lambda: discreet.read(str(path), engine="spark", **COLUMNS))
+        assert "columns whose names differ only in case" in message, message
     # Objects of Spark answer yes to most names that they are asked for: none is a sparse matrix, or a frame of polars.
     assert is_spark_frame(frame)
-    for other, told in ((frame.groupBy("who"), "Cannot read"), (session, "Cannot read"), (frame.who, "means nothing")):
-        assert not is_spark_frame(other)
-        assert told in said(lambda other=other: discreet.read(other, **COLUMNS)), other
+    for source, message in (
+        (frame.groupBy("who"), "Cannot read"),
+        (session, "Cannot read"),
+        (frame.who, "means nothing"),
+    ):
+        assert not is_spark_frame(source)
+        assert message in error_text(lambda source=source: discreet.read(source, **COLUMNS)), source
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
-    one.__name__: (one, kinds)
-    for one, kinds in [
+    check.__name__: (check, kinds)
+    for check, kinds in [
         (test_people_are_told_apart_by_what_their_ids_are, ("cluster", "connect")),
         (test_json_records_of_several_kinds, ("cluster",)),
         (test_lines_of_csv_that_are_broken, ("cluster",)),

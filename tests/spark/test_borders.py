@@ -53,7 +53,7 @@ class Frame:
         return pa.Table.from_batches(self.batches, schema)
 
 
-class Alone:
+class LocalCluster:
     """Stands for a cluster."""
 
     parallelism = 1
@@ -73,9 +73,9 @@ def held_by(rows, lineage=None):
     return Baskets.trusted(offsets, codes.astype(np.int32), CodeVocabulary(ITEMS), lineage=lineage)
 
 
-def searched(baskets, count, most):
-    wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)
-    offsets, codes, counts = LocalEngine(baskets).search(wanted, prefix=np.empty(0, np.int32))
+def searched(baskets, count, max_size):
+    bounds = SearchBounds(count=count, least=1, most=max_size, limit=10**6)
+    offsets, codes, counts = LocalEngine(baskets).search(bounds, prefix=np.empty(0, np.int32))
     return Itemsets(offsets, codes), counts
 
 
@@ -85,14 +85,14 @@ def as_dict(itemsets, counts):
 
 def remote(baskets, rows_a_block=4):
     pieces = [
-        baskets.rows(np.arange(first, min(first + rows_a_block, len(baskets))))
-        for first in range(0, len(baskets), rows_a_block)
+        baskets.rows(np.arange(start, min(start + rows_a_block, len(baskets))))
+        for start in range(0, len(baskets), rows_a_block)
     ]
-    frame = Frame(list(write_blocks([Block.from_baskets(one) for one in pieces], ITEMS)))
+    frame = Frame(list(write_blocks([Block.from_baskets(piece) for piece in pieces], ITEMS)))
     lengths = np.unique(baskets.sizes)
     return SimpleNamespace(
         item_counts=baskets.item_counts,
-        cluster=Alone(),
+        cluster=LocalCluster(),
         survey=SimpleNamespace(sizes=lengths),
         view=BlockView(items=ITEMS, lineage=baskets.lineage),
         lineage=baskets.lineage,
@@ -104,47 +104,53 @@ FORESTS = st.none() | forests(ITEMS).map(lambda above: above + [-1] * (ITEMS - l
 
 
 @given(ROWS, FORESTS, st.integers(1, 6), st.integers(1, 12), st.integers(2, 4))
-def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, count, more, most):
+def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, count, further_count, max_size):
     baskets = held_by(rows, None if above is None else Lineage(np.array(above, np.int32)))
-    known, counts = searched(baskets, count + more, most)
-    expected = as_dict(*searched(baskets, count, most))
-    wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)
-    others, fewer = borders.mine_beyond_borders(remote(baskets), known, wanted)
-    found = as_dict(known, counts) | as_dict(others, fewer)
-    assert found == expected
-    assert len(known) + len(others) == len(expected)
-    if len(others):
+    known_itemsets, counts = searched(baskets, count + further_count, max_size)
+    expected = as_dict(*searched(baskets, count, max_size))
+    bounds = SearchBounds(count=count, least=1, most=max_size, limit=10**6)
+    further_itemsets, fewer = borders.mine_beyond_borders(remote(baskets), known_itemsets, bounds)
+    found_counts = as_dict(known_itemsets, counts) | as_dict(further_itemsets, fewer)
+    assert found_counts == expected
+    assert len(known_itemsets) + len(further_itemsets) == len(expected)
+    if len(further_itemsets):
         with pytest.raises(LimitError):
             borders.mine_beyond_borders(
-                remote(baskets), known, SearchBounds(count=count, least=1, most=most, limit=len(others) - 1)
+                remote(baskets),
+                known_itemsets,
+                SearchBounds(count=count, least=1, most=max_size, limit=len(further_itemsets) - 1),
             )
 
 
 @given(ROWS, st.integers(1, 9), st.integers(1, 4), st.integers(1, 5))
-def test_borders_are_those_of_the_slow_twin(rows, count, most, room):
-    known, _ = searched(held_by(rows), count, most)
-    tree = borders._PatternTree.build(known)
-    patterns = {tuple(sorted(one, reverse=True)) for one in as_dict(known, np.zeros(len(known)))} - {()}
+def test_borders_are_those_of_the_slow_twin(rows, count, max_size, room):
+    known_itemsets, _ = searched(held_by(rows), count, max_size)
+    tree = borders._PatternTree.build(known_itemsets)
+    patterns = {
+        tuple(sorted(itemset, reverse=True)) for itemset in as_dict(known_itemsets, np.zeros(len(known_itemsets)))
+    } - {()}
     offsets, codes = csr(rows)
     state, path = np.array([0, -1]), np.zeros((ITEMS + 1, 2), np.int64)
-    border, ends, kept = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.empty(ITEMS, np.int32)
-    found = []
-    while many := project(offsets, codes.astype(np.int32), tree.arrays, most, state, path, border, ends, kept):
-        for place in range(many):
+    border, ends, kept_codes = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.empty(ITEMS, np.int32)
+    found_borders = []
+    while border_count := project(
+        offsets, codes.astype(np.int32), tree.arrays, max_size, state, path, border, ends, kept_codes
+    ):
+        for place in range(border_count):
             node, item = border[place]
             begun = tree.patterns.take(np.array([node])).codes[::-1].tolist()
-            found.append(((*begun, int(item)), kept[ends[place] : ends[place + 1]].tolist()))
+            found_borders.append(((*begun, int(item)), kept_codes[ends[place] : ends[place + 1]].tolist()))
     assert state[LEVEL] == -1
-    expected = [one for row in rows for one in naive.borders(row, patterns, most)]
-    assert sorted(found) == sorted(expected)
+    expected = [itemset for row in rows for itemset in naive.borders(row, patterns, max_size)]
+    assert sorted(found_borders) == sorted(expected)
 
 
 @given(ROWS, st.integers(1, 40))
-def test_a_partition_may_be_looked_at_in_several_goes(rows, together):
+def test_a_partition_may_be_looked_at_in_several_goes(rows, rows_at_once):
     baskets = held_by(rows)
     batches = remote(baskets, rows_a_block=3).blocks.frame.batches
     part = partial(_drop_copies, part=lambda some: some.item_counts)
-    results = list(_reduce_partition(batches, BlockView(items=ITEMS), part, np.add, together))
+    results = list(_reduce_partition(batches, BlockView(items=ITEMS), part, np.add, rows_at_once))
     assert len(results) == bool(rows)
     for _, counts in results:
         assert np.array_equal(counts, baskets.item_counts)

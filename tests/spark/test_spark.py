@@ -39,18 +39,22 @@ def test_executors_and_spark_connect_answer_as_this_machine_does(kind: str) -> N
     _agrees(kind, WHOLE_SUITE="1")
 
 
-def _agrees(kind: str, *only: str, **more: str) -> None:
-    there = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore", **more}
-    done = subprocess.run(
-        [sys.executable, str(SUITE), kind, *only], capture_output=True, text=True, env=os.environ | there, check=False
+def _agrees(kind: str, *chosen_checks: str, **variables: str) -> None:
+    environment = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore", **variables}
+    completed = subprocess.run(
+        [sys.executable, str(SUITE), kind, *chosen_checks],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        check=False,
     )
-    told = done.stdout.strip().splitlines()
-    assert told, done.stderr[-3000:]
-    wrong = json.loads(told[-1])
-    assert not wrong, "\n".join(f"{name}\n{what}" for name, what in wrong.items())
+    lines = completed.stdout.strip().splitlines()
+    assert lines, completed.stderr[-3000:]
+    wrong = json.loads(lines[-1])
+    assert not wrong, "\n".join(f"{name}\n{trace}" for name, trace in wrong.items())
     # Spark's own log, warnings included.
-    assert "WARN" in done.stderr
-    assert SECRET not in done.stderr
+    assert "WARN" in completed.stderr
+    assert SECRET not in completed.stderr
 
 
 class TestStarting:
@@ -61,19 +65,19 @@ class TestStarting:
         monkeypatch.delenv("JAVA_HOME", raising=False)
         monkeypatch.delenv("SPARK_REMOTE", raising=False)
 
-    def said(self, **options: str) -> str:
+    def error_text(self, **options: str) -> str:
         with pytest.raises((ClusterError, MisuseError)) as caught:
             session.session_for(**options)
         return str(caught.value)
 
     def test_without_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert self.said(master="local") == (
+        assert self.error_text(master="local") == (
             "Spark needs Java, and there is no java on the PATH: install Java 17 or newer (on Debian: apt-get install "
             "openjdk-17-jre-headless), or set JAVA_HOME."
         )
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-        assert f"JAVA_HOME is {tmp_path}, where no bin/java is" in self.said(master="local")
+        assert f"JAVA_HOME is {tmp_path}, where no bin/java is" in self.error_text(master="local")
 
     @pytest.mark.parametrize(("says", "major"), [('openjdk version "11.0.2"', 11), ('java version "1.8.0_42"', 8)])
     def test_with_an_old_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, major: int) -> None:
@@ -81,37 +85,37 @@ class TestStarting:
         java.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
         java.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        assert f"is Java {major}: install Java 17 or newer" in self.said(master="local")
+        assert f"is Java {major}: install Java 17 or newer" in self.error_text(master="local")
 
     def test_with_two_addresses_or_a_strange_one(self) -> None:
-        assert self.said(master="local", remote="sc://here") == (
+        assert self.error_text(master="local", remote="sc://here") == (
             "Give one of --master, for classic Spark, and --remote, for Spark Connect."
         )
-        assert "as in sc://host:15002; 'here:15002' was given" in self.said(remote="here:15002")
+        assert "as in sc://host:15002; 'here:15002' was given" in self.error_text(remote="here:15002")
 
     def test_where_nobody_answers(self) -> None:
-        said = "cannot be reached: nothing answers at 127.0.0.1:1. Is the address right, and is it up?"
-        assert self.said(remote="sc://127.0.0.1:1/;token=secret") == f"Spark Connect {said}"
-        assert self.said(master="spark://127.0.0.1:1") == f"Spark's master {said}"
+        message = "cannot be reached: nothing answers at 127.0.0.1:1. Is the address right, and is it up?"
+        assert self.error_text(remote="sc://127.0.0.1:1/;token=secret") == f"Spark Connect {message}"
+        assert self.error_text(master="spark://127.0.0.1:1") == f"Spark's master {message}"
 
     def test_of_several_masters_one_that_answers_is_enough(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as second:
             port = second.getsockname()[1]
             session._check_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")
-        assert self.said(master=f"spark://127.0.0.1:1,127.0.0.1:{port}") == (
+        assert self.error_text(master=f"spark://127.0.0.1:1,127.0.0.1:{port}") == (
             f"Spark's master cannot be reached: nothing answers at 127.0.0.1:1 or 127.0.0.1:{port}. Are the addresses "
             "right, and is it up?"
         )
 
     @pytest.mark.parametrize("master", ["nonsense", "local[x]", "spark://", "mesos://here"])
     def test_on_a_master_that_is_none(self, master: str) -> None:
-        assert self.said(master=master).startswith(
+        assert self.error_text(master=master).startswith(
             "--master is where Spark runs: spark://host:7077, yarn, k8s://https://host:443 or local[4]; "
         )
 
     def test_on_a_master_that_is_a_server_of_spark_connect(self) -> None:
-        said = self.said(master="sc://here:15002/;token=SECRET")
-        assert said.endswith("'sc://here:15002/' was given. A server of Spark Connect is given by --remote.")
+        message = self.error_text(master="sc://here:15002/;token=SECRET")
+        assert message.endswith("'sc://here:15002/' was given. A server of Spark Connect is given by --remote.")
 
     @pytest.mark.parametrize("master", ["local", "local[*]", "local[2, 3]", "local-cluster[2,1,1024]", "k8s://h:1"])
     def test_on_masters_that_are_known(self, master: str) -> None:
@@ -120,7 +124,7 @@ class TestStarting:
     def test_on_yarn_without_its_settings(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
             monkeypatch.delenv(name, raising=False)
-        assert self.said(master="yarn") == (
+        assert self.error_text(master="yarn") == (
             "Spark finds no YARN: let HADOOP_CONF_DIR or YARN_CONF_DIR name the folder of its settings (yarn-site.xml)."
         )
         monkeypatch.setenv("YARN_CONF_DIR", "/settings")
@@ -132,16 +136,16 @@ def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Ten seconds: Spark starts as the command line starts it, with its log left out."""
     table = tmp_path / "sales.csv"
     table.write_text("who,what\n1,tea\n")
-    asked = ["mine", str(table), "--person", "who", "--item", "what", "--top", "1", "--engine", "spark"]
-    there = {"PYTHONPATH": SOURCE, "PYSPARK_PYTHON": "/nonexistent/python", "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", *asked, "--master", "local[1]"],
+    command = ["mine", str(table), "--person", "who", "--item", "what", "--top", "1", "--engine", "spark"]
+    environment = {"PYTHONPATH": SOURCE, "PYSPARK_PYTHON": "/nonexistent/python", "SPARK_LOCAL_IP": "127.0.0.1"}
+    completed = subprocess.run(
+        [sys.executable, "-m", "discreet", *command, "--master", "local[1]"],
         capture_output=True,
         text=True,
-        env=os.environ | there,
+        env=os.environ | environment,
         check=False,
     )
-    assert done.stderr == (
+    assert completed.stderr == (
         "discreet: The executors have no program /nonexistent/python to run Python with: let PYSPARK_PYTHON name one "
         "that is there.\n"
     )
@@ -160,7 +164,7 @@ def test_a_log_that_was_left_out_is_not_sent_to(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("… No module named 'discreet' …", "The executors have no discreet: install discreet there"),
         (
@@ -183,10 +187,10 @@ def test_a_log_that_was_left_out_is_not_sent_to(monkeypatch: pytest.MonkeyPatch)
         ("Job aborted due to stage failure: secret row: tea", "Spark gave up on a job"),
     ],
 )
-def test_what_spark_says_becomes_one_sentence_without_data(text: str, said: str) -> None:
+def test_what_spark_says_becomes_one_sentence_without_data(text: str, message: str) -> None:
     with pytest.raises(ClusterError) as caught, session.clear_errors():
         raise RuntimeError(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "tea" not in str(caught.value)
     assert "\n" not in str(caught.value)
 

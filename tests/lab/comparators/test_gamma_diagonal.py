@@ -20,53 +20,61 @@ from discreet_lab.comparators.perturbing import PerturbedTable, draw_below
 from discreet_lab.comparators.ran_gd import RanGD
 
 
-def law(how, cells, record, monkeypatch, bounds, first=None):
+def law(mechanism, cells, record, monkeypatch, bounds, first_range=None):
     """Return the exact law of one person's report: every combination of what could be drawn, once each."""
     choices = [range(bound) for bound in bounds]
-    if first is not None:
-        choices[0] = first
+    if first_range is not None:
+        choices[0] = first_range
     grid = iter(np.stack(np.meshgrid(*choices, indexing="ij")).reshape(len(bounds), -1))
-    asked = []
+    bounds_asked = []
 
-    def every(source, bound, many):
-        asked.append(bound)
+    def every(source, bound, count):
+        bounds_asked.append(bound)
         return next(grid).astype(np.int64)
 
     for module in (det_gd, ran_gd, perturbing):
         monkeypatch.setattr(module, "draw_below", every)
-    many = prod(map(len, choices))
-    reports = how.draw_reports(np.full(many, record), cells, SimulationSource(0))
-    assert asked == list(bounds)
-    return [Fraction(int(count), many) for count in np.bincount(reports, minlength=cells)]
+    combination_count = prod(map(len, choices))
+    reports = mechanism.draw_reports(np.full(combination_count, record), cells, SimulationSource(0))
+    assert bounds_asked == list(bounds)
+    return [Fraction(int(count), combination_count) for count in np.bincount(reports, minlength=cells)]
 
 
-def det_law(how, cells, record, monkeypatch):
-    total = how.gamma.numerator + (cells - 1) * how.gamma.denominator
-    return law(how, cells, record, monkeypatch, (total, cells - 1))
+def det_law(mechanism, cells, record, monkeypatch):
+    total = mechanism.gamma.numerator + (cells - 1) * mechanism.gamma.denominator
+    return law(mechanism, cells, record, monkeypatch, (total, cells - 1))
 
 
 @pytest.mark.parametrize("gamma", ["19", "3/2"])
 @pytest.mark.parametrize("cells", [2, 3, 5])
 def test_a_report_of_det_gd_loses_gamma_exactly(cells, gamma, monkeypatch):
-    how = DetGD(gamma=gamma)
-    laws = [det_law(how, cells, record, monkeypatch) for record in range(cells)]
-    assert all(sum(one) == 1 for one in laws)
-    ratios = {one[report] / other[report] for one in laws for other in laws for report in range(cells)}
-    assert max(ratios) == how.gamma == 1 / min(ratios)
+    mechanism = DetGD(gamma=gamma)
+    laws = [det_law(mechanism, cells, record, monkeypatch) for record in range(cells)]
+    assert all(sum(report_law) == 1 for report_law in laws)
+    ratios = {
+        report_law[report] / other_law[report] for report_law in laws for other_law in laws for report in range(cells)
+    }
+    assert max(ratios) == mechanism.gamma == 1 / min(ratios)
 
 
 @pytest.mark.parametrize("cells", [40, 60])
 def test_a_report_of_ran_gd_has_the_law_of_det_gd_unless_what_was_drawn_is_known(cells, monkeypatch):
     monkeypatch.setattr(ran_gd, "_STEPS", 2)
-    how = RanGD(gamma="3", spread="1/2")
+    mechanism = RanGD(gamma="3", spread="1/2")
     bounds = (5, (3 + cells - 1) * 2 * 2, cells - 1)
     for record in (0, cells - 1):
-        assert law(how, cells, record, monkeypatch, bounds) == det_law(DetGD(gamma="3"), cells, record, monkeypatch)
-    worst = Fraction(0)
+        assert law(mechanism, cells, record, monkeypatch, bounds) == det_law(
+            DetGD(gamma="3"), cells, record, monkeypatch
+        )
+    worst_ratio = Fraction(0)
     for step in range(5):
-        known = [law(how, cells, record, monkeypatch, bounds, range(step, step + 1)) for record in (0, 1)]
-        worst = max(worst, *(one / other for one, other in zip(*known, strict=True)))
-    assert worst == how.largest_ratio(cells) > how.gamma
+        laws_given_matrix = [
+            law(mechanism, cells, record, monkeypatch, bounds, range(step, step + 1)) for record in (0, 1)
+        ]
+        worst_ratio = max(
+            worst_ratio, *(chance / other_chance for chance, other_chance in zip(*laws_given_matrix, strict=True))
+        )
+    assert worst_ratio == mechanism.largest_ratio(cells) > mechanism.gamma
 
 
 def test_what_is_lost_where_the_draw_is_known():
@@ -80,9 +88,9 @@ class Words(Source):
 
     simulated = True
 
-    def __init__(self, *several):
+    def __init__(self, *word_lists):
         super().__init__()
-        self.several = list(several)
+        self.several = list(word_lists)
 
     def words(self, count):
         words = self.several.pop(0)
@@ -91,8 +99,8 @@ class Words(Source):
 
 
 def test_numbers_below_a_bound_are_drawn_by_rejection():
-    drawn = draw_below(Words(range(8), [4, 6, 0], [7], [2]), 5, 8)
-    assert drawn.tolist() == [0, 1, 2, 3, 4, 4, 2, 0]
+    drawn_numbers = draw_below(Words(range(8), [4, 6, 0], [7], [2]), 5, 8)
+    assert drawn_numbers.tolist() == [0, 1, 2, 3, 4, 4, 2, 0]
     assert draw_below(SimulationSource(0), 1, 3).tolist() == [0, 0, 0]
     assert draw_below(SimulationSource(0), 5, 0).tolist() == []
 
@@ -101,54 +109,58 @@ def test_numbers_below_a_bound_are_drawn_by_rejection():
 def test_estimates_of_expected_reports_are_the_true_counts(shape):
     source = np.random.default_rng(3)
     cells = prod(shape)
-    whole = 7 + 2 * (cells - 1)  # so many times as many people, and expected numbers of reports are whole
-    true = source.integers(0, 50, shape) * whole
-    how, people = DetGD(gamma="7/2"), int(true.sum())
-    expected = (5 * true + 2 * people) // whole
+    factor = 7 + 2 * (cells - 1)  # so many times as many people, and expected numbers of reports are whole
+    true_counts = source.integers(0, 50, shape) * factor
+    mechanism, people = DetGD(gamma="7/2"), int(true_counts.sum())
+    expected = (5 * true_counts + 2 * people) // factor
     axes = range(len(shape))
-    for gone in chain.from_iterable(combinations(axes, many) for many in range(len(shape))):
-        found = how.estimate_counts(expected.sum(axis=gone), cells)
-        assert found == pytest.approx(true.sum(axis=gone), abs=1e-6)
+    for gone in chain.from_iterable(combinations(axes, axis_count) for axis_count in range(len(shape))):
+        estimated_counts = mechanism.estimate_counts(expected.sum(axis=gone), cells)
+        assert estimated_counts == pytest.approx(true_counts.sum(axis=gone), abs=1e-6)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", [DetGD, RanGD])
 def test_estimates_of_drawn_reports_are_near(kind):
     """A mean of 200 runs lies within five of its deviations: a false alarm in less than 1e-5 of all seeds."""
-    how = kind(gamma="9")
+    mechanism = kind(gamma="9")
     records = np.repeat(np.arange(36), np.arange(36) * 10)
     means = []
     for seed in range(200):
-        seen = np.bincount(how.draw_reports(records, 36, SimulationSource(seed)), minlength=36)
-        means.append(how.estimate_counts(seen, 36))
+        observed = np.bincount(mechanism.draw_reports(records, 36, SimulationSource(seed)), minlength=36)
+        means.append(mechanism.estimate_counts(observed, 36))
     spread = np.std(means, axis=0) / np.sqrt(len(means))
     assert np.all(np.abs(np.mean(means, axis=0) - np.arange(36) * 10) < 5 * spread)
 
 
 def test_without_noise_to_speak_of_the_true_patterns_are_found():
     baskets = census(2_000, seed=1)
-    for how in (DetGD(gamma=2**31), RanGD(gamma=2**31, spread=0)):
-        found = how.find(baskets, ComparatorTask(count=200, least=2, longest=4), SimulationSource(1)).counts
-        assert found == pytest.approx(discreet.mine(baskets, min_count=200, lengths=(2, 4)).to_dict(), abs=0.1)
+    for mechanism in (DetGD(gamma=2**31), RanGD(gamma=2**31, spread=0)):
+        counts = mechanism.find(baskets, ComparatorTask(count=200, least=2, longest=4), SimulationSource(1)).counts
+        assert counts == pytest.approx(discreet.mine(baskets, min_count=200, lengths=(2, 4)).to_dict(), abs=0.1)
 
 
 def test_a_pattern_is_found_only_if_its_parts_are():
     table = PerturbedTable(np.zeros(0, np.int64), (("a=1", "a=2"), ("b=1", "b=2")))
-    how = DetGD()
+    mechanism = DetGD()
     # Many reports of (1, 1) beside many fewer of a = 1 than expected: the pair passes, one of its items does not.
-    seen = np.array([[60, 0], [70, 70]])
-    assert how.estimate_counts(seen, 4)[0, 0] > 55 > how.estimate_counts(seen.sum(axis=1), 4)[0] - 20
-    found = how.mine_reports(seen, table, ComparatorTask(count=65))
-    assert frozenset({"a=1"}) not in found
-    assert not any("a=1" in itemset for itemset in found)
+    report_table = np.array([[60, 0], [70, 70]])
+    assert (
+        mechanism.estimate_counts(report_table, 4)[0, 0]
+        > 55
+        > mechanism.estimate_counts(report_table.sum(axis=1), 4)[0] - 20
+    )
+    patterns = mechanism.mine_reports(report_table, table, ComparatorTask(count=65))
+    assert frozenset({"a=1"}) not in patterns
+    assert not any("a=1" in itemset for itemset in patterns)
 
 
 def test_nobody_and_one_record():
     nobody = discreet.read([])
     assert DetGD().find(nobody, ComparatorTask(count=1), SimulationSource(0)).counts == {}
     alike = discreet.read([{"a=1", "b=1"}] * 9)
-    found = DetGD().find(alike, ComparatorTask(count=9), SimulationSource(0)).counts
-    assert found == {frozenset(one): 9.0 for one in ({"a=1"}, {"b=1"}, {"a=1", "b=1"})}
+    counts = DetGD().find(alike, ComparatorTask(count=9), SimulationSource(0)).counts
+    assert counts == {frozenset(itemset): 9.0 for itemset in ({"a=1"}, {"b=1"}, {"a=1", "b=1"})}
 
 
 def test_attributes_whose_labels_lie_apart_are_told_apart():

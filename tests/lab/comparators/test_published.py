@@ -14,18 +14,20 @@ from discreet.local.study import Ask, Estimate, Wanted, Who, compute_guarantee, 
 from discreet_lab.comparators.published import PublishedLDPMiner
 
 
-def heard(asked: Ask) -> Estimate:
+def answer_round(question: Ask) -> Estimate:
     """Some answer, the same for the same round."""
-    drawn = np.random.default_rng(asked.who.start).integers(0, 900, asked.question.values)
-    return Estimate(asked, 1000, drawn)
+    drawn_counts = np.random.default_rng(question.who.start).integers(0, 900, question.question.values)
+    return Estimate(question, 1000, drawn_counts)
 
 
 def test_the_published_form_asks_everyone_twice():
     plan = PublishedLDPMiner(padding=3)
-    wanted = Wanted(items=40, top=3, epsilon=Fraction(1))
-    _, estimates = converse(plan.talk(wanted), heard, reports=plan.reports)
-    asks = [one.ask for one in estimates]
-    assert [(one.who, one.oracle.name, one.oracle.epsilon, one.oracle.pad) for one in asks] == [
+    parameters = Wanted(items=40, top=3, epsilon=Fraction(1))
+    _, estimates = converse(plan.talk(parameters), answer_round, reports=plan.reports)
+    asks = [estimate.ask for estimate in estimates]
+    assert [
+        (estimate.who, estimate.oracle.name, estimate.oracle.epsilon, estimate.oracle.pad) for estimate in asks
+    ] == [
         (Who(0, WORD), "blh", Fraction(1, 2), 3),
         (Who(0, WORD), "sue", Fraction(1, 2), 6),
     ]
@@ -33,7 +35,7 @@ def test_the_published_form_asks_everyone_twice():
     assert guarantee.epsilon == 1
     assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
     with pytest.raises(MisuseError, match="asks people again"):
-        converse(plan.talk(wanted), heard)
+        converse(plan.talk(parameters), answer_round)
 
 
 def test_the_guarantee_comes_from_what_was_asked():

@@ -10,12 +10,12 @@ from truthful import TABLE_1, led
 class TestLadder:
     def test_the_rungs_differ_as_the_paper_says(self):
         rungs = [plan for name, plan in FIGURE_3.items() if name.startswith("(")]
-        told = []
+        oracle_settings = []
         for plan in rungs:
             _, asks = led(plan, TABLE_1 * 3, items=40, top=3)
-            which = [one.oracle for one in asks if one.name.startswith("which")]
-            told.append([(one.name, one.pad) for one in which])
-        assert told == [
+            oracles = [question.oracle for question in asks if question.name.startswith("which")]
+            oracle_settings.append([(question.name, question.pad) for question in oracles])
+        assert oracle_settings == [
             [("blh", 3), ("sue", 6)],
             [("olh", 3), ("olh", 6)],
             [("olh", 1), ("olh", 6)],
@@ -27,12 +27,12 @@ class TestLadder:
 
     def test_the_head_is_svim(self):
         rung = FIGURE_3["(OLH, 1), (Adap, L)(c)"]
-        shared = [one.text() for one in led(rung, TABLE_1, items=40)[1]]
-        assert shared == [one.text() for one in led("svim", TABLE_1, items=40)[1]]
+        texts = [question.text() for question in led(rung, TABLE_1, items=40)[1]]
+        assert texts == [question.text() for question in led("svim", TABLE_1, items=40)[1]]
 
     def test_ldpminer_inside_estimates_itemsets_as_it_does_items(self):
         _, asks = led(FIGURE_4["SVSM with LDPMiner"], TABLE_1, items=40)
-        assert [(one.name, one.oracle.name, one.oracle.pad) for one in asks] == [
+        assert [(question.name, question.oracle.name, question.oracle.pad) for question in asks] == [
             ("how many items", "olh", 1),
             ("which items", "blh", 3),
             ("which candidates", "sue", 6),

@@ -53,7 +53,7 @@ def spend(path: Path, epsilon="0.1", spender="here", baskets=None):
     epsilon = Fraction(epsilon)
     return Ledger(path).spend(
         epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
-        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, spender=spender, baskets=baskets,
+        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who=spender, baskets=baskets,
     )  # fmt: skip
 
 
