@@ -222,7 +222,9 @@ def test_why_intervals_differ_is_said_where_they_do():
     margins = np.array([10.0, 10, 10, 10, 30])
     unequal = replace(wide_patterns, low=wide_patterns.counts - margins, high=wide_patterns.counts + margins)
     text = sound(page(tell(patterns=unequal))).text
-    explanation = text.partition("Why is one interval wide and the next narrow? ")[2].partition("Intervals of the counts")[0]
+    explanation = text.partition("Why is one interval wide and the next narrow? ")[2].partition(
+        "Intervals of the counts"
+    )[0]
     assert explanation.startswith(
         "They go from ± 10 for tea to ± 30 for jam , milk , tea . A narrow interval is no weaker promise: one promise "
     )
