@@ -40,7 +40,7 @@ STUDY = ("<!-- billion-study: begin -->", "<!-- billion-study: end -->")
 BLOCK = 1 << 18
 PART = 2 * 10**9  # evaluations with fresh seeds that are timed
 ITEMS = (3, 4, 5, 6, 7)  # powers of ten
-MANY = 6  # from this one on, `geometry`
+GEOMETRY_POWER = 6  # from this one on, `geometry`
 
 
 def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
@@ -51,18 +51,18 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
     law = np.cumsum(1 / np.arange(1, items + 1))
 
     def block(start: int) -> tuple[Any, Any]:
-        many = min(BLOCK, people - start)
-        drawn = np.searchsorted(law, np.random.default_rng(start).random((many, oracle.pad)) * law[-1])
-        rows = np.sort(drawn.astype(np.int32), axis=1)
-        new = np.ones(rows.shape, bool)
-        new[:, 1:] = rows[:, 1:] != rows[:, :-1]
-        offsets, held = np.concatenate(([0], np.cumsum(new.sum(1)))), rows[new]
-        answered = Answered(offsets=offsets, held=held, people=np.arange(start, start + many))
-        return oracle.reports(answered, 7), np.bincount(held, minlength=items)
+        block_people = min(BLOCK, people - start)
+        drawn_items = np.searchsorted(law, np.random.default_rng(start).random((block_people, oracle.pad)) * law[-1])
+        rows = np.sort(drawn_items.astype(np.int32), axis=1)
+        is_first = np.ones(rows.shape, bool)
+        is_first[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        offsets, held_items = np.concatenate(([0], np.cumsum(is_first.sum(1)))), rows[is_first]
+        answered = Answered(offsets=offsets, held=held_items, people=np.arange(start, start + block_people))
+        return oracle.reports(answered, 7), np.bincount(held_items, minlength=items)
 
     starts = range(0, people, BLOCK)
-    for at in range(0, len(starts), threads()):
-        yield from in_threads(block, starts[at : at + threads()])
+    for position in range(0, len(starts), threads()):
+        yield from in_threads(block, starts[position : position + threads()])
 
 
 def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
@@ -71,19 +71,19 @@ def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
 
     plain = make(name, Fraction(1), items, pad=PADS[name])
     columns = next(blocks(plain, max(1000, PART // items), items))[0]
-    plain.supports({name: one[:100] for name, one in columns.items()})
+    plain.supports({name: column[:100] for name, column in columns.items()})
     begun = time.perf_counter()
     plain.supports(columns)
     return (time.perf_counter() - begun) * reports / len(columns["first"])
 
 
-def measured(reports: int, items: int, folder: Path, hash_token: str) -> dict[str, str]:
+def measure_row(reports: int, items: int, folder: Path, hash_token: str) -> dict[str, str]:
     """Return a row of the table."""
     from discreet.collector import add_up_files, list_report_files, save_reports, sum_blocks, sum_files
     from discreet.local.oracle_steps import make
     from discreet.local.study import Ask, CandidateList, Which, Who
 
-    name = hash_token if items < 10**MANY else "geometry"
+    name = hash_token if items < 10**GEOMETRY_POWER else "geometry"
     plain: Any = make(name, Fraction(1), items, pad=PADS[name])
     oracle = plain.expecting(reports)
     seeds = getattr(oracle, "seeds", None)
@@ -94,14 +94,14 @@ def measured(reports: int, items: int, folder: Path, hash_token: str) -> dict[st
     warm.add(aggregate, next(blocks(warm, 1000, items))[0])
     warm.decoded(aggregate)
 
-    def packed() -> Iterator[Any]:
+    def pack_blocks() -> Iterator[Any]:
         nonlocal counts
-        for columns, held in blocks(oracle, reports, items):
-            counts += held
+        for columns, holder_counts in blocks(oracle, reports, items):
+            counts += holder_counts
             yield oracle.codec.pack(columns)
 
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
-    save_reports(folder, ask, packed())
+    save_reports(folder, ask, pack_blocks())
     size = sum(Path(file).stat().st_size for file in list_report_files(folder))
     begun = time.perf_counter()
     (_, aggregate), _ = sum_files(folder, ask, partial(sum_blocks, oracle=oracle))
@@ -111,7 +111,7 @@ def measured(reports: int, items: int, folder: Path, hash_token: str) -> dict[st
     decoding = time.perf_counter() - begun
     begun = time.perf_counter()
     add_up_files(folder, ask)
-    whole = time.perf_counter() - begun
+    whole_seconds = time.perf_counter() - begun
     truth = counts / reports
     error = ((oracle.estimate(supports, reports) - truth) ** 2).mean() / plain.variance(truth, reports).mean()
     return {
@@ -121,7 +121,7 @@ def measured(reports: int, items: int, folder: Path, hash_token: str) -> dict[st
         "files, GB": f"{size / 1e9:.2f}",
         "adding": f"{adding:.2f} s",
         "decoding": f"{decoding:.2f} s",
-        "with screening": f"{whole:.2f} s",
+        "with screening": f"{whole_seconds:.2f} s",
         "fresh seeds, about": f"{fresh_seeds(items, reports, hash_token):,.0f} s",
         "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
         "square error": f"{error:.2f}",
@@ -135,17 +135,17 @@ def study(people: int) -> dict[str, str]:
 
     begun = time.perf_counter()
     crowd = resample(groceries(100_000, seed=3), people, seed=3)
-    making = time.perf_counter() - begun
+    making_seconds = time.perf_counter() - begun
     begun = time.perf_counter()
     outcome = discreet.simulate(crowd, "adept", top=64, epsilon=2, seed=7, speed="aggregated")
-    taken = time.perf_counter() - begun
-    true = {one.items for one in discreet.mine(crowd, top=64)}
+    study_seconds = time.perf_counter() - begun
+    true_itemsets = {pattern.items for pattern in discreet.mine(crowd, top=64)}
     return {
         "people": f"{people:,}",
-        "making them": f"{making:.1f} s",
-        "study": f"{taken:.1f} s",
+        "making them": f"{making_seconds:.1f} s",
+        "study": f"{study_seconds:.1f} s",
         "rounds": str(len(outcome.rounds)),
-        "found of 64": str(len(true & {one.items for one in outcome.patterns})),
+        "found of 64": str(len(true_itemsets & {pattern.items for pattern in outcome.patterns})),
         "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
     }
 
@@ -156,22 +156,22 @@ def peer(items: int = 1_000) -> dict[str, str]:
 
     from discreet.local.oracle_steps import make
 
-    matrix_seeds, many = 1_000, 200_000
+    matrix_seeds, report_count = 1_000, 200_000
     client, server = LHClient(1.0, items, use_olh=True), FastLHServer(1.0, items, matrix_seeds, use_olh=True)
-    some = [client.privatise(number % items + 1) for number in range(2_000)]
-    reports = [(value, seed % matrix_seeds) for value, seed in some] * (many // len(some))
+    pure_reports = [client.privatise(number % items + 1) for number in range(2_000)]
+    reports = [(value, seed % matrix_seeds) for value, seed in pure_reports] * (report_count // len(pure_reports))
     begun = time.perf_counter()
     server.aggregate_all(reports)
     server.estimate_all(range(1, items + 1))
-    theirs = many * items / (time.perf_counter() - begun)
+    theirs = report_count * items / (time.perf_counter() - begun)
     plain = make("olh", Fraction(1), items)
     ours = items * 10**7 / fresh_seeds(items, 10**7)
     table = plain.expecting(10**7)
-    made = [columns for columns, _ in blocks(table, 10**7, items)]
+    blocks_made = [columns for columns, _ in blocks(table, 10**7, items)]
     aggregate = table.adder.start()
-    table.adder.add(aggregate, made[0], 0)
+    table.adder.add(aggregate, blocks_made[0], 0)
     begun = time.perf_counter()
-    for columns in made:
+    for columns in blocks_made:
         table.adder.add(aggregate, columns)
     table.adder.decode(aggregate)
     published = items * 10**7 / (time.perf_counter() - begun)
@@ -185,12 +185,12 @@ def peer(items: int = 1_000) -> dict[str, str]:
     }
 
 
-def rows_of(most: int, hash_token: str) -> Iterator[dict[str, str]]:
+def rows_of(max_power: int, hash_token: str) -> Iterator[dict[str, str]]:
     """Yield the rows of the table."""
-    for power in range(6, most + 1):
-        for size in ITEMS if hash_token == "olh" else ITEMS[: MANY - ITEMS[0]]:
+    for power in range(6, max_power + 1):
+        for size in ITEMS if hash_token == "olh" else ITEMS[: GEOMETRY_POWER - ITEMS[0]]:
             with tempfile.TemporaryDirectory() as folder:
-                yield measured(10**power, 10**size, Path(folder, "reports"), hash_token)
+                yield measure_row(10**power, 10**size, Path(folder, "reports"), hash_token)
 
 
 def main() -> None:
@@ -202,20 +202,22 @@ def main() -> None:
     parser.add_argument("--device", choices=("auto", "gpu", "cpu"), help="what adds up and decodes")
     parser.add_argument("--study", type=int, help="simulated studies of so many people, as a power of ten")
     parser.add_argument("--peer", action="store_true", help="beside pure-LDP")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     from discreet.local.oracle_steps import using
 
-    marks, lines = (STUDY if asked.study else MARKS[asked.oracle]), []
-    with using(asked.device):
-        found = iter([peer()]) if asked.peer else map(study, (10**power for power in range(6, (asked.study or 0) + 1)))
-        for row in found if asked.peer or asked.study else rows_of(asked.most, asked.oracle):
+    marks, lines = (STUDY if args.study else MARKS[args.oracle]), []
+    with using(args.device):
+        table_rows = (
+            iter([peer()]) if args.peer else map(study, (10**power for power in range(6, (args.study or 0) + 1)))
+        )
+        for row in table_rows if args.peer or args.study else rows_of(args.most, args.oracle):
             if not lines:
                 lines = ["| " + " | ".join(row) + " |", "| " + " | ".join(["--:"] * len(row)) + " |"]
                 print(*lines, sep="\n", flush=True)
             lines.append("| " + " | ".join(row.values()) + " |")
             print(lines[-1], flush=True)
-    if asked.write:
-        write_between(asked.write, marks, "\n".join(lines))
+    if args.write:
+        write_between(args.write, marks, "\n".join(lines))
 
 
 if __name__ == "__main__":

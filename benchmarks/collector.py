@@ -39,14 +39,14 @@ async def rows(request: Request):
     return {"outcome": "counted"}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="warning")
 """
-ITEMS, TOGETHER, CONNECTIONS = 10_000, 5_000, 32
+ITEMS, REPORTS_AT_ONCE, CONNECTIONS = 10_000, 5_000, 32
 
 
 def plan_of(name: str, oracle: str) -> StudyPlan:
     """Return a study whose first round asks everybody it can about ten thousand items."""
     return StudyPlan(
         name=name, title="Load", asks="Which?", protocol="svim", top=10, epsilon="1",
-        items=tuple(f"{at:05}" for at in range(ITEMS)), settings={"first_oracle": oracle},
+        items=tuple(f"{number:05}" for number in range(ITEMS)), settings={"first_oracle": oracle},
     )  # fmt: skip
 
 
@@ -66,17 +66,19 @@ def running(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def reports(collector: StudyCollector, plan: StudyPlan, many: int) -> tuple[bytes, np.ndarray]:
+def reports(collector: StudyCollector, plan: StudyPlan, report_count: int) -> tuple[bytes, np.ndarray]:
     """Return the id of a study and so many packed reports to its first round."""
     record = collector.open_study(plan)
     ask = collector.known_ask(plan.name, 0)
     assert ask is not None
-    some = min(many, 50_000)
+    distinct_reports = min(report_count, 50_000)
     answered = Answered(
-        offsets=np.arange(some + 1), held=np.arange(some, dtype=np.int32) % ITEMS, people=np.arange(some)
+        offsets=np.arange(distinct_reports + 1),
+        held=np.arange(distinct_reports, dtype=np.int32) % ITEMS,
+        people=np.arange(distinct_reports),
     )
     words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
-    return bytes.fromhex(record.id), np.tile(words, (-(-many // some), 1))[:many]
+    return bytes.fromhex(record.id), np.tile(words, (-(-report_count // distinct_reports), 1))[:report_count]
 
 
 def in_batches(ports: list[int], name: str, bodies: list[bytes], half: float = 0) -> tuple[float, list[float]]:
@@ -110,27 +112,27 @@ async def one_by_one(ports: list[int], path: str, bodies: list[bytes], rate: flo
 
     async def send(port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for at, body in waiting:
+        for position, body in waiting:
             if rate:
-                await asyncio.sleep(max(0.0, begun + at / rate - time.perf_counter()))
+                await asyncio.sleep(max(0.0, begun + position / rate - time.perf_counter()))
             start = time.perf_counter()
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
             writer.write(head.encode() + body)
-            told = await reader.readuntil(b"\r\n\r\n")
-            long = int(told.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-            answer = await reader.readexactly(long)
+            print_rate = await reader.readuntil(b"\r\n\r\n")
+            length = int(print_rate.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            answer = await reader.readexactly(length)
             assert b'"counted"' in answer, answer
             took.append(time.perf_counter() - start)
         writer.close()
 
-    await asyncio.gather(*(send(ports[at % len(ports)]) for at in range(CONNECTIONS)))
+    await asyncio.gather(*(send(ports[number % len(ports)]) for number in range(CONNECTIONS)))
     return time.perf_counter() - begun, took
 
 
-def told(what: str, many: int, seconds: float, took: list[float]) -> None:
+def print_rate(label: str, count: int, seconds: float, took: list[float]) -> None:
     """Print one line."""
     slow = 1000 * float(np.quantile(took, 0.99))
-    print(f"{what:<52}{many / seconds:>12,.0f} a second   p99 {slow:>7.1f} ms", flush=True)
+    print(f"{label:<52}{count / seconds:>12,.0f} a second   p99 {slow:>7.1f} ms", flush=True)
 
 
 def resident(process: subprocess.Popen[bytes]) -> float:
@@ -147,25 +149,36 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=400_000)
     parser.add_argument("--single", type=int, default=8_000)
     parser.add_argument("--port", type=int, default=18_400)
-    given = parser.parse_args()
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {given.servers} server(s), "
-          f"{'PostgreSQL' if given.store else 'SQLite'}")  # fmt: skip
+    args = parser.parse_args()
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {args.servers} server(s), "
+          f"{'PostgreSQL' if args.store else 'SQLite'}")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         place = Path(folder) / "service"
-        collector = collector_in(place, given.store)
+        collector = collector_in(place, args.store)
         name = f"load-{token_bytes(4).hex()}"
-        study, words = reports(collector, plan_of(name, "olh"), given.reports)
-        extra = 3 * given.single
-        tokens = [token_bytes(16) for _ in range(given.reports + extra)]
+        study, words = reports(collector, plan_of(name, "olh"), args.reports)
+        extra = 3 * args.single
+        tokens = [token_bytes(16) for _ in range(args.reports + extra)]
         begun = time.perf_counter()
-        collector.store.enrol(name, [hash_token(one) for one in tokens])
+        collector.store.enrol(name, [hash_token(token) for token in tokens])
         print(f"{len(tokens):,} tokens enrolled in {time.perf_counter() - begun:.1f} s")
-        ports = [given.port + at for at in range(given.servers)]
-        more: list[str] = ["--store", given.store] if given.store else []
+        ports = [args.port + number for number in range(args.servers)]
+        store_options: list[str] = ["--store", args.store] if args.store else []
         servers = [
             stack.enter_context(
                 running(
-                    [sys.executable, "-m", "discreet", "serve", str(place), "--port", str(port), "--rate", "0", *more],
+                    [
+                        sys.executable,
+                        "-m",
+                        "discreet",
+                        "serve",
+                        str(place),
+                        "--port",
+                        str(port),
+                        "--rate",
+                        "0",
+                        *store_options,
+                    ],
                     port,
                 )
             )
@@ -174,14 +187,18 @@ def main() -> None:
         keys = [token_bytes(16) for _ in tokens]
         bodies = [
             ReportBatch.build(
-                study, 0, tokens[at : at + TOGETHER], keys[at : at + TOGETHER], words[at : at + TOGETHER]
+                study,
+                0,
+                tokens[number : number + REPORTS_AT_ONCE],
+                keys[number : number + REPORTS_AT_ONCE],
+                words[number : number + REPORTS_AT_ONCE],
             ).encode()
-            for at in range(0, given.reports, TOGETHER)
+            for number in range(0, args.reports, REPORTS_AT_ONCE)
         ]
         in_batches(ports, name, bodies[:2])
-        before = [resident(one) for one in servers]
+        before = [resident(token) for token in servers]
         seconds, took = in_batches(ports, name, bodies[2:])
-        told(f"batches of {TOGETHER:,}", given.reports - 2 * TOGETHER, seconds, took)
+        print_rate(f"batches of {REPORTS_AT_ONCE:,}", args.reports - 2 * REPORTS_AT_ONCE, seconds, took)
         print(
             "memory before and after, MiB:",
             *(f"{a:.0f} → {resident(b):.0f}" for a, b in zip(before, servers, strict=True)),
@@ -190,24 +207,24 @@ def main() -> None:
             json.dumps(
                 {
                     "round": 0,
-                    "token": tokens[given.reports + at].hex(),
-                    "key": keys[at].hex(),
-                    "report": {"seed": words[at, :2].tolist(), "value": int(words[at, 2])},
+                    "token": tokens[args.reports + number].hex(),
+                    "key": keys[number].hex(),
+                    "report": {"seed": words[number, :2].tolist(), "value": int(words[number, 2])},
                 }
             ).encode()
-            for at in range(extra)
+            for number in range(extra)
         ]
         path = f"/v1/studies/{name}/reports"
-        asyncio.run(one_by_one(ports, path, single[: given.single // 4]))
-        seconds, took = asyncio.run(one_by_one(ports, path, single[given.single // 4 : given.single]))
-        told(f"one by one, {CONNECTIONS} connections", len(took), seconds, took)
+        asyncio.run(one_by_one(ports, path, single[: args.single // 4]))
+        seconds, took = asyncio.run(one_by_one(ports, path, single[args.single // 4 : args.single]))
+        print_rate(f"one by one, {CONNECTIONS} connections", len(took), seconds, took)
         half = len(took) / seconds / 2
-        seconds, took = asyncio.run(one_by_one(ports, path, single[given.single : 2 * given.single], rate=half))
-        told("one by one, at half of that", len(took), seconds, took)
-        bare = given.port + 50
+        seconds, took = asyncio.run(one_by_one(ports, path, single[args.single : 2 * args.single], rate=half))
+        print_rate("one by one, at half of that", len(took), seconds, took)
+        bare = args.port + 50
         stack.enter_context(running([sys.executable, "-c", BARE, str(Path(folder) / "bare.db"), str(bare)], bare))
-        seconds, took = asyncio.run(one_by_one([bare], "/rows", single[: given.single]))
-        told("a bare FastAPI endpoint that inserts a row", len(took), seconds, took)
+        seconds, took = asyncio.run(one_by_one([bare], "/rows", single[: args.single]))
+        print_rate("a bare FastAPI endpoint that inserts a row", len(took), seconds, took)
         for oracle in ("olh", "wheel"):
             closing(1_000_000, oracle)
         collector.store.close()
@@ -223,12 +240,12 @@ def closing(people: int, oracle: str) -> None:
     )
     words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
     add_up(ask, lambda: [words[:100]])
-    blocks = [words[at : at + 1024] for at in range(0, people, 1024)]
+    blocks = [words[position : position + 1024] for position in range(0, people, 1024)]
     for screen in (False, True):
         begun, worked = time.perf_counter(), time.process_time()
         add_up(ask, lambda: blocks, screen=screen)
-        how = "with screening" if screen else "without screening"
-        print(f"closing a round of {people:,} {oracle} reports over {ITEMS:,} candidates, {how}: "
+        screening_label = "with screening" if screen else "without screening"
+        print(f"closing a round of {people:,} {oracle} reports over {ITEMS:,} candidates, {screening_label}: "
               f"{time.perf_counter() - begun:.1f} s, of which a core worked {time.process_time() - worked:.1f} s",
               flush=True)  # fmt: skip
 

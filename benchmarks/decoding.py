@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .mining import best, write_between
+from .mining import time_best, write_between
 
 MARKS = ("<!-- decoding: begin -->", "<!-- decoding: end -->")
 EPSILONS = ("0.5", "1", "2", "4", "5")
@@ -31,7 +31,7 @@ NAMES = ("geometry", "olh", "hr", "subset", "grr")
 REPORTS, SEEDS, ITEMS = 1 << 18, 1 << 12, 10**5
 
 
-def made(name: str, epsilon: str, items: int) -> Any:
+def make_oracle(name: str, epsilon: str, items: int) -> Any:
     """Return an oracle, or None where it does not answer for so many items."""
     from discreet.errors import MisuseError
     from discreet.local.oracle_steps import make
@@ -42,13 +42,13 @@ def made(name: str, epsilon: str, items: int) -> Any:
         return None
 
 
-def answered(items: int, many: int = REPORTS) -> Any:
+def answered(items: int, report_count: int = REPORTS) -> Any:
     """Return who answers for what."""
     from discreet.local import Answered
 
     law = np.cumsum(1 / np.arange(1, items + 1))
-    held = np.searchsorted(law, np.random.default_rng(items).random(many) * law[-1]).astype(np.int32)
-    return Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
+    held_items = np.searchsorted(law, np.random.default_rng(items).random(report_count) * law[-1]).astype(np.int32)
+    return Answered(offsets=np.arange(report_count + 1), held=held_items, people=np.arange(report_count))
 
 
 def variances(largest: int) -> Iterator[list[str]]:
@@ -57,12 +57,12 @@ def variances(largest: int) -> Iterator[list[str]]:
         for power in (3, 5, 6, 7):
             if power > largest:
                 continue
-            oracles = [made(name, epsilon, 10**power) for name in NAMES]
+            oracles = [make_oracle(name, epsilon, 10**power) for name in NAMES]
             yield [
                 epsilon,
                 f"{10**power:,}",
-                *("" if one is None else f"{one.variance(0.0):.4g}" for one in oracles),
-                *("" if one is None else f"{one.bits:,.0f}" for one in oracles[:4]),
+                *("" if oracle is None else f"{oracle.variance(0.0):.4g}" for oracle in oracles),
+                *("" if oracle is None else f"{oracle.bits:,.0f}" for oracle in oracles[:4]),
             ]
 
 
@@ -70,10 +70,10 @@ def adding(oracle: Any, items: int) -> float:
     """Return nanoseconds per report."""
     columns, aggregate = oracle.reports(answered(items), 7), oracle.adder.start()
     oracle.adder.add(aggregate, {name: column[:10] for name, column in columns.items()})
-    return best(lambda: oracle.adder.add(aggregate, columns)) / REPORTS * 1e9
+    return time_best(lambda: oracle.adder.add(aggregate, columns)) / REPORTS * 1e9
 
 
-def reading(oracle: Any, items: int) -> float:
+def time_reading(oracle: Any, items: int) -> float:
     """Return seconds for reading an aggregate."""
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, oracle.reports(answered(items), 7))
@@ -92,7 +92,7 @@ def transformed(oracle: Any) -> float:
     return time.perf_counter() - begun
 
 
-def shown(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Return a time in words: to a millisecond, or to a second where that is three digits."""
     return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.1f} s"
 
@@ -100,17 +100,17 @@ def shown(seconds: float) -> str:
 def times(largest: int) -> Iterator[list[str]]:
     """Yield what adding and reading cost."""
     for name in ("geometry", "olh", "hr"):  # compiled before
-        one = made(name, "1", 1000)
-        one = replace(one, seeds=SEEDS) if name == "olh" else one
-        transformed(one) if name == "hr" else reading(one, 1000)
+        oracle = make_oracle(name, "1", 1000)
+        oracle = replace(oracle, seeds=SEEDS) if name == "olh" else oracle
+        transformed(oracle) if name == "hr" else time_reading(oracle, 1000)
     for epsilon in EPSILONS:
-        hashed = made("olh", epsilon, ITEMS)
-        each = reading(replace(hashed, seeds=SEEDS), ITEMS) / (SEEDS * ITEMS)
+        hashed = make_oracle("olh", epsilon, ITEMS)
+        seconds_per_cell = time_reading(replace(hashed, seeds=SEEDS), ITEMS) / (SEEDS * ITEMS)
         for power in (3, 5, 6, 7):
             items = 10**power
             if power > largest:
                 continue
-            space, olh, hr = (made(name, epsilon, items) for name in ("geometry", "olh", "hr"))
+            space, olh, hr = (make_oracle(name, epsilon, items) for name in ("geometry", "olh", "hr"))
             seeds = [olh.expecting(10**people).seeds for people in (6, 9)]
             table = replace(olh, seeds=seeds[1] or SEEDS)
             yield [
@@ -121,9 +121,12 @@ def times(largest: int) -> Iterator[list[str]]:
                 f"{table.seeds * table.buckets * 8 / 2**20:,.1f}",
                 f"{adding(space, items):.1f}",
                 f"{adding(table, items):.1f}",
-                shown(reading(space, items)),
-                *("fresh seeds" if many is None else shown(each * many * items) for many in seeds),
-                shown(transformed(hr)),
+                format_seconds(time_reading(space, items)),
+                *(
+                    "fresh seeds" if seed_count is None else format_seconds(seconds_per_cell * seed_count * items)
+                    for seed_count in seeds
+                ),
+                format_seconds(transformed(hr)),
             ]
 
 
@@ -141,15 +144,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with the two marks")
     parser.add_argument("--most", type=int, default=7, help="items, as a power of ten")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     head = ["ε", "items", *(f"`{name}`" for name in NAMES), *(f"bits: `{name}`" for name in NAMES[:4])]
-    lines = table(head, variances(asked.most))
+    lines = table(head, variances(args.most))
     head = ["ε", "items", "field × coordinates", "points, MiB", "table of `olh` at 10⁹, MiB"]
     head += ["adding, ns: `geometry`", "`olh`", "reading: `geometry`", "`olh` at 10⁶", "`olh` at 10⁹", "`hr`"]
-    lines += ["", *table(head, times(asked.most))]
+    lines += ["", *table(head, times(args.most))]
     print(f"largest: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
-    if asked.write:
-        write_between(asked.write, MARKS, "\n".join(lines))
+    if args.write:
+        write_between(args.write, MARKS, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -34,14 +34,14 @@ def main() -> int:
         folder = Path(name)
         rows = groceries_rows(PEOPLE, seed=SEED)
         csv.write_csv(rows.rename_columns(["customer", "product", "time"]), folder / "sales.csv")
-        (folder / "items.txt").write_text("".join(f"{one}\n" for one in groceries(10, seed=SEED).vocabulary))
+        (folder / "items.txt").write_text("".join(f"{product}\n" for product in groceries(10, seed=SEED).vocabulary))
         (folder / "study.toml").write_text(STUDY)
         command = ["study", "simulate", "study.toml", "sales.csv", "--person", "customer", "--item", "product"]
-        more = ["--people", str(PEOPLE), "--directory", "studies", "--port", str(PORT), "--stay"]
-        print("discreet", *command, *more, flush=True)
+        study_options = ["--people", str(PEOPLE), "--directory", "studies", "--port", str(PORT), "--stay"]
+        print("discreet", *command, *study_options, flush=True)
         try:
             return subprocess.run(
-                [sys.executable, "-m", "discreet", *command, *more], cwd=folder, check=False
+                [sys.executable, "-m", "discreet", *command, *study_options], cwd=folder, check=False
             ).returncode
         except KeyboardInterrupt:
             return 0

@@ -37,14 +37,14 @@ def made_up() -> Any:
     from discreet.baskets import Baskets, groceries, starts
 
     source = np.random.default_rng(7)
-    many = 1 + np.minimum(source.pareto(1.2, 20_000).astype(np.int64), 100)
-    bought = groceries(int(many.sum()), seed=7)
+    basket_count = 1 + np.minimum(source.pareto(1.2, 20_000).astype(np.int64), 100)
+    bought = groceries(int(basket_count.sum()), seed=7)
     codes = bought.codes.copy()
-    often = np.repeat(np.repeat(many >= 8, many), bought.sizes)
+    often = np.repeat(np.repeat(basket_count >= 8, basket_count), bought.sizes)
     # Who comes often has another taste: every item stands for the one 40 places on.
     codes[often] = (codes[often] + 40) % bought.items
     rows = [np.sort(row) for row in np.split(codes, bought.offsets[1:-1])]
-    return Baskets(bought.offsets, np.concatenate(rows), bought.vocabulary, owners=starts(many))
+    return Baskets(bought.offsets, np.concatenate(rows), bought.vocabulary, owners=starts(basket_count))
 
 
 def rows() -> Iterator[list[str]]:
@@ -58,21 +58,22 @@ def rows() -> Iterator[list[str]]:
         plain = discreet.mine(baskets, top=TOP)
         truth = {cap: true_patterns(baskets, cap, TOP, 1) for cap in CAPS}
         nearest = [f"{cumulative_rank(truth[cap], plain, top=TOP):.2f}" for cap in CAPS]
-        yield [name, "everybody, no noise", "", *(f"1.00 · {one}" for one in nearest)]
+        yield [name, "everybody, no noise", "", *(f"1.00 · {released}" for released in nearest)]
         for people, epsilon in POINTS:
             cells = []
             for cap in CAPS:
-                found = [
+                releases = [
                     discreet.simulate(
                         resample(baskets, people, seed),
                         top=TOP, epsilon=epsilon, seed=seed, speed="aggregated", max_baskets=cap,
                     ).patterns
                     for seed in range(SEEDS)
                 ]  # fmt: skip
-                own, other = (
-                    mean(cumulative_rank(one, true, top=TOP) for one in found) for true in (truth[cap], plain)
+                own_releases, other_releases = (
+                    mean(cumulative_rank(released, truth_of_cap, top=TOP) for released in releases)
+                    for truth_of_cap in (truth[cap], plain)
                 )
-                cells.append(f"{own:.2f} · {other:.2f}")
+                cells.append(f"{own_releases:.2f} · {other_releases:.2f}")
             sys.stderr.write(f"{name} {people} {epsilon} {cells}\n")
             yield [name, f"{people:,}", str(epsilon), *cells]
 

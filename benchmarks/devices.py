@@ -19,11 +19,11 @@ BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
 def speed(question: dict[str, object], seconds: float = 1.0) -> float:
     """Return how many reports per second one device makes."""
     client(question, BASKET, max_epsilon=1)  # the bound of the question's loss is computed once
-    made, begun = 0, time.perf_counter()
+    report_count, begun = 0, time.perf_counter()
     while time.perf_counter() - begun < seconds:
         client(question, BASKET, max_epsilon=1)
-        made += 1
-    return made / (time.perf_counter() - begun)
+        report_count += 1
+    return report_count / (time.perf_counter() - begun)
 
 
 def main() -> None:

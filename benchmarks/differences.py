@@ -41,7 +41,7 @@ MECHANISMS = (
 )
 RECEIPT_MECHANISMS = (("auto", "auto"), ("clipped", "clipped"), ("peeling", "clipped"))
 CROWD = 300  # people
-CROWD_ITEMS = [f"{kind} {at:02}" for kind in ("all", "few", "none") for at in range(20)]
+CROWD_ITEMS = [f"{kind} {item_number:02}" for kind in ("all", "few", "none") for item_number in range(20)]
 CROWD_MECHANISMS = ("count", "laplace", "clipped", "peeling", "bases", "privbasis", "exponential", "truncated-items")
 # Noisy releases beside those with next to no noise: there a cut count with a short interval is a false claim.
 CROWD_EPSILONS = (("0.1", "0.1"), ("1", "1"), ("5", "5"), ("0.1", "5"), ("0.3", "5"), ("0.1", "20"), ("1", "20"))
@@ -54,10 +54,13 @@ Setting = tuple[Any, str, tuple[dict[str, Any], dict[str, Any]], tuple[str, ...]
 
 def crowd() -> discreet.Baskets:
     """Return baskets of which 20 items are in nearly all, 20 in one of twenty, and 20 in none."""
-    everybody, few = CROWD_ITEMS[:20], CROWD_ITEMS[20:40]
+    everybody, popular_items = CROWD_ITEMS[:20], CROWD_ITEMS[20:40]
     return discreet.read(
         [
-            [*everybody[: 19 - person % 200 // 180], *(few[at] for at in range(20) if (person + 7 * at) % 20 == 0)]
+            [
+                *everybody[: 19 - person % 200 // 180],
+                *(popular_items[number] for number in range(20) if (person + 7 * number) % 20 == 0),
+            ]
             for person in range(CROWD)
         ]
     )
@@ -70,24 +73,24 @@ def settings() -> Iterator[Setting]:
         for mechanisms, epsilon, top in itertools.product(MECHANISMS, EPSILONS, TOPS):
             # Picking one by one among all itemsets takes minutes.
             lengths = 1 if "exponential" in mechanisms else None
-            asked = {"top": top, "lengths": lengths, "epsilon": epsilon, "items": "public"}
-            both = tuple(asked | {"mechanism": mechanism} for mechanism in mechanisms)
-            yield baskets, name, both, ("/".join(mechanisms), epsilon, str(top))
+            question = {"top": top, "lengths": lengths, "epsilon": epsilon, "items": "public"}
+            question_pair = tuple(question | {"mechanism": mechanism} for mechanism in mechanisms)
+            yield baskets, name, question_pair, ("/".join(mechanisms), epsilon, str(top))
     baskets = crowd()
     for mechanism, epsilons, public in itertools.product(CROWD_MECHANISMS, CROWD_EPSILONS, CROWD_PUBLIC):
         top = {"top": len(CROWD_ITEMS), "lengths": 1}
-        asked = {"itemsets": [[item] for item in CROWD_ITEMS]} if mechanism == "count" else top
-        asked = asked | public | {"items": CROWD_ITEMS, "mechanism": mechanism}
-        both = tuple(asked | {"epsilon": epsilon} for epsilon in epsilons)
+        question = {"itemsets": [[item] for item in CROWD_ITEMS]} if mechanism == "count" else top
+        question = question | public | {"items": CROWD_ITEMS, "mechanism": mechanism}
+        question_pair = tuple(question | {"epsilon": epsilon} for epsilon in epsilons)
         name = f"crowd ({', '.join(map(str, public.keys()))})"
-        yield baskets, name, both, (mechanism, "/".join(epsilons), str(len(CROWD_ITEMS)))
+        yield baskets, name, question_pair, (mechanism, "/".join(epsilons), str(len(CROWD_ITEMS)))
     for name in RECEIPTS:
         baskets = read_receipts(name)
         for mechanisms, epsilon, cap in itertools.product(RECEIPT_MECHANISMS, EPSILONS, CAPS):
-            asked = {"epsilon": epsilon, "top": 10, "lengths": 1, "max_baskets": cap, "items": "public"}
-            both = tuple(asked | {"mechanism": mechanism} for mechanism in mechanisms)
+            question = {"epsilon": epsilon, "top": 10, "lengths": 1, "max_baskets": cap, "items": "public"}
+            question_pair = tuple(question | {"mechanism": mechanism} for mechanism in mechanisms)
             described = f"{name}, " + (f"at most {cap}" if cap else "cap chosen")
-            yield baskets, described, both, ("/".join(mechanisms), epsilon, "10")
+            yield baskets, described, question_pair, ("/".join(mechanisms), epsilon, "10")
 
 
 def read_receipts(name: str) -> Baskets:
@@ -106,8 +109,8 @@ def count_false_claims(pair_count: int = PAIRS) -> None:
     pairs_of: dict[str, list[bool]] = {}
     for baskets, name, questions, columns in settings():
         # Baskets that are recoded by a list or capped need an engine of each release's own.
-        own = questions[0]["items"] == CROWD_ITEMS or baskets.several
-        engine = None if own else engine_of(baskets)
+        has_own_crowd = questions[0]["items"] == CROWD_ITEMS or baskets.several
+        engine = None if has_own_crowd else engine_of(baskets)
         claims, widths = [], []
         for pair in range(pair_count):
             before, after = (
@@ -122,10 +125,10 @@ def count_false_claims(pair_count: int = PAIRS) -> None:
             changes = discreet.diff(before, after)
             claims.append(len(changes.clear))
             widths += [row.high - row.low for row in changes if row.low is not None and row.high is not None]
-        false = sum(map(bool, claims))
+        false_claims = sum(map(bool, claims))
         pairs_of.setdefault(name, []).extend(map(bool, claims))
         width = f"{statistics.median(widths):.4f}" if widths else "–"
-        row = (name, *columns, pair_count, false, sum(claims), len(widths), width)
+        row = (name, *columns, pair_count, false_claims, sum(claims), len(widths), width)
         print(f"| {' | '.join(map(str, row))} |", flush=True)
     print()
     for name, pairs in pairs_of.items():

@@ -42,10 +42,10 @@ def _key(value: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _truth(name: str, how: str, number: int, lengths: Any) -> frozenset[frozenset[Any]]:
+def _truth(name: str, rule_name: str, number: int, lengths: Any) -> frozenset[frozenset[Any]]:
     from discreet import mine
 
-    return frozenset(mine(_data(name), **{how: number}, lengths=lengths).to_dict())
+    return frozenset(mine(_data(name), **{rule_name: number}, lengths=lengths).to_dict())
 
 
 def measure(cell: Cell) -> tuple[float, float]:
@@ -53,8 +53,8 @@ def measure(cell: Cell) -> tuple[float, float]:
     from discreet.exact import f_score, false_negative_rate
     from discreet.planning import trial
 
-    name, asked = cell
-    question = dict(asked)
+    name, cell_question = cell
+    question = dict(cell_question)
     baskets = _data(name)
     if "fraction" in question:
         question["min_count"] = ceil(question.pop("fraction") * len(baskets))
@@ -62,22 +62,24 @@ def measure(cell: Cell) -> tuple[float, float]:
     if question.get("neighbours") != "replace":
         question["people"] = len(baskets)
     if "top" in question:
-        wanted = _truth(name, "top", question["top"], lengths)
+        true_itemsets = _truth(name, "top", question["top"], lengths)
         score: Callable[..., float] = false_negative_rate
     else:
-        wanted = _truth(name, "min_count", question["min_count"], lengths)
+        true_itemsets = _truth(name, "min_count", question["min_count"], lengths)
         score = f_score
     if question.pop("as_many", False):
         # What 002 compares with: the competitor is told how many there are, which nobody may know (C15).
-        question["top"] = len(wanted)
+        question["top"] = len(true_itemsets)
         del question["min_count"]
     if "top" in question and not question["top"]:
         return float("nan"), 0.0
-    values = [score(trial(baskets, seed=seed, items="public", **question).patterns, wanted) for seed in range(RUNS)]
+    values = [
+        score(trial(baskets, seed=seed, items="public", **question).patterns, true_itemsets) for seed in range(RUNS)
+    ]
     return mean(values), stdev(values)
 
 
-def many(cells: list[Cell]) -> list[tuple[float, float]]:
+def measure_cells(cells: list[Cell]) -> list[tuple[float, float]]:
     """Measure cells, those of one data set one after the other, on all cores."""
     with ProcessPoolExecutor() as pool:
         return list(pool.map(measure, cells, chunksize=max(1, len(cells) // 16)))
@@ -96,13 +98,13 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
 def grid(title: str, rows: dict[str, str], columns: dict[str, dict[str, Any]], spread: bool = True) -> Iterator[str]:
     """Yield a table: a row for each data set, a column for each question."""
     cells = [(name, question) for name in rows for question in columns.values()]
-    found = iter(many(cells))
+    cell_values = iter(measure_cells(cells))
 
     def text(value: tuple[float, float]) -> str:
         middle, deviation = value
         return f"{middle:.2f} ± {deviation:.2f}" if spread else f"{middle:.2f}"
 
-    body = [[label or name, *(text(next(found)) for _ in columns)] for name, label in rows.items()]
+    body = [[label or name, *(text(next(cell_values)) for _ in columns)] for name, label in rows.items()]
     yield from table([title, *columns], body)
 
 
@@ -196,9 +198,13 @@ def by_threshold(thresholds: dict[str, tuple[float, ...]], columns: dict[str, di
     """Yield a table: a row for each data set and threshold."""
     rows = [(name, fraction) for name, fractions in thresholds.items() for fraction in fractions]
     cells = [(name, question | {"fraction": fraction}) for name, fraction in rows for question in columns.values()]
-    found = iter(many(cells))
+    cell_values = iter(measure_cells(cells))
     body = [
-        [name, f"{fraction:g}", *(f"{middle:.2f} ± {spread:.2f}" for middle, spread in (next(found) for _ in columns))]
+        [
+            name,
+            f"{fraction:g}",
+            *(f"{middle:.2f} ± {spread:.2f}" for middle, spread in (next(cell_values) for _ in columns)),
+        ]
         for name, fraction in rows
     ]
     yield from table(["data", "threshold", *columns], body)
@@ -212,19 +218,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
     parser.add_argument("--write", type=Path)
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     lines = []
     for name, make in TABLES.items():
-        if chosen.tables and name not in chosen.tables:
+        if args.tables and name not in args.tables:
             continue
         begun = time.perf_counter()
         lines += list(make())
         sys.stderr.write(f"{name}: {time.perf_counter() - begun:.0f} s\n")
     text = "\n".join(lines)
-    if chosen.write is None:
+    if args.write is None:
         print(text)
         return
-    write_between(chosen.write, MARKS, text)
+    write_between(args.write, MARKS, text)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-_LARGE = """
+_LARGE_PROGRAM = """
 import sys, time
 import discreet
 from pathlib import Path
@@ -69,8 +69,8 @@ def run(*command: str, home: str | None = None) -> tuple[float, str]:
         for name in ("NUMBA_CACHE_DIR", "DISCREET_JIT"):
             environment.pop(name, None)
     begun = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return time.perf_counter() - begun, done.stdout
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return time.perf_counter() - begun, completed.stdout
 
 
 def quickest(*command: str, times: int = 5) -> float:
@@ -85,8 +85,8 @@ def memory_rows(sets: dict[str, str]) -> list[str]:
         "|---|--:|--:|--:|--:|",
     ]
     for name, percent in sets.items():
-        _, told = run(sys.executable, "-c", _MEMORY, name, percent)
-        rows, peak, output = (int(number) / 2**20 for number in told.split())
+        _, program_output = run(sys.executable, "-c", _MEMORY, name, percent)
+        rows, peak, output = (int(number) / 2**20 for number in program_output.split())
         share = (rows + peak) / (2 * rows + output)
         lines.append(f"| {name} | {rows:.1f} MiB | {peak:.1f} MiB | {output:.1f} MiB | {share:.2f} |")
     return lines
@@ -98,22 +98,22 @@ def rows_of() -> list[str]:
     discreet = str(Path(python).with_name("discreet"))
     bare = quickest(python, "-c", "pass")
     with tempfile.TemporaryDirectory() as home:
-        first, _ = run(discreet, "demo", home=home)
+        first_seconds, _ = run(discreet, "demo", home=home)
         second, _ = run(discreet, "demo", home=home)
-        large = Path(home) / "kosarak.dat"
-        run(python, "-c", _MAKE, str(large))
-        run(python, "-c", _LARGE, str(large), home=home)
-        _, told = run(python, "-c", _LARGE, str(large), home=home)
-    people, patterns, read, mined, csr, peak = told.split()
+        large_file = Path(home) / "kosarak.dat"
+        run(python, "-c", _MAKE, str(large_file))
+        run(python, "-c", _LARGE_PROGRAM, str(large_file), home=home)
+        _, output = run(python, "-c", _LARGE_PROGRAM, str(large_file), home=home)
+    people, patterns, read_seconds, mined, csr, peak = output.split()
     mebi = 1 << 20
     return [
         "| what | measured |",
         "|---|--:|",
         f"| `import discreet`, over starting Python | {quickest(python, '-c', 'import discreet') - bare:.3f} s |",
         f"| `discreet --help` | {quickest(discreet, '--help'):.2f} s |",
-        f"| `discreet demo`, the first run ever | {first:.1f} s |",
+        f"| `discreet demo`, the first run ever | {first_seconds:.1f} s |",
         f"| `discreet demo` again | {second:.1f} s |",
-        f"| kosarak_100k resampled to {int(people):,} people: read from text | {float(read):.2f} s |",
+        f"| kosarak_100k resampled to {int(people):,} people: read from text | {float(read_seconds):.2f} s |",
         f"| … and mined at 1 % ({int(patterns):,} patterns) | {float(mined):.2f} s |",
         f"| … peak memory of the process (the rows alone are {int(csr) // mebi} MiB) | {int(peak) // mebi} MiB |",
     ]

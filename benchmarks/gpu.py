@@ -35,29 +35,29 @@ def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) 
     """Return an oracle at an epsilon of 1."""
     from discreet.local.oracle_steps import make
 
-    made = make(name, Fraction(1), items, pad=pad)
-    return made if seeds is None else replace(made, seeds=seeds)
+    oracle = make(name, Fraction(1), items, pad=pad)
+    return oracle if seeds is None else replace(oracle, seeds=seeds)
 
 
-def people_of(start: int, many: int, items: int, most: int = 1) -> Any:
+def people_of(start: int, person_count: int, items: int, max_items: int = 1) -> Any:
     """Return people who hold up to `most` items each, some of them far more often than others."""
     from discreet.local import Answered
 
     generator = np.random.default_rng([SEED, start])
-    sizes = np.ones(many, np.int64) if most == 1 else generator.integers(0, most + 1, many)
+    sizes = np.ones(person_count, np.int64) if max_items == 1 else generator.integers(0, max_items + 1, person_count)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     part = generator.random(offsets[-1])
-    held = (part * part * part * items).astype(np.int32)  # products alone, which every machine rounds alike
-    return Answered(offsets=offsets, held=held, people=np.arange(start, start + many))
+    held_items = (part * part * part * items).astype(np.int32)  # products alone, which every machine rounds alike
+    return Answered(offsets=offsets, held=held_items, people=np.arange(start, start + person_count))
 
 
 def digest(*arrays: Any) -> str:
     """Return a digest of arrays, to the last bit."""
-    found = hashlib.blake2b(digest_size=16)
-    for one in arrays:
-        found.update(f"{one.dtype.str}{one.shape}".encode())
-        found.update(np.ascontiguousarray(one).tobytes())
-    return found.hexdigest()
+    hasher = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        hasher.update(f"{array.dtype.str}{array.shape}".encode())
+        hasher.update(np.ascontiguousarray(array).tobytes())
+    return hasher.hexdigest()
 
 
 def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any], str]]:
@@ -67,12 +67,12 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
     """
     from discreet.local.oracle_steps import SeedTable, using
 
-    many, items = max(100, int(3e5 * scale)), max(50, int(2e4 * scale))
+    report_count, items = max(100, int(3e5 * scale)), max(50, int(2e4 * scale))
 
-    def made(name: str, seeds: int | None = None) -> Callable[[Any], str]:
+    def check_made(name: str, seeds: int | None = None) -> Callable[[Any], str]:
         """Make reports, and add them up."""
         oracle = oracle_of(name, items, pad=1 if seeds else 4, seeds=seeds)
-        answered = people_of(0, many, items, 6)
+        answered = people_of(0, report_count, items, 6)
 
         def run(card: Any) -> str:
             if card is None:
@@ -103,18 +103,18 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
         def run(card: Any) -> str:
             if card is not None:
-                left = card.leftover(table, codes, weights, 0.4, 16.0)
+                leftover_table = card.leftover(table, codes, weights, 0.4, 16.0)
                 sums = card.table_sums(table, codes, weights, 0.4, 16.0, ROWS, items)
-                return digest(left, sums, card.meet(table.sum(1), buckets, codes, weights, ROWS))
-            left, sums = np.empty(table.shape, np.int32), np.zeros(items, np.int64)
-            none = np.zeros(0, np.int32)
-            leftover(0, table, codes, weights, none, none, np.zeros(0), 0.4, 16.0, left)
+                return digest(leftover_table, sums, card.meet(table.sum(1), buckets, codes, weights, ROWS))
+            leftover_table, sums = np.empty(table.shape, np.int32), np.zeros(items, np.int64)
+            no_codes = np.zeros(0, np.int32)
+            leftover(0, table, codes, weights, no_codes, no_codes, np.zeros(0), 0.4, 16.0, leftover_table)
             met = np.zeros((-(-len(table) // ROWS), len(codes)))
-            for at, start in enumerate(range(0, len(table), ROWS)):
+            for number, start in enumerate(range(0, len(table), ROWS)):
                 part = slice(start, start + ROWS)
-                sum_cells(start, left[part], edges, np.arange(items, dtype=np.uint32), sums)
-                meet(start, table[part].sum(1), buckets, codes, weights, met[at])
-            return digest(left, sums, met)
+                sum_cells(start, leftover_table[part], edges, np.arange(items, dtype=np.uint32), sums)
+                meet(start, table[part].sum(1), buckets, codes, weights, met[number])
+            return digest(leftover_table, sums, met)
 
         return run
 
@@ -123,20 +123,22 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         table = np.random.default_rng(SEED).integers(200, 400, (1024, 4))
         table[:, 0] += np.arange(len(table)) % 40  # so that something stands out
         with using("cpu" if card is None else "gpu"):
-            found = SeedTable(table=table, symbols=items, own_chance=0.5)
-            return digest(found.frequencies(), found._solve(np.arange(8), np.ones(8) / 50, np.zeros(8)))
+            seed_table = SeedTable(table=table, symbols=items, own_chance=0.5)
+            return digest(seed_table.frequencies(), seed_table._solve(np.arange(8), np.ones(8) / 50, np.zeros(8)))
 
-    def counted(card: Any) -> str:
+    def check_counted(card: Any) -> str:
         """Count reports of any window."""
         from discreet.local.oracle_steps import count_hashed
 
-        words = np.random.default_rng(SEED).integers(0, 1 << 32, (4, many), dtype=np.uint32)
+        words = np.random.default_rng(SEED).integers(0, 1 << 32, (4, report_count), dtype=np.uint32)
         return digest(count_hashed(*words, items) if card is None else card.count_supports(*words, items))
 
     def refused(card: Any) -> str:
         """Add up words of which some are no reports."""
         oracle = oracle_of("olh", items, seeds=1024)
-        words = np.random.default_rng(SEED).integers(0, [[1030, oracle.buckets + 1]], (many, 2)).astype(np.uint32)
+        words = (
+            np.random.default_rng(SEED).integers(0, [[1030, oracle.buckets + 1]], (report_count, 2)).astype(np.uint32)
+        )
         if card is None:
             right, aggregate = oracle.codec.find_good_rows(words), oracle.adder.start()
             oracle.adder.add(aggregate, oracle.codec.unpack(words[right]))
@@ -147,19 +149,19 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         assert sums is not None
         return digest(sums.aggregate, np.array(sums.refused, np.int64))
 
-    found = {
-        "reports of any window": counted,
-        "olh, made and added": made("olh"),
-        "blh, made and added": made("blh"),
-        "wheel, made and added": made("wheel"),
-        "olh with published seeds, made and added": made("olh", 4096),
+    all_checks = {
+        "reports of any window": check_counted,
+        "olh, made and added": check_made("olh"),
+        "blh, made and added": check_made("blh"),
+        "wheel, made and added": check_made("wheel"),
+        "olh with published seeds, made and added": check_made("olh", 4096),
         "words that are no reports": refused,
         "a table of 4 buckets, decoded": decoded(4),
         "a table of 40 buckets, decoded": decoded(40),
     }
     if find_spec("numba") is not None and not elsewhere:
-        found["a table as a collector reads it"] = read_whole
-    return found
+        all_checks["a table as a collector reads it"] = read_whole
+    return all_checks
 
 
 def by_cores(run: Callable[[Any], str]) -> str:
@@ -177,43 +179,45 @@ class Lines:
         self._begun = time.perf_counter()
         self.bad = 0
 
-    def say(self, what: str, figure: str) -> None:
+    def say(self, label: str, figure: str) -> None:
         """Print a line."""
-        print(f"[{time.perf_counter() - self._begun:6.1f} s] {what:<58} {figure}", flush=True)
+        print(f"[{time.perf_counter() - self._begun:6.1f} s] {label:<58} {figure}", flush=True)
 
     def checked(self, card: Any, expected: dict[str, str], scale: float) -> None:
         """Compare the card with the cores, here or as they were elsewhere."""
-        here = find_spec("numba") is not None
+        has_numba = find_spec("numba") is not None
         for name, run in checks(scale).items():
             begun = time.perf_counter()
-            found = run(card)
+            digest_here = run(card)
             took = f"{time.perf_counter() - begun:.2f} s"
-            wanted = by_cores(run) if here else expected.get(name)
-            same = "not checked: no numba here, and no --expected" if wanted is None else "the same, bit for bit"
-            if wanted is not None and found != wanted:
-                same, self.bad = "DIFFERENT", self.bad + 1
-            self.say(f"check: {name}", f"{same} ({took})")
+            expected_digest = by_cores(run) if has_numba else expected.get(name)
+            verdict = (
+                "not checked: no numba here, and no --expected" if expected_digest is None else "the same, bit for bit"
+            )
+            if expected_digest is not None and digest_here != expected_digest:
+                verdict, self.bad = "DIFFERENT", self.bad + 1
+            self.say(f"check: {name}", f"{verdict} ({took})")
 
-    def tried(self, what: str, task: Callable[[], Iterator[tuple[str, str]]]) -> None:
+    def run_task(self, label: str, task: Callable[[], Iterator[tuple[str, str]]]) -> None:
         """Print what a task tells; where it fails, say so and go on."""
         try:
             for name, figure in task():
                 self.say(name, figure)
         except Exception as error:
             self.bad += 1
-            self.say(what, f"FAILED: {type(error).__name__}: {error}")
+            self.say(label, f"FAILED: {type(error).__name__}: {error}")
 
 
-def per_second(many: float, took: float) -> str:
+def per_second(count: float, took: float) -> str:
     """Return a time with what it comes to."""
-    return f"{took:.3f} s, {many / took:.3g} a second"
+    return f"{took:.3f} s, {count / took:.3g} a second"
 
 
 def memory(card: Any, before: int) -> str:
     """Return what is taken of the card's memory, and the most that this program took of the machine's."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
-        f"{(before - card.driver.free()) / 2**20:,.0f} MiB of the card now, {most:.2f} GiB of the machine at the most"
+        f"{(before - card.driver.free()) / 2**20:,.0f} MiB of the card now, {peak:.2f} GiB of the machine at the most"
     )
 
 
@@ -222,30 +226,33 @@ def fresh(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     from discreet.gpu import CardRound
 
     free = card.driver.free()
-    many, items = int(1e7 * scale) or 1, int(1e5 * scale) or 1
+    report_count, items = int(1e7 * scale) or 1, int(1e5 * scale) or 1
     for name in ("olh", "wheel"):
         oracle = oracle_of(name, items)
         running = CardRound(card, oracle)
         words = np.concatenate(
-            [running.make_reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in range(0, many, BLOCK)]
+            [
+                running.make_reports(people_of(start, min(BLOCK, report_count - start), items), SEED)
+                for start in range(0, report_count, BLOCK)
+            ]
         )
-        there = card.driver.upload(words[: 1 << 22])
-        here, counts = len(there), card.driver.zeros((items,), np.uint64)
+        card_words = card.driver.upload(words[: 1 << 22])
+        word_count, counts = len(card_words), card.driver.zeros((items,), np.uint64)
         kind, number = running.kind
         times = []
         for _ in range(6):
             begun = time.perf_counter()
-            card.add_supports(there, here, 3, kind, number, items, counts)
+            card.add_supports(card_words, word_count, 3, kind, number, items, counts)
             card.driver.download(counts[:1])
             times.append(time.perf_counter() - begun)
-        hashes = here * items
-        yield f"{name}: {here:,} reports on the card, hashes", per_second(hashes, float(np.median(times[1:])))
+        hashes = word_count * items
+        yield f"{name}: {word_count:,} reports on the card, hashes", per_second(hashes, float(np.median(times[1:])))
         begun = time.perf_counter()
         running.add_words(words)
         sums = running.total()
         took = time.perf_counter() - begun
-        assert sums.people == many
-        yield f"{name}: {many:,} reports over {items:,} items", per_second(many * items, took)
+        assert sums.people == report_count
+        yield f"{name}: {report_count:,} reports over {items:,} items", per_second(report_count * items, took)
     yield "  memory", memory(card, free)
 
 
@@ -255,49 +262,55 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     from discreet.local.oracle_steps import using
 
     free = card.driver.free()
-    many, items = int(1e9 * scale) or 1, int(1e6 * scale) or 100
-    oracle = oracle_of("olh", items).expecting(many)
+    report_count, items = int(1e9 * scale) or 1, int(1e6 * scale) or 100
+    oracle = oracle_of("olh", items).expecting(report_count)
     if oracle.seeds is None:
         oracle = replace(oracle, seeds=1024)
-    yield "published seeds that are chosen", f"{oracle.seeds:,} for {many:,} people and {items:,} items"
+    yield "published seeds that are chosen", f"{oracle.seeds:,} for {report_count:,} people and {items:,} items"
     # What people hold is made once, and held by others again: what is measured is making their reports.
-    crowd = [people_of(at * BLOCK, min(BLOCK, many), items) for at in range(min(16, -(-many // BLOCK)))]
+    crowd = [
+        people_of(number * BLOCK, min(BLOCK, report_count), items)
+        for number in range(min(16, -(-report_count // BLOCK)))
+    ]
     counts, running = np.zeros(items, np.int64), CardRound(card, oracle)
-    begun, making = time.perf_counter(), 0.0
-    for at, start in enumerate(range(0, many, BLOCK)):
-        one = crowd[at % len(crowd)]
-        here = min(len(one.people), many - start)
+    begun, making_seconds = time.perf_counter(), 0.0
+    for number, start in enumerate(range(0, report_count, BLOCK)):
+        answered = crowd[number % len(crowd)]
+        batch_count = min(len(answered.people), report_count - start)
         part = replace(
-            one, offsets=one.offsets[: here + 1], held=one.held[:here], people=np.arange(start, start + here)
+            answered,
+            offsets=answered.offsets[: batch_count + 1],
+            held=answered.held[:batch_count],
+            people=np.arange(start, start + batch_count),
         )
         begun = time.perf_counter()
         running.add_drawn(part, SEED)
-        making += time.perf_counter() - begun
+        making_seconds += time.perf_counter() - begun
         counts += np.bincount(part.held, minlength=items)
     begun = time.perf_counter()
     sums = running.total()
-    making += time.perf_counter() - begun
-    yield f"simulated: {many:,} reports made and added", per_second(many, making)
+    making_seconds += time.perf_counter() - begun
+    yield f"simulated: {report_count:,} reports made and added", per_second(report_count, making_seconds)
     yield "  memory", memory(card, free)
-    for again in ("first", "again"):
+    for attempt in ("first", "again"):
         begun = time.perf_counter()
         with using("gpu"):
             supports = oracle.adder.decode(sums.aggregate)
         took = time.perf_counter() - begun
-        yield f"decoded, {again}: {oracle.seeds:,} seeds, {items:,} items", f"{took:.3f} s"
-    truth = counts / many
-    error = ((oracle.estimate(supports, many) - truth) ** 2).mean()
-    fresh_seeds = replace(oracle, seeds=None).variance(truth, many).mean()
+        yield f"decoded, {attempt}: {oracle.seeds:,} seeds, {items:,} items", f"{took:.3f} s"
+    truth = counts / report_count
+    error = ((oracle.estimate(supports, report_count) - truth) ** 2).mean()
+    fresh_seeds = replace(oracle, seeds=None).variance(truth, report_count).mean()
     yield "  square error, of that of fresh seeds", f"{error / fresh_seeds:.3f}"
     words = running.make_reports(crowd[0], SEED)
     streamed = CardRound(card, oracle)
     begun = time.perf_counter()
-    for _ in range(max(1, many // len(words))):
+    for _ in range(max(1, report_count // len(words))):
         streamed.add_words(words)
-    told = streamed.total().people
+    total_people = streamed.total().people
     took = time.perf_counter() - begun
-    rate = f"{told * 8 / took / 1e9:.1f} GB a second"
-    yield f"streamed: {told:,} packed reports", f"{per_second(told, took)}, {rate}"
+    rate = f"{total_people * 8 / took / 1e9:.1f} GB a second"
+    yield f"streamed: {total_people:,} packed reports", f"{per_second(total_people, took)}, {rate}"
     yield "  memory", memory(card, free)
 
 
@@ -314,31 +327,36 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
         return
     import pyarrow.parquet as pq
 
-    many, items = int(2e8 * scale) or 1, int(1e5 * scale) or 100
+    report_count, items = int(2e8 * scale) or 1, int(1e5 * scale) or 100
     ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=items)), "olh", Fraction(1))
     ask = replace(ask, oracle=replace(ask.oracle, seeds=1 << max(10, 18 + int(np.log2(scale)))))
     running = CardRound(card, ask.oracle)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "reports"
-        starts = range(0, many, BLOCK)
+        starts = range(0, report_count, BLOCK)
         save_reports(
-            folder, ask, (running.make_reports(people_of(at, min(BLOCK, many - at), items), SEED) for at in starts)
+            folder,
+            ask,
+            (running.make_reports(people_of(start, min(BLOCK, report_count - start), items), SEED) for start in starts),
         )
-        size = sum(Path(one).stat().st_size for one in list_report_files(folder))
-        for again in ("first", "again"):
+        size = sum(Path(file).stat().st_size for file in list_report_files(folder))
+        for attempt in ("first", "again"):
             begun = time.perf_counter()
-            for one in list_report_files(folder):
-                with pq.ParquetFile(one) as opened:
+            for file in list_report_files(folder):
+                with pq.ParquetFile(file) as opened:
                     for _ in opened.iter_batches(256):
                         pass
-            reading = time.perf_counter() - begun
-            yield f"files of {size / 1e9:.2f} GB, {again}: read and dropped", f"{reading:.2f} s"
+            reading_seconds = time.perf_counter() - begun
+            yield f"files of {size / 1e9:.2f} GB, {attempt}: read and dropped", f"{reading_seconds:.2f} s"
         begun = time.perf_counter()
         with using("gpu"):
-            added = add_up_files(folder, ask, screen=False)
+            file_totals = add_up_files(folder, ask, screen=False)
         took = time.perf_counter() - begun
-        assert added.estimate.people == many
-        yield f"the same, {many:,} reports, added up and decoded", f"{took:.2f} s, {took / reading:.2f} of reading"
+        assert file_totals.estimate.people == report_count
+        yield (
+            f"the same, {report_count:,} reports, added up and decoded",
+            f"{took:.2f} s, {took / reading_seconds:.2f} of reading",
+        )
 
 
 def main() -> None:
@@ -347,10 +365,10 @@ def main() -> None:
     parser.add_argument("--expect", type=Path, metavar="FILE", help="write what the cores say, and stop")
     parser.add_argument("--expected", type=Path, metavar="FILE", help="what the cores said elsewhere")
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes")
-    asked = parser.parse_args()
-    if asked.expect:
-        found = {name: by_cores(run) for name, run in checks(asked.scale, elsewhere=True).items()}
-        asked.expect.write_text(json.dumps({"scale": asked.scale, "digests": found}, indent=1))
+    args = parser.parse_args()
+    if args.expect:
+        digests = {name: by_cores(run) for name, run in checks(args.scale, elsewhere=True).items()}
+        args.expect.write_text(json.dumps({"scale": args.scale, "digests": digests}, indent=1))
         return
     from discreet.gpu import open_card
     from discreet.local.oracle_steps import on_card
@@ -360,10 +378,10 @@ def main() -> None:
     card = open_card()
     lines.say(card.driver.name, f"opened in {time.perf_counter() - begun:.2f} s, kernels compiled")
     lines.say("numpy, CuPy, free memory", versions(card))
-    measured(lines, card, asked.scale, expected_of(asked.expected, asked.scale))
+    measure_card(lines, card, args.scale, expected_of(args.expected, args.scale))
     failed = on_card.said()
-    for one in failed:
-        lines.say("the card was not used", one)
+    for check_name in failed:
+        lines.say("the card was not used", check_name)
     raise SystemExit(1 if lines.bad or failed else 0)
 
 
@@ -371,32 +389,32 @@ def versions(card: Any) -> str:
     """Return what it was measured with."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = [np.__version__]
+    version_names = [np.__version__]
     for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
         try:
-            found.append(f"{name} {version(name)}")
+            version_names.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    return ", ".join([*found, f"{card.driver.free() / 2**20:,.0f} MiB"])
+    return ", ".join([*version_names, f"{card.driver.free() / 2**20:,.0f} MiB"])
 
 
 def expected_of(file: Path | None, scale: float) -> dict[str, str]:
     """Return what the cores said elsewhere, of the same sizes."""
     if file is None:
         return {}
-    told = json.loads(file.read_text())
-    if told["scale"] != scale:
-        raise SystemExit(f"{file} was written at a scale of {told['scale']}, and this one is {scale}.")
-    digests: dict[str, str] = told["digests"]
+    document = json.loads(file.read_text())
+    if document["scale"] != scale:
+        raise SystemExit(f"{file} was written at a scale of {document['scale']}, and this one is {scale}.")
+    digests: dict[str, str] = document["digests"]
     return digests
 
 
-def measured(lines: Lines, card: Any, scale: float, expected: dict[str, str]) -> None:
+def measure_card(lines: Lines, card: Any, scale: float, expected: dict[str, str]) -> None:
     """Check and measure everything."""
     lines.checked(card, expected, scale)
-    lines.tried("fresh seeds", lambda: fresh(card, scale))
-    lines.tried("published seeds", lambda: published(card, scale))
-    lines.tried("Parquet files", lambda: parquet(card, scale))
+    lines.run_task("fresh seeds", lambda: fresh(card, scale))
+    lines.run_task("published seeds", lambda: published(card, scale))
+    lines.run_task("Parquet files", lambda: parquet(card, scale))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Cell(NamedTuple):
     epsilon: str
 
 
-class Measured(NamedTuple):
+class ProtocolRuns(NamedTuple):
     """What ten runs of one protocol gave: normalised cumulative rank, squared error, and how often intervals held."""
 
     rank: list[float]
@@ -76,43 +76,43 @@ def covered(baskets: Any, patterns: Any) -> float:
     from discreet.local.study import CandidateList
 
     edges = zip(patterns.offsets, patterns.offsets[1:], strict=False)
-    of = CandidateList(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
-    held = of.answers(baskets, np.arange(len(baskets)))[1]
-    counts = np.bincount(held, minlength=len(of))
+    candidate_list = CandidateList(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
+    held_counts = candidate_list.answers(baskets, np.arange(len(baskets)))[1]
+    counts = np.bincount(held_counts, minlength=len(candidate_list))
     return float(np.mean((patterns.low - 0.5 <= counts) & (counts <= patterns.high + 0.5)))
 
 
-def measure(cell: Cell) -> dict[str, Measured]:
+def measure(cell: Cell) -> dict[str, ProtocolRuns]:
     """Run everything a figure compares at one point."""
     from discreet.exact import cumulative_rank, squared_error
     from discreet.local.study import simulate
 
     baskets = _data(cell.data)
     truth = _truth(cell.data, cell.top, 1 if cell.figure == 3 else None)
-    found = {}
+    runs_by_name = {}
     for name, plan in protocols(cell.figure).items():
-        runs = Measured([], [], [])
+        runs = ProtocolRuns([], [], [])
         for seed in range(RUNS):
-            asked: dict[str, Any] = {"top": cell.top, "epsilon": cell.epsilon, "seed": seed}
-            patterns = simulate(baskets, plan, speed="aggregated", **asked).patterns
+            question: dict[str, Any] = {"top": cell.top, "epsilon": cell.epsilon, "seed": seed}
+            patterns = simulate(baskets, plan, speed="aggregated", **question).patterns
             runs.rank.append(cumulative_rank(patterns, truth, top=cell.top))
             runs.error.append(squared_error(patterns, truth))
             if cell.top == 64:
                 runs.covered.append(covered(baskets, patterns))
-        found[name] = runs
-    return found
+        runs_by_name[name] = runs
+    return runs_by_name
 
 
-def _rank(runs: Measured) -> str:
+def _rank(runs: ProtocolRuns) -> str:
     return f"{mean(runs.rank):.2f} ± {stdev(runs.rank):.2f}"
 
 
-def _error(runs: Measured) -> str:
+def _error(runs: ProtocolRuns) -> str:
     hit = [error for error in runs.error if error == error]
     return f"{mean(hit):.1e}" if hit else "–"
 
 
-def _covered(runs: Measured) -> str:
+def _covered(runs: ProtocolRuns) -> str:
     return f"{mean(runs.covered):.2f}"
 
 
@@ -122,25 +122,25 @@ def tables() -> Iterator[str]:
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
     with ProcessPoolExecutor() as pool:
         # Those of one data set one after the other, so that it is read once in each process.
-        measured = dict(zip(cells, pool.map(measure, cells), strict=True))
+        runs_by_cell = dict(zip(cells, pool.map(measure, cells), strict=True))
     over_epsilon = [(f"ε = {epsilon}", (top, epsilon)) for top, epsilon in POINTS if top == 64]
     over_top = [(f"k = {top}", (top, epsilon)) for top, epsilon in sorted(POINTS) if epsilon == "2"]
-    both = [*over_epsilon, *(one for one in over_top if one[0] != "k = 64")]
+    all_points = [*over_epsilon, *(top_point for top_point in over_top if top_point[0] != "k = 64")]
     titles = {3: "Single items: the ladder of figure 3", 4: "Itemsets: figure 4"}
-    shown: list[tuple[str, Callable[[Measured], str], Any]] = [
-        ("NCR: k = 64 over ε, then ε = 2 over k", _rank, both),
-        ("Var, squared error of the counts of hits", _error, both),
+    measures: list[tuple[str, Callable[[ProtocolRuns], str], Any]] = [
+        ("NCR: k = 64 over ε, then ε = 2 over k", _rank, all_points),
+        ("Var, squared error of the counts of hits", _error, all_points),
         ("share of intervals that hold the true count, k = 64", _covered, over_epsilon),
     ]
     for figure, title in titles.items():
         for data in DATA:
             yield f"### {title}, {data}\n"
-            for what, text, columns in shown:
+            for measure_name, text, columns in measures:
                 rows = [
-                    [name, *(text(measured[Cell(data, figure, *point)][name]) for _, point in columns)]
+                    [name, *(text(runs_by_cell[Cell(data, figure, *point)][name]) for _, point in columns)]
                     for name in protocols(figure)
                 ]
-                yield from table([what, *(head for head, _ in columns)], rows)
+                yield from table([measure_name, *(head for head, _ in columns)], rows)
 
 
 if __name__ == "__main__":

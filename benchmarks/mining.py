@@ -43,15 +43,15 @@ MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 _PATIENCE = 120
 
 
-def best(run: Callable[[], Any], seconds: float = 3.0, least: int = 3) -> float:
+def time_best(run: Callable[[], Any], seconds: float = 3.0, min_runs: int = 3) -> float:
     """Return the shortest time of several runs."""
     times: list[float] = []
-    while len(times) < least or (sum(times) < seconds and len(times) < 25):
+    while len(times) < min_runs or (sum(times) < seconds and len(times) < 25):
         gc.collect()
         begun = time.perf_counter()
-        kept = run()
+        result = run()
         times.append(time.perf_counter() - begun)
-        del kept
+        del result
     return min(times)
 
 
@@ -59,8 +59,8 @@ def write_between(path: Path, marks: tuple[str, str], text: str) -> None:
     """Put a text between the two marks of a page."""
     begin, end = marks
     page = path.read_text()
-    head, _, rest = page.partition(begin)
-    path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}")
+    head, _, after_text = page.partition(begin)
+    path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{after_text.partition(end)[2]}")
 
 
 def print_or_write(
@@ -76,16 +76,16 @@ def print_or_write(
     parser.add_argument("--write", type=Path)
     if speeds is not None:
         parser.add_argument("--speed", action="store_true")
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     begun = time.perf_counter()
-    if speeds is not None and chosen.speed:
+    if speeds is not None and args.speed:
         tables, marks = speeds
     text = "\n".join(tables()).rstrip()
     sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
-    if chosen.write is None:
+    if args.write is None:
         print(text)
     else:
-        write_between(chosen.write, marks, text)
+        write_between(args.write, marks, text)
 
 
 def lists(path: Path) -> list[list[int]]:
@@ -102,23 +102,23 @@ def compare(name: str, percent: str, folder: Path) -> dict[str, Any]:
     from discreet_lab.data import datasets
 
     path = folder / f"{name}.dat"
-    with lzma.open(datasets.path(name)) as packed:
-        path.write_bytes(packed.read())
+    with lzma.open(datasets.path(name)) as packed_file:
+        path.write_bytes(packed_file.read())
     baskets = discreet.read(path)
     count = math.ceil(Fraction(percent) * len(baskets) / 100)
 
     patterns = len(discreet.mine(baskets, min_count=count))
-    ours = best(lambda: discreet.mine(baskets, min_count=count))
-    ours_file = best(lambda: discreet.mine(discreet.read(path), min_count=count))
+    ours = time_best(lambda: discreet.mine(baskets, min_count=count))
+    ours_file = time_best(lambda: discreet.mine(discreet.read(path), min_count=count))
 
     def theirs(peer: str, rows: list[list[int]]) -> Any:
         return getattr(fim, peer)(rows, target="s", supp=-count, zmin=1, report="a")
 
     rows = lists(path)
-    peers = {peer: best(partial(theirs, peer, rows)) for peer in ("fpgrowth", "eclat")}
+    peers = {peer: time_best(partial(theirs, peer, rows)) for peer in ("fpgrowth", "eclat")}
     peer = min(peers, key=lambda key: peers[key])
     del rows
-    peer_file = best(lambda: theirs(peer, lists(path)), least=2)
+    peer_file = time_best(lambda: theirs(peer, lists(path)), min_runs=2)
     frame = limited(mlxtend_time, str(path), count)
     return {
         "data": name,
@@ -147,7 +147,7 @@ def mlxtend_time(path: str, count: int) -> float:
     matrix = scipy.sparse.csr_matrix((np.ones(len(baskets.codes), bool), baskets.codes, baskets.offsets), shape)
     matrix = matrix[:, baskets.item_counts >= count]
     frame = pd.DataFrame.sparse.from_spmatrix(matrix).astype(pd.SparseDtype(bool, False))
-    return best(lambda: fpgrowth(frame, min_support=(count - 0.5) / len(baskets)), seconds=1, least=1)
+    return time_best(lambda: fpgrowth(frame, min_support=(count - 0.5) / len(baskets)), seconds=1, min_runs=1)
 
 
 def limited(function: Callable[..., float], *arguments: Any) -> float | None:
@@ -186,18 +186,18 @@ def rows_of(results: list[dict[str, Any]]) -> list[str]:
     ]
     for r in results:
         frame = r["mlxtend"]
-        told = f"{frame:.2f} s | {frame / r['ours']:.0f}" if frame is not None else f"over {_PATIENCE} s | –"
+        frame_text = f"{frame:.2f} s | {frame / r['ours']:.0f}" if frame is not None else f"over {_PATIENCE} s | –"
         lines.append(
             f"| {r['data']} | {r['threshold']} | {r['patterns']:,} | {r['ours'] * 1e3:.1f} ms "
             f"| {r['peer'] * 1e3:.1f} ms ({r['peer name']}) | **{r['peer'] / r['ours']:.1f}** "
             f"| {r['ours_file'] * 1e3:.1f} ms | {r['peer_file'] * 1e3:.1f} ms "
-            f"| **{r['peer_file'] / r['ours_file']:.1f}** | {told} |"
+            f"| **{r['peer_file'] / r['ours_file']:.1f}** | {frame_text} |"
         )
     mining = mean([r["peer"] / r["ours"] for r in results])
     file = mean([r["peer_file"] / r["ours_file"] for r in results])
     frames = [r["mlxtend"] / r["ours"] for r in results if r["mlxtend"] is not None]
-    told = f"**{mean(frames):.0f}**" if frames else "–"
-    lines.append(f"| geometric mean | | | | | **{mining:.1f}** | | | **{file:.1f}** | | {told} |")
+    frame_text = f"**{mean(frames):.0f}**" if frames else "–"
+    lines.append(f"| geometric mean | | | | | **{mining:.1f}** | | | **{file:.1f}** | | {frame_text} |")
     return lines
 
 
@@ -219,23 +219,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="*", help=f"any of {', '.join(SETS)}; all of them by default")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the marks of FILE")
-    given = parser.parse_args()
-    unknown = [name for name in given.data if name not in SETS]
+    args = parser.parse_args()
+    unknown = [name for name in args.data if name not in SETS]
     if unknown:
         parser.error(f"no such data set here: {unknown[0]}; there are {', '.join(SETS)}")
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in given.data or SETS:
+        for name in args.data or SETS:
             results.append(compare(name, SETS[name], Path(folder)))
             sys.stderr.write(f"{rows_of(results[-1:])[2]}\n")
     from benchmarks import footprint
 
-    more = [] if given.data else [*footprint.rows_of(), "", *footprint.memory_rows(SETS)]
-    lines = [*heading(), *rows_of(results), "", *more]
+    footprint_lines = [] if args.data else [*footprint.rows_of(), "", *footprint.memory_rows(SETS)]
+    lines = [*heading(), *rows_of(results), "", *footprint_lines]
     text = "\n".join(lines)
     print(text)
-    if given.write is not None:
-        write_between(given.write, MARKS, text)
+    if args.write is not None:
+        write_between(args.write, MARKS, text)
 
 
 if __name__ == "__main__":

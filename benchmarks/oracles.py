@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from .mining import best, write_between
+from .mining import time_best, write_between
 
 MARKS = ("<!-- oracles: begin -->", "<!-- oracles: end -->")
 REPORTS, CANDIDATES = 200_000, 4_096
 # Oracles whose reports list symbols or have a bit for each candidate: candidates and padding.
-LISTED = (("privset", 128, 5), ("privset", 2_000, 5), ("subset", 128, 1), ("subset", 2_000, 1))
+LIST_CASES = (("privset", 128, 5), ("privset", 2_000, 5), ("subset", 128, 1), ("subset", 2_000, 1))
 BITMAPS = (("oue", 128, 1), ("oue", 4_096, 1))
 SYMBOLS = 5_000_000  # that a part of the reports has
 
@@ -40,10 +40,10 @@ def ours(name: str) -> float:
 
     oracle = oracles()[name].make(Fraction(1), CANDIDATES, pad=1)
     people = np.arange(REPORTS)
-    held = (people % CANDIDATES).astype(np.int32)
-    columns = oracle.reports(Answered(offsets=np.arange(REPORTS + 1), held=held, people=people), 1)
+    held_items = (people % CANDIDATES).astype(np.int32)
+    columns = oracle.reports(Answered(offsets=np.arange(REPORTS + 1), held=held_items, people=people), 1)
     oracle.supports({key: value[:10] for key, value in columns.items()})
-    return REPORTS * CANDIDATES / best(lambda: oracle.supports(columns))
+    return REPORTS * CANDIDATES / time_best(lambda: oracle.supports(columns))
 
 
 def bare() -> float:
@@ -54,14 +54,14 @@ def bare() -> float:
     def loop(items: Any, reports: int) -> int:
         total = np.uint32(0)
         for row in range(reports):
-            first, second, low = np.uint32(2 * row + 1), np.uint32(row), np.uint32(row * 7)
-            for at in range(len(items)):
-                total += np.uint32(np.uint32(hash_item(items[at], first, second) - low) < np.uint32(1 << 30))
+            first_seed, second, low = np.uint32(2 * row + 1), np.uint32(row), np.uint32(row * 7)
+            for position in range(len(items)):
+                total += np.uint32(np.uint32(hash_item(items[position], first_seed, second) - low) < np.uint32(1 << 30))
         return int(total)
 
     items = np.arange(CANDIDATES, dtype=np.uint32)
     loop(items, 10)
-    return threads() * REPORTS / 10 * CANDIDATES / best(lambda: loop(items, REPORTS // 10))
+    return threads() * REPORTS / 10 * CANDIDATES / time_best(lambda: loop(items, REPORTS // 10))
 
 
 def by_bincount(oracle: Any, columns: dict[str, Any]) -> Any:
@@ -76,8 +76,8 @@ def _marking() -> Callable[[Any, Any], None]:
     @kernel
     def marked(values: Any, bits: Any) -> None:
         for row in range(values.shape[0]):
-            for at in range(values.shape[1]):
-                symbol = np.uint32(values[row, at])
+            for position in range(values.shape[1]):
+                symbol = np.uint32(values[row, position])
                 bits[row, symbol >> np.uint32(5)] |= np.uint32(1) << (symbol & np.uint32(31))
 
     return marked
@@ -107,20 +107,20 @@ def lists() -> Iterator[list[str]]:
     from discreet.local import Answered
     from discreet.local.oracle_steps import oracles
 
-    for name, size, pad in (*LISTED, *BITMAPS):
+    for name, size, pad in (*LIST_CASES, *BITMAPS):
         oracle: Any = oracles()[name].make(Fraction(1), size, pad=pad)
-        each = getattr(oracle, "many", size)
-        people = np.arange(min(REPORTS, SYMBOLS // each))
-        held = (people % size).astype(np.int32)
-        columns = oracle.reports(Answered(offsets=np.arange(len(people) + 1), held=held, people=people), 1)
-        told = []
+        candidate_count = getattr(oracle, "many", size)
+        people = np.arange(min(REPORTS, SYMBOLS // candidate_count))
+        held_items = (people % size).astype(np.int32)
+        columns = oracle.reports(Answered(offsets=np.arange(len(people) + 1), held=held_items, people=people), 1)
+        cells = []
         for way in (by_bincount, by_slices, as_it_is):
             if way is not as_it_is and "values" not in columns:
-                told.append("")
+                cells.append("")
                 continue
             way(oracle, columns)
-            told.append(f"{len(people) * each / best(partial(way, oracle, columns)):.2e}")
-        yield [f"`{name}`", f"{size:,}", f"{each:,}", *told]
+            cells.append(f"{len(people) * candidate_count / time_best(partial(way, oracle, columns)):.2e}")
+        yield [f"`{name}`", f"{size:,}", f"{candidate_count:,}", *cells]
 
 
 def pure_ldp() -> float:
@@ -129,7 +129,7 @@ def pure_ldp() -> float:
 
     client, server = LHClient(epsilon=1.0, d=512, use_olh=True), LHServer(epsilon=1.0, d=512, use_olh=True)
     reports = [client.privatise(number % 512 + 1) for number in range(400)]
-    return _timed(lambda: [server.aggregate(one) for one in reports], 400 * 512)
+    return _timed(lambda: [server.aggregate(report) for report in reports], 400 * 512)
 
 
 def multi_freq() -> float:
@@ -140,8 +140,8 @@ def multi_freq() -> float:
     return _timed(lambda: LH_Aggregator_MI(reports, 512, 1.0), 400 * 512)
 
 
-def _timed(work: Callable[[], Any], many: int) -> float:
-    return many / best(work)
+def _timed(work: Callable[[], Any], operations: int) -> float:
+    return operations / time_best(work)
 
 
 def evaluations() -> Iterator[list[str]]:
@@ -177,17 +177,17 @@ def studies() -> Iterator[list[str]]:
         for protocol in ("svsm", "svsm-better"):
             for speed in ("person", "aggregated"):
                 command = [sys.executable, "-c", STUDY, name, str(people), speed, protocol]
-                told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-                reading, taken = map(float, told)
+                output = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+                reading_seconds, study_seconds = map(float, output)
                 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
                 label = name if not people else f"{name}, resampled to {people:,}"
                 yield [
                     label,
                     protocol,
                     speed,
-                    f"{reading:.2f} s",
-                    f"{taken:.2f} s",
-                    f"{taken / reading:.2f}",
+                    f"{reading_seconds:.2f} s",
+                    f"{study_seconds:.2f} s",
+                    f"{study_seconds / reading_seconds:.2f}",
                     f"{peak:.2f}",
                 ]
 
@@ -205,15 +205,15 @@ def main() -> None:
     """Print the tables, or write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, metavar="FILE")
-    given = parser.parse_args()
+    args = parser.parse_args()
     begun = time.perf_counter()
     lines = table(["adding up", "evaluations per second", "times the best peer", "of a bare loop"], evaluations())
     head = ["reports", "candidates", "symbols or bits each", "a second by NumPy", "by bit slices, one core", "as it is"]
     lines += ["", *table(head, lists())]
     head = ["data", "protocol", "speed", "reading", "study", "times reading", "largest so far, GiB"]
     lines += ["", *table(head, studies())]
-    if given.write:
-        write_between(given.write, MARKS, "\n".join(lines))
+    if args.write:
+        write_between(args.write, MARKS, "\n".join(lines))
     print(f"{time.perf_counter() - begun:.0f} s")
 
 

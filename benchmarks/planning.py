@@ -22,8 +22,8 @@ from .mining import print_or_write
 MARKS = ("<!-- planning: begin -->", "<!-- planning: end -->")
 # The first three were named before a forecast was written. The others came in afterwards, when it stood as it is.
 DATA = ("BMS-WebView-1", "retail", "OnlineRetail_words", "BMS-WebView-2", "kosarak_100k", "BMS-POS_275k")
-FIRST = 3
-RUNS, TYPICAL = 3, 20
+PUBLIC_DATA_SETS = 3
+RUNS, TYPICAL_SIZES = 3, 20
 FORMS = ("{:,.0f}", "{:.2g}", "{:.0f}")
 # What is asked of each: the side, the question, and who answers it.
 QUESTIONS: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
@@ -48,36 +48,50 @@ def compared(name: str) -> Iterator[list[str]]:
         "items": baskets.items,
         "frequencies": baskets.item_counts / len(baskets),
     }
-    typical = np.sort(baskets.sizes)[(2 * np.arange(TYPICAL) + 1) * len(baskets) // (2 * TYPICAL)].tolist()
+    typical_sizes = np.sort(baskets.sizes)[
+        (2 * np.arange(TYPICAL_SIZES) + 1) * len(baskets) // (2 * TYPICAL_SIZES)
+    ].tolist()
     average = str(round(float(baskets.sizes.mean()), 3))
     for side, question, names in QUESTIONS:
-        there = [one for one in names if one in everything() and not everything()[one].unproven]
-        if not there:
+        forecast_names = [
+            name_of_entry
+            for name_of_entry in names
+            if name_of_entry in everything() and not everything()[name_of_entry].unproven
+        ]
+        if not forecast_names:
             continue
-        forecasts = [plan(**public, **question, names=there, sizes=sizes) for sizes in (typical, average)]
-        for one in there:
-            found = measured(baskets, side, one, question)
-            numbers = [_numbers(forecast[one]) for forecast in forecasts]
+        forecasts = [
+            plan(**public, **question, names=forecast_names, sizes=sizes) for sizes in (typical_sizes, average)
+        ]
+        for name_of_entry in forecast_names:
+            measured_numbers = measure_mechanism(baskets, side, name_of_entry, question)
+            numbers = [_numbers(forecast[name_of_entry]) for forecast in forecasts]
             cells = [
                 form.format(cell)
-                for pair in zip(numbers[0], found, FORMS, strict=True)
+                for pair in zip(numbers[0], measured_numbers, FORMS, strict=True)
                 for cell, form in ((pair[0], pair[2]), (pair[1], pair[2]))
             ]
-            worst = [max(map(factor, some, found)) for some in numbers]
-            yield [name, one, _words(question), *cells, *(f"{one:.1f}" for one in worst)]
+            factors = [max(map(factor, forecast_numbers, measured_numbers)) for forecast_numbers in numbers]
+            yield [
+                name,
+                name_of_entry,
+                _words(question),
+                *cells,
+                *(f"{name_of_entry:.1f}" for name_of_entry in factors),
+            ]
 
 
 def _numbers(expected: Any) -> tuple[float, float, float]:
     return expected.interval, 100 * expected.visible, 100 * expected.precision
 
 
-def factor(one: float, other: float) -> float:
+def factor(first_number: float, second_number: float) -> float:
     """Return by which factor two numbers differ; two that are both next to nothing do not."""
-    low, high = sorted((abs(one), abs(other)))
-    return 1.0 if high < 1e-9 or one == other else high / max(low, 1e-9)
+    low, high = sorted((abs(first_number), abs(second_number)))
+    return 1.0 if high < 1e-9 or first_number == second_number else high / max(low, 1e-9)
 
 
-def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tuple[float, float, float]:
+def measure_mechanism(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tuple[float, float, float]:
     """Return the half interval, and in percent the smallest visible support and the precision, on real data."""
     from fractions import Fraction
 
@@ -91,7 +105,7 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
     )
     from discreet.privacy import Budget, Neighbours
 
-    asked = ForecastTask(
+    task = ForecastTask(
         top=question.get("top"),
         min_support=Fraction(str(question["min_support"])) if "min_support" in question else None,
         min_length=1,
@@ -99,17 +113,17 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
         budget=Budget.of(question["epsilon"], question.get("delta", 0)),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    true = mine_truth(ImaginedCrowd(baskets=baskets, people=len(baskets)), asked)
+    truth = mine_truth(ImaginedCrowd(baskets=baskets, people=len(baskets)), task)
     runs = []
     for seed in range(RUNS):
-        found, interval = _found(baskets, side, name, question, seed)
-        precision, recall, held = judge_patterns(found, _counts(baskets, found), true)
-        runs.append(CrowdRun(precision=precision, recall=recall, interval=interval, found_flags=held))
+        itemsets, interval = _find_itemsets(baskets, side, name, question, seed)
+        precision, recall, found_flags = judge_patterns(itemsets, _counts(baskets, itemsets), truth)
+        runs.append(CrowdRun(precision=precision, recall=recall, interval=interval, found_flags=found_flags))
     right = mean(run.precision or 0.0 for run in runs)
-    return median(run.interval for run in runs), 100 * estimate_visible_support(runs, true), 100 * right
+    return median(run.interval for run in runs), 100 * estimate_visible_support(runs, truth), 100 * right
 
 
-def _found(
+def _find_itemsets(
     baskets: Any, side: str, name: str, question: dict[str, Any], seed: int
 ) -> tuple[list[tuple[int, ...]], float]:
     from discreet import simulate
@@ -125,18 +139,18 @@ def _found(
     return itemsets, compute_margin(patterns)
 
 
-def _counts(baskets: Any, found: list[tuple[int, ...]]) -> Any:
+def _counts(baskets: Any, itemsets: list[tuple[int, ...]]) -> Any:
     import numpy as np
 
     from discreet.exact import LocalEngine, Supports
 
-    return LocalEngine(baskets).answer(Supports(Itemsets.of(found))) if found else np.empty(0)
+    return LocalEngine(baskets).answer(Supports(Itemsets.of(itemsets))) if itemsets else np.empty(0)
 
 
 def _words(question: dict[str, Any]) -> str:
-    what = f"top {question['top']}" if "top" in question else f"over {question['min_support']:.0%}"
+    question_text = f"top {question['top']}" if "top" in question else f"over {question['min_support']:.0%}"
     delta = f", δ = {question['delta']}" if "delta" in question else ""
-    return f"{what}, ε = {question['epsilon']}{delta}"
+    return f"{question_text}, ε = {question['epsilon']}{delta}"
 
 
 def tables() -> Iterator[str]:
@@ -146,19 +160,19 @@ def tables() -> Iterator[str]:
         "| by the mean size |"
     )
     yield "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-    said = []
-    for some in (DATA[:FIRST], DATA[FIRST:]):
-        worst = []
-        for name in some:
+    summaries = []
+    for data_names in (DATA[:PUBLIC_DATA_SETS], DATA[PUBLIC_DATA_SETS:]):
+        factors_seen = []
+        for name in data_names:
             for row in compared(name):
-                worst.append((float(row[-2]), float(row[-1])))
+                factors_seen.append((float(row[-2]), float(row[-1])))
                 yield f"| {' | '.join(row)} |"
-        typical, average = (sum(one <= 2 for one in factors) for factors in zip(*worst, strict=True))
-        said.append(
-            f"{', '.join(some)}: within a factor of two in all three numbers in {typical} of {len(worst)} rows, and in "
-            f"{average} where only the mean size of a basket was given."
+        typical_rows, average = (sum(factor <= 2 for factor in factors) for factors in zip(*factors_seen, strict=True))
+        summaries.append(
+            f"{', '.join(data_names)}: within a factor of two in all three numbers in {typical_rows} "
+            f"of {len(factors_seen)} rows, and in {average} where only the mean size of a basket was given."
         )
-    for line in said:
+    for line in summaries:
         yield f"\n{line}"
 
 

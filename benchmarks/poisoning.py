@@ -34,7 +34,7 @@ ATTACKS = {
 }
 
 
-class Measured(NamedTuple):
+class AttackRuns(NamedTuple):
     """The mean over seeds: targets among the top, and NCR; the most honest reports that a round left out."""
 
     lifted: float
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
     lost: int
 
 
-def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> Measured:
+def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> AttackRuns:
     """Run one protocol under one attack."""
     from discreet.exact import cumulative_rank
     from discreet.local.study import Wanted
@@ -50,13 +50,13 @@ def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, d
     from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
     plan = protocol(name, {"robust": defended})
-    wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
+    parameters = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
     runs = []
     for seed in range(SEEDS):
         liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)
-        runs.append(simulate_attack(baskets, plan, wanted, liars, seed=seed, screen=defended))
-    ranks = [cumulative_rank(one.patterns, truth, top=TOP) for one in runs]
-    return Measured(mean(one.lifted for one in runs), mean(ranks), max(one.honest_left_out for one in runs))
+        runs.append(simulate_attack(baskets, plan, parameters, liars, seed=seed, screen=defended))
+    ranks = [cumulative_rank(run.patterns, truth, top=TOP) for run in runs]
+    return AttackRuns(mean(run.lifted for run in runs), mean(ranks), max(run.honest_left_out for run in runs))
 
 
 def attacks(data: str) -> Iterator[str]:
@@ -80,11 +80,11 @@ def attacks(data: str) -> Iterator[str]:
                 lost = calm[name, defended].lost
                 for share in SHARES:
                     sys.stderr.write(f"{data} {attack} {name} {defended} {share}\n")
-                    found = measure(baskets, truth, name, attack, share, defended=defended)
-                    row += [f"{found.lifted:.1f}", f"{found.rank:.2f}"]
-                    lost = max(lost, found.lost)
+                    attack_runs = measure(baskets, truth, name, attack, share, defended=defended)
+                    row += [f"{attack_runs.lifted:.1f}", f"{attack_runs.rank:.2f}"]
+                    lost = max(lost, attack_runs.lost)
                 rows.append([*row, str(lost) if defended else "–"])
-        heads = [f"{share:.1%} lie: {what}" for share in SHARES for what in ("targets", "NCR")]
+        heads = [f"{share:.1%} lie: {measure_name}" for share in SHARES for measure_name in ("targets", "NCR")]
         yield from table(["protocol", "defences", "nobody lies: NCR", *heads, "honest reports left out, at most"], rows)
 
 
@@ -123,9 +123,11 @@ def costs() -> Iterator[str]:
                 ranks = []
                 for robust in (False, True):
                     plan = protocol(name, {"robust": robust})
-                    asked: dict[str, Any] = {"top": top, "epsilon": epsilon, "speed": "aggregated"}
-                    found = [simulate(baskets, plan, seed=seed, **asked).patterns for seed in range(COST_SEEDS)]
-                    ranks.append(mean(cumulative_rank(one, truth, top=top) for one in found))
+                    question: dict[str, Any] = {"top": top, "epsilon": epsilon, "speed": "aggregated"}
+                    pattern_lists = [
+                        simulate(baskets, plan, seed=seed, **question).patterns for seed in range(COST_SEEDS)
+                    ]
+                    ranks.append(mean(cumulative_rank(patterns, truth, top=top) for patterns in pattern_lists))
                 all_off[name].append(ranks[1] - ranks[0])
                 row += [f"{ranks[0]:.3f}", f"{ranks[1] - ranks[0]:+.3f}"]
             rows.append(row)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .mining import best, write_between
+from .mining import time_best, write_between
 
 SETS = {"kosarak_100k": 0.02, "retail": 0.02, "BMS-POS_275k": 0.02, "connect": 0.95}
 MARKS = ("<!-- private: begin -->", "<!-- private: end -->")
@@ -29,30 +29,31 @@ def rows(name: str, fraction: float, folder: Path) -> Iterator[list[str]]:
     from discreet_lab.data import datasets
 
     path = folder / f"{name}.dat"
-    with lzma.open(datasets.path(name)) as packed:
-        path.write_bytes(packed.read())
+    with lzma.open(datasets.path(name)) as packed_file:
+        path.write_bytes(packed_file.read())
     baskets = discreet.read(path)
-    reading = best(lambda: discreet.read(path))
+    read_seconds = time_best(lambda: discreet.read(path))
     count = round(fraction * len(baskets))
-    asked: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+    questions: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
     for mechanism in ("exponential", "privbasis", "auto"):
-        question = {"top": 100, "mechanism": mechanism}
-        asked.append((f"`{mechanism}`, top 100", question, {"top": 100}))
+        fields = {"top": 100, "mechanism": mechanism}
+        questions.append((f"`{mechanism}`, top 100", fields, {"top": 100}))
     for mechanism in ("truncated", "privbasis", "auto"):
-        question = {"min_count": count, "mechanism": mechanism}
-        asked.append((f"`{mechanism}`, support {fraction:g}", question, {"min_count": count}))
-    for told, question, exact in asked:
-        if question["mechanism"] == "exponential":
+        fields = {"min_count": count, "mechanism": mechanism}
+        questions.append((f"`{mechanism}`, support {fraction:g}", fields, {"min_count": count}))
+    for cell, fields, exact in questions:
+        if fields["mechanism"] == "exponential":
             exact = {"min_count": _floor(baskets), "lengths": (1, 6)}
-        private = best(lambda: discreet.release(baskets, epsilon=1, items="public", people=len(baskets), **question))  # noqa: B023
-        plain = best(lambda: discreet.mine(baskets, **exact))  # noqa: B023
+        fields |= {"people": len(baskets)}
+        private = time_best(lambda: discreet.release(baskets, epsilon=1, items="public", **fields))  # noqa: B023
+        plain = time_best(lambda: discreet.mine(baskets, **exact))  # noqa: B023
         yield [
             name,
-            told,
+            cell,
             f"{1000 * plain:.0f}",
             f"{1000 * private:.0f}",
             f"{private / plain:.1f}",
-            f"{(reading + private) / (reading + plain):.2f}",
+            f"{(read_seconds + private) / (read_seconds + plain):.2f}",
         ]
 
 
@@ -61,8 +62,8 @@ def _floor(baskets: Any) -> int:
     import discreet
 
     gamma = discreet.release(baskets, top=100, epsilon=1, items="public", people=len(baskets), mechanism="exponential")
-    last = int(discreet.mine(baskets, top=100).counts[-1])
-    return max(last - gamma.facts["gamma"], -(-gamma.facts["gamma"] // 20)) + 1
+    last_count = int(discreet.mine(baskets, top=100).counts[-1])
+    return max(last_count - gamma.facts["gamma"], -(-gamma.facts["gamma"] // 20)) + 1
 
 
 def main() -> None:

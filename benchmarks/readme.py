@@ -30,17 +30,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=Path, default=Path("lab-results"))
     parser.add_argument("--write", type=Path, metavar="FILE")
-    given = parser.parse_args()
-    results = kept([experiment(name) for name in EXPERIMENTS], given.folder)
-    for one in results:
-        if one.missing:
-            sys.stderr.write(f"{one.missing:,} runs of {one.experiment.name} are missing\n")
+    args = parser.parse_args()
+    results = kept([experiment(name) for name in EXPERIMENTS], args.folder)
+    for result in results:
+        if result.missing:
+            sys.stderr.write(f"{result.missing:,} runs of {result.experiment.name} are missing\n")
     table = "\n".join(evidence_table(results)).rstrip()
-    if given.write is None:
+    if args.write is None:
         print(table)
         return
-    write_chart(evidence_chart(results), given.write.parent / FIGURE)
-    write_between(given.write, MARKS, f"![Ours beside the papers, over epsilon]({FIGURE})\n\n{table}")
+    write_chart(evidence_chart(results), args.write.parent / FIGURE)
+    write_between(args.write, MARKS, f"![Ours beside the papers, over epsilon]({FIGURE})\n\n{table}")
 
 
 if __name__ == "__main__":

@@ -22,15 +22,17 @@ TOP, RUNS = 50, 10
 CAPS = (1, 4, 16, None)
 
 
-def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: str) -> tuple[float, float]:
+def measure_missed(
+    baskets: Any, true_itemsets: set[Any], cap: int | None, epsilon: str, delta: str
+) -> tuple[float, float]:
     """Return the share of the true pairs that releases miss, and the standard error of it."""
     from discreet.privacy.sampling import SimulationSource
     from discreet.publish import Question, build_cases, carry_out
 
-    asked = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
-    case = build_cases(Question(**asked), baskets)[""]
-    found = [carry_out(case, SimulationSource(seed)).patterns for seed in range(RUNS)]
-    shares = [1 - len(true & {pattern.items for pattern in one}) / TOP for one in found]
+    question = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
+    case = build_cases(Question(**question), baskets)[""]
+    pattern_lists = [carry_out(case, SimulationSource(seed)).patterns for seed in range(RUNS)]
+    shares = [1 - len(true_itemsets & {pattern.items for pattern in patterns}) / TOP for patterns in pattern_lists]
     return float(np.mean(shares)), float(np.std(shares) / np.sqrt(RUNS))
 
 
@@ -40,14 +42,14 @@ def table() -> Iterator[str]:
     from discreet_lab.data.datasets import path
 
     baskets = discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
-    alone = discreet.Baskets(baskets.offsets, baskets.codes, baskets.vocabulary)
-    true = {pattern.items for pattern in discreet.mine(baskets, top=TOP, lengths=2)}
+    separate_baskets = discreet.Baskets(baskets.offsets, baskets.codes, baskets.vocabulary)
+    true_itemsets = {pattern.items for pattern in discreet.mine(baskets, top=TOP, lengths=2)}
     caps = [f"people, at most {cap}" if cap else "people, cap chosen" for cap in CAPS]
     yield "| budget | each receipt a person | " + " | ".join(caps) + " |"
     yield "|---|--:|" + "--:|" * len(CAPS)
     for epsilon, delta in BUDGETS:
-        cells = [missed(alone, true, None, epsilon, delta)]
-        cells += [missed(baskets, true, cap, epsilon, delta) for cap in CAPS]
+        cells = [measure_missed(separate_baskets, true_itemsets, None, epsilon, delta)]
+        cells += [measure_missed(baskets, true_itemsets, cap, epsilon, delta) for cap in CAPS]
         budget = f"ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else "")
         yield f"| {budget} | " + " | ".join(f"{mean:.2f} ± {error:.2f}" for mean, error in cells) + " |"
 

@@ -40,7 +40,11 @@ DATA: Mapping[str, str] = {
 TABLE_3 = ("inferred-Retail", "inferred-Retail-star")
 FIGURES = {"made-up-applets": "E1, figure 3", "made-up-viewings": "E3, figure 4"}
 # Real data in time. The sets of 4,338 and of 610 people are too small for devices: they are drawn with replacement.
-REAL: Mapping[str, int | None] = {"msnbc_seq": None, "OnlineRetail_events": 300_000, "ml-latest-small": 300_000}
+REAL_DATA_SETS: Mapping[str, int | None] = {
+    "msnbc_seq": None,
+    "OnlineRetail_events": 300_000,
+    "ml-latest-small": 300_000,
+}
 REAL_PLANS = ("SVSM", "SVIM", "`relations`", "`pairs`")
 FILTERED = (*TABLE_3, *FIGURES)
 # Relations of three items too: so many relations become items. Which k_s E6 has is not in the text.
@@ -50,7 +54,7 @@ EPSILONS = ("1", "2", "4")
 SLOW = ("HM-RM",)  # asks 4,096 questions at once: in table 3 only
 # What comes of the matrix and what of the items it is about: in table 3 and, without rounds, beside the other filters.
 WITHOUT_ROUNDS = ("LDP-RM, no rounds", "`relations`, no rounds")
-APART = (*WITHOUT_ROUNDS, "LDP-RM, items by `svim-better`", "`relations`, items by `svim`")
+SEPARATE_PLANS = (*WITHOUT_ROUNDS, "LDP-RM, items by `svim-better`", "`relations`, items by `svim`")
 MEASURES = ("F1", "NCR", "VAR", "covered")
 # What table 3 prints: F1, NCR and VAR on Retail, then on Retail*.
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -72,43 +76,43 @@ class Cell(NamedTuple):
     support: int = SUPPORT
 
 
-class Measured(NamedTuple):
+class RelationRuns(NamedTuple):
     """What several runs gave: the measures of the paper, how often intervals held, and what the filter kept.
 
-    `covered` is the share of the pairs found whose interval holds the true confidence. `kept` is the share of wanted
-    relations among the candidates; where relations of three items are wanted too, of those that were found.
+    `covered` is the share of the pairs found whose interval holds the true confidence. `kept_shares` has the share of
+    wanted relations among the candidates; where relations of three items are wanted too, of those that were found.
     """
 
     f_score: list[float]
     rank: list[float]
     error: list[float]
     covered: list[float]
-    kept: list[float]
+    kept_shares: list[float]
 
 
 def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
     """Return what is compared on a data set, by name."""
     from discreet_lab.comparators.relation_protocols import list_protocols
 
-    how: Any = DATA[data]
-    known = list_protocols(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
-    return {plan: known[plan] for plan in REAL_PLANS} if data in REAL else known
+    pair_kind: Any = DATA[data]
+    protocols = list_protocols(pair_kind, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
+    return {plan: protocols[plan] for plan in REAL_PLANS} if data in REAL_DATA_SETS else protocols
 
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
     from discreet_lab.data.datasets import load
 
-    return load(name, people=REAL.get(name))
+    return load(name, people=REAL_DATA_SETS.get(name))
 
 
 @lru_cache(maxsize=4)
 def _truth(name: str, support: int = SUPPORT) -> Any:
     from discreet.exact import relations
 
-    how: Any = DATA[name]
+    pair_kind: Any = DATA[name]
     longest = 3 if name == CASCADES else 2
-    return relations(_data(name), how=how, items=ITEMS, support=support, top=TOP, longest=longest)
+    return relations(_data(name), how=pair_kind, items=ITEMS, support=support, top=TOP, longest=longest)
 
 
 def wanted_pairs(name: str) -> set[tuple[int, int]]:
@@ -123,64 +127,64 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
 
     from discreet.local.study import SimulatedPeople, Wanted, build_rules, converse
 
-    wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
-    plan.check(wanted)
+    parameters = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
+    plan.check(parameters)
     crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
     numbers = crowd.numbers()
-    learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
-    assert learnt.related is not None
-    return build_rules(learnt.related, baskets.vocabulary, len(baskets)), heard
+    outcome, estimates = converse(plan.talk(parameters), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    assert outcome.related is not None
+    return build_rules(outcome.related, baskets.vocabulary, len(baskets)), estimates
 
 
-def covered(name: str, found: Any) -> float:
+def covered(name: str, relations: Any) -> float:
     """Return the share of the pairs found whose interval holds the true confidence."""
     import numpy as np
 
     from discreet.exact import pair_counts
 
-    how: Any = DATA[name]
-    pairs = found.where(lengths=2)
-    first, second = (side.codes.astype(np.int64) for side in (pairs.antecedents, pairs.consequents))
-    items = np.unique(np.concatenate((first, second)))
-    codes, counts = pair_counts(_data(name), items, how)
-    held = np.zeros(len(items) ** 2, np.int64)
-    held[codes] = counts
-    both = held[np.searchsorted(items, first) * len(items) + np.searchsorted(items, second)]
-    true = both / np.maximum(_data(name).item_counts[first], 1)
-    return float(((pairs.low <= true) & (true <= pairs.high)).mean()) if len(pairs) else 1.0
+    pair_kind: Any = DATA[name]
+    pairs = relations.where(lengths=2)
+    first_codes, second = (side.codes.astype(np.int64) for side in (pairs.antecedents, pairs.consequents))
+    items = np.unique(np.concatenate((first_codes, second)))
+    codes, counts = pair_counts(_data(name), items, pair_kind)
+    holder_counts = np.zeros(len(items) ** 2, np.int64)
+    holder_counts[codes] = counts
+    both_counts = holder_counts[np.searchsorted(items, first_codes) * len(items) + np.searchsorted(items, second)]
+    true_confidences = both_counts / np.maximum(_data(name).item_counts[first_codes], 1)
+    return float(((pairs.low <= true_confidences) & (true_confidences <= pairs.high)).mean()) if len(pairs) else 1.0
 
 
-def candidates(heard: Any) -> set[tuple[int, int]]:
+def candidates(estimates: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, both ways where they have no order."""
     from discreet.local.study import Relations, Which
 
-    for one in reversed(heard):
-        question = one.ask.question
+    for estimate in reversed(estimates):
+        question = estimate.ask.question
         if isinstance(question, Which) and isinstance(question.of, Relations):
             pairs = {(pair[0], pair[-1]) for pair in question.of.of}
             return pairs | ({(b, a) for a, b in pairs} if question.of.items.how == "together" else set())
     return set()
 
 
-def measure(cell: Cell) -> Measured:
+def measure(cell: Cell) -> RelationRuns:
     """Run one protocol with several seeds."""
     from discreet.exact import score_relations
 
     baskets, truth, ordered = _data(cell.data), _truth(cell.data, cell.support), DATA[cell.data] != "together"
-    plan, runs = plans(cell.data, cell.support)[cell.plan], Measured([], [], [], [], [])
-    three = truth.where(lengths=3)
+    plan, runs = plans(cell.data, cell.support)[cell.plan], RelationRuns([], [], [], [], [])
+    triples = truth.where(lengths=3)
     for seed in range(SLOW_RUNS if cell.plan in SLOW else RUNS if cell.data in TABLE_3 else FIGURE_RUNS):
-        found, heard = lead(baskets, plan, cell.epsilon, seed)
-        score = score_relations(found, truth, ordered=ordered)
+        relations, estimates = lead(baskets, plan, cell.epsilon, seed)
+        score = score_relations(relations, truth, ordered=ordered)
         runs.f_score.append(score.f_score)
         runs.rank.append(score.cumulative_rank)
         runs.error.append(score.confidence_error)
-        runs.covered.append(covered(cell.data, found))
+        runs.covered.append(covered(cell.data, relations))
         if cell.data == CASCADES:
-            runs.kept.append(score_relations(found.where(lengths=3), three, ordered=ordered).recall)
+            runs.kept_shares.append(score_relations(relations.where(lengths=3), triples, ordered=ordered).recall)
         else:
             pairs = wanted_pairs(cell.data)
-            runs.kept.append(len(pairs & candidates(heard)) / max(len(pairs), 1))
+            runs.kept_shares.append(len(pairs & candidates(estimates)) / max(len(pairs), 1))
     return runs
 
 
@@ -192,10 +196,10 @@ def guessed(name: str) -> float:
     order = np.argsort(-counts, kind="stable")[:ITEMS]
     chance = np.outer(counts[order], counts[order])
     np.fill_diagonal(chance, -1.0)
-    best = np.argsort(-chance, axis=None, kind="stable")[:SUPPORT]
-    likely = {(int(order[place // ITEMS]), int(order[place % ITEMS])) for place in best}
+    best_places = np.argsort(-chance, axis=None, kind="stable")[:SUPPORT]
+    likely_pairs = {(int(order[place // ITEMS]), int(order[place % ITEMS])) for place in best_places}
     pairs = wanted_pairs(name)
-    return len(pairs & likely) / max(len(pairs), 1)
+    return len(pairs & likely_pairs) / max(len(pairs), 1)
 
 
 def spread(values: list[float]) -> str:
@@ -205,74 +209,97 @@ def spread(values: list[float]) -> str:
 
 def tables() -> Iterator[str]:
     """Yield all tables."""
-    asked = [Cell(data, plan, "4") for data in TABLE_3 for plan in plans(data)]
-    asked += [
+    cells = [Cell(data, plan, "4") for data in TABLE_3 for plan in plans(data)]
+    cells += [
         Cell(data, plan, epsilon)
-        for data in (*FIGURES, CASCADES, *REAL)
+        for data in (*FIGURES, CASCADES, *REAL_DATA_SETS)
         for plan in plans(data)
         for epsilon in EPSILONS
-        if plan not in (*SLOW, *APART)
+        if plan not in (*SLOW, *SEPARATE_PLANS)
     ]
-    asked += [Cell(data, plan, "4") for data in FIGURES for plan in WITHOUT_ROUNDS]
-    asked += [
+    cells += [Cell(data, plan, "4") for data in FIGURES for plan in WITHOUT_ROUNDS]
+    cells += [
         Cell(CASCADES, plan, "4", support)
         for support in SUPPORTS
         for plan in plans(CASCADES)
-        if support != SUPPORT and plan not in (*SLOW, *APART)
+        if support != SUPPORT and plan not in (*SLOW, *SEPARATE_PLANS)
     ]
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
     with ProcessPoolExecutor() as pool:
-        measured = dict(zip(asked, pool.map(measure, asked), strict=True))
+        runs_by_cell = dict(zip(cells, pool.map(measure, cells), strict=True))
     yield "### Table 3: association rules, ε = 4\n"
-    heads = [f"{data}: {what}" for data in ("Retail", "Retail*") for what in MEASURES]
+    heads = [f"{data}: {measure_name}" for data in ("Retail", "Retail*") for measure_name in MEASURES]
     rows = []
     for plan in plans(TABLE_3[0]):
         row = [plan]
         for place, data in enumerate(TABLE_3):
-            runs = measured[Cell(data, plan, "4")]
-            for which, values in enumerate((runs.f_score, runs.rank, runs.error)):
-                printed = f" ({PRINTED[plan][3 * place + which]:.2f})" if plan in PRINTED else ""
+            runs = runs_by_cell[Cell(data, plan, "4")]
+            for measure_index, values in enumerate((runs.f_score, runs.rank, runs.error)):
+                printed = f" ({PRINTED[plan][3 * place + measure_index]:.2f})" if plan in PRINTED else ""
                 row.append(spread(values) + printed)
             row.append(spread(runs.covered))
         rows.append(row)
     yield from table(["measured (printed)", *heads], rows)
     for data, title in FIGURES.items():
         yield f"### {title}: {data}, a stand-in\n"
-        some = [plan for plan in plans(data) if plan not in APART]
-        yield from varying(measured, {plan: [Cell(data, plan, one) for one in EPSILONS] for plan in some})
+        plan_names = [plan for plan in plans(data) if plan not in SEPARATE_PLANS]
+        yield from varying(
+            runs_by_cell, {plan: [Cell(data, plan, epsilon_value) for epsilon_value in EPSILONS] for plan in plan_names}
+        )
     yield f"### E5, figure 5: {CASCADES}, a stand-in, with relations of three items\n"
-    some = [plan for plan in plans(CASCADES) if plan not in (*SLOW, *APART)]
-    yield from varying(measured, {plan: [Cell(CASCADES, plan, one) for one in EPSILONS] for plan in some})
+    plan_names = [plan for plan in plans(CASCADES) if plan not in (*SLOW, *SEPARATE_PLANS)]
+    yield from varying(
+        runs_by_cell, {plan: [Cell(CASCADES, plan, epsilon_value) for epsilon_value in EPSILONS] for plan in plan_names}
+    )
     yield f"### E6, figure 5: {CASCADES}, ε = 4\n"
-    yield from varying(measured, {plan: [Cell(CASCADES, plan, "4", one) for one in SUPPORTS] for plan in some})
+    yield from varying(
+        runs_by_cell,
+        {plan: [Cell(CASCADES, plan, "4", epsilon_value) for epsilon_value in SUPPORTS] for plan in plan_names},
+    )
     yield f"### Relations of three items that were found, of those wanted: {CASCADES}\n"
-    rows = [[plan, *(spread(measured[Cell(CASCADES, plan, one)].kept) for one in EPSILONS)] for plan in some]
+    rows = [
+        [plan, *(spread(runs_by_cell[Cell(CASCADES, plan, epsilon_value)].kept_shares) for epsilon_value in EPSILONS)]
+        for plan in plan_names
+    ]
     yield from table(["found", *(f"ε = {epsilon}" for epsilon in EPSILONS)], rows)
-    for data, people in REAL.items():
+    for data, people in REAL_DATA_SETS.items():
         yield f"### {data}, one after the other in time{'' if people is None else f', resampled to {people:,}'}\n"
-        yield from varying(measured, {plan: [Cell(data, plan, one) for one in EPSILONS] for plan in plans(data)})
+        yield from varying(
+            runs_by_cell,
+            {plan: [Cell(data, plan, epsilon_value) for epsilon_value in EPSILONS] for plan in plans(data)},
+        )
     yield "### Wanted relations among the candidates of the last round, ε = 4\n"
     filters = ("LDP-RM", "LDP-RM, no rounds", "`relations`", "`relations`, no rounds", "SVSM", "`pairs`")
     rows = [
         ["a random filter", *[f"{min(1.0, SUPPORT / (ITEMS * (ITEMS - 1))):.2f}"] * len(FILTERED)],
         ["the independence guess from true supports", *(f"{guessed(data):.2f}" for data in FILTERED)],
-        *([plan, *(spread(measured[Cell(data, plan, "4")].kept) for data in FILTERED)] for plan in filters),
+        *([plan, *(spread(runs_by_cell[Cell(data, plan, "4")].kept_shares) for data in FILTERED)] for plan in filters),
     ]
     yield from table(["filter", *FILTERED], rows)
 
 
-def varying(measured: Mapping[Cell, Measured], cells: Mapping[str, list[Cell]]) -> Iterator[str]:
+def varying(runs_by_cell: Mapping[Cell, RelationRuns], cells: Mapping[str, list[Cell]]) -> Iterator[str]:
     """Yield a table of the measures of the paper where one thing varies: epsilon, or how many relations are kept."""
-    first = next(iter(cells.values()))
+    first_cells = next(iter(cells.values()))
     points = [
-        f"ε = {one.epsilon}" if first[0].support == first[-1].support else f"k_s = {one.support:,}" for one in first
+        f"ε = {point_cell.epsilon}"
+        if first_cells[0].support == first_cells[-1].support
+        else f"k_s = {point_cell.support:,}"
+        for point_cell in first_cells
     ]
-    heads = [f"{what}, {point}" for what in MEASURES for point in points]
+    heads = [f"{measure_name}, {point}" for measure_name in MEASURES for point in points]
     rows = []
-    for plan, some in cells.items():
-        runs = [measured.get(cell) for cell in some]
+    for plan, plan_cells in cells.items():
+        runs = [runs_by_cell.get(cell) for cell in plan_cells]
         rows.append(
-            [plan, *("–" if one is None else spread(one[which]) for which in range(len(MEASURES)) for one in runs)]
+            [
+                plan,
+                *(
+                    "–" if point_cell is None else spread(point_cell[measure_index])
+                    for measure_index in range(len(MEASURES))
+                    for point_cell in runs
+                ),
+            ]
         )
     yield from table(["measured", *heads], rows)
 
@@ -286,10 +313,10 @@ def speeds() -> Iterator[str]:
     names = ("svsm", "fp-tree", "adept", "pairs", "relations")
     baskets = load("OnlineRetail_words", people=people)
     for name in names:
-        asked: dict[str, Any] = {"top": 64 if name in ("svsm", "fp-tree", "adept") else TOP, "epsilon": 4, "seed": 1}
-        simulate(baskets, name, **asked)  # compiles what is not compiled yet
+        question: dict[str, Any] = {"top": 64 if name in ("svsm", "fp-tree", "adept") else TOP, "epsilon": 4, "seed": 1}
+        simulate(baskets, name, **question)  # compiles what is not compiled yet
         begun = time.perf_counter()
-        outcome = simulate(baskets, name, **asked)
+        outcome = simulate(baskets, name, **question)
         took = time.perf_counter() - begun
         rounds = len(outcome.rounds)
         share = 1e6 * took / sum(line.people for line in outcome.rounds)

@@ -23,8 +23,14 @@ from .mining import print_or_write
 MARKS = ("<!-- honest rounds: begin -->", "<!-- honest rounds: end -->")
 EPSILONS = ("1/10", "1/2", "1", "2", "3", "4", "6", "8")
 # People, items, padding and rounds: tables need 16 people for each of 1,024 seeds.
-FEW = ((4_000, 60, 3, 6), (4_000, 300, 1, 6))
-MANY = ((40_000, 60, 3, 12), (40_000, 60, 5, 12), (40_000, 300, 3, 12), (300_000, 300, 5, 3), (40_000, 3_000, 1, 3))
+FEW_PEOPLE_CASES = ((4_000, 60, 3, 6), (4_000, 300, 1, 6))
+MANY_PEOPLE_CASES = (
+    (40_000, 60, 3, 12),
+    (40_000, 60, 5, 12),
+    (40_000, 300, 3, 12),
+    (300_000, 300, 5, 3),
+    (40_000, 3_000, 1, 3),
+)
 CROWDS = ("alike", "nothing", "skewed", "together", "everything")
 
 
@@ -50,16 +56,20 @@ def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single:
     elif crowd == "everything" and not single:
         baskets = [np.arange(min(items, 10 * pad))]
     elif crowd == "together":
-        baskets = [np.arange(first, first + pad) for first in range(0, min(items, 40 * pad) - pad + 1, pad)]
+        baskets = [np.arange(start, start + pad) for start in range(0, min(items, 40 * pad) - pad + 1, pad)]
     else:
         law = 1 / np.arange(1, items + 1)
         sizes = np.full(500, pad) if single else generator.integers(0, pad + 1, 500)
         baskets = [np.sort(generator.choice(items, size, replace=False, p=law / law.sum())) for size in sizes]
-    chosen = generator.integers(0, len(baskets), people)
-    lengths = np.array([len(basket) for basket in baskets])[chosen]
-    held = np.concatenate([baskets[one] for one in chosen.tolist()]) if lengths.any() else np.zeros(0)
+    chosen_baskets = generator.integers(0, len(baskets), people)
+    lengths = np.array([len(basket) for basket in baskets])[chosen_baskets]
+    held_items = (
+        np.concatenate([baskets[basket_number] for basket_number in chosen_baskets.tolist()])
+        if lengths.any()
+        else np.zeros(0)
+    )
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return Answered(offsets=offsets, held=held.astype(np.int32), people=np.arange(people))
+    return Answered(offsets=offsets, held=held_items.astype(np.int32), people=np.arange(people))
 
 
 def cases(name: str, epsilon: str) -> Iterator[Case]:
@@ -67,8 +77,11 @@ def cases(name: str, epsilon: str) -> Iterator[Case]:
     from discreet.errors import MisuseError
     from discreet.local.oracle_steps import oracles
 
-    kind, asked = oracles()[name], FEW + (MANY if name in ("olh", "blh", "wheel") else ())
-    for people, items, pad, rounds in asked:
+    kind, case_sizes = (
+        oracles()[name],
+        FEW_PEOPLE_CASES + (MANY_PEOPLE_CASES if name in ("olh", "blh", "wheel") else ()),
+    )
+    for people, items, pad, rounds in case_sizes:
         try:
             oracle = kind.make(Fraction(epsilon), items, pad=pad)
         except MisuseError:
@@ -80,17 +93,17 @@ def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
     """Return in how many honest rounds there was a sign, a report left out, a support lowered; and all rounds."""
     from discreet.local.study import screen_reports
 
-    seen = Counter[str]()
+    alarm_counts = Counter[str]()
     answered = answers(crowd, case.people, case.items, case.pad, 5)
     for seed in range(first_seed, first_seed + case.rounds):
         columns = case.oracle.reports(answered, seed)
-        found = screen_reports(case.oracle, lambda columns=columns: [columns])
-        seen["rounds"] += 1
-        seen["accused"] += bool(found.alarms)
-        seen["lost"] += found.left_out > 0
-        seen["lowered"] += any(alarm.lowered for alarm in found.alarms)
-        seen.update({alarm.sign for alarm in found.alarms})
-    return seen
+        alarm_list = screen_reports(case.oracle, lambda columns=columns: [columns])
+        alarm_counts["rounds"] += 1
+        alarm_counts["accused"] += bool(alarm_list.alarms)
+        alarm_counts["lost"] += alarm_list.left_out > 0
+        alarm_counts["lowered"] += any(alarm.lowered for alarm in alarm_list.alarms)
+        alarm_counts.update({alarm.sign for alarm in alarm_list.alarms})
+    return alarm_counts
 
 
 def tables() -> Iterator[str]:
@@ -100,28 +113,32 @@ def tables() -> Iterator[str]:
     rows, total = [], Counter[str]()
     for name in oracles():
         for published in (False, True):
-            seen = Counter[str]()
+            alarm_counts = Counter[str]()
             for epsilon in EPSILONS:
                 for case in cases(name, epsilon):
                     if (getattr(case.oracle, "seeds", None) is not None) != published:
                         continue
                     for crowd in CROWDS:
-                        some = alarms(case, crowd)
-                        if some["accused"]:
-                            sys.stderr.write(f"{name} {epsilon} {case.people} {case.items} {case.pad} {crowd} {some}\n")
-                        seen += some
-            if seen["rounds"]:
-                signs = ", ".join(f"{sign}: {count}" for sign, count in sorted(seen.items()) if sign not in COUNTED)
-                counts = [f"{seen[what]:,}" for what in COUNTED]
+                        case_alarms = alarms(case, crowd)
+                        if case_alarms["accused"]:
+                            sys.stderr.write(
+                                f"{name} {epsilon} {case.people} {case.items} {case.pad} {crowd} {case_alarms}\n"
+                            )
+                        alarm_counts += case_alarms
+            if alarm_counts["rounds"]:
+                signs = ", ".join(
+                    f"{sign}: {count}" for sign, count in sorted(alarm_counts.items()) if sign not in COUNT_NAMES
+                )
+                counts = [f"{alarm_counts[count_name]:,}" for count_name in COUNT_NAMES]
                 rows.append([f"`{name}`", "published" if published else "fresh", *counts, signs or "none"])
                 sys.stderr.write(" ".join(rows[-1]) + "\n")
-            total += seen
+            total += alarm_counts
     rate = f"{10_000 * total['accused'] / total['rounds']:.1f} in 10,000"
-    rows.append(["all", "", *[f"{total[what]:,}" for what in COUNTED], rate])
+    rows.append(["all", "", *[f"{total[count_name]:,}" for count_name in COUNT_NAMES], rate])
     yield from table(["oracle", "seeds", "rounds", "with an alarm", "reports lost", "supports lowered", "signs"], rows)
 
 
-COUNTED = ("rounds", "accused", "lost", "lowered")
+COUNT_NAMES = ("rounds", "accused", "lost", "lowered")
 
 if __name__ == "__main__":
     print_or_write(tables, MARKS)

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from .mining import best, write_between
+from .mining import time_best, write_between
 
-LISTED = 10**6
+LISTED_COUNT = 10**6
 UNLISTED = 10**13
 MARKS = ("<!-- selection: begin -->", "<!-- selection: end -->")
 
@@ -29,9 +29,9 @@ MARKS = ("<!-- selection: begin -->", "<!-- selection: end -->")
 def data() -> Iterator[tuple[str, Any]]:
     """Yield made-up counts: as counts of itemsets are, spread evenly, and all different."""
     rng = np.random.default_rng(1)
-    yield "heavy-tailed", np.minimum(rng.zipf(1.3, LISTED), 88_000)
-    yield "even", rng.integers(1, 88_001, LISTED)
-    yield "all different", rng.permutation(LISTED) + 1
+    yield "heavy-tailed", np.minimum(rng.zipf(1.3, LISTED_COUNT), 88_000)
+    yield "even", rng.integers(1, 88_001, LISTED_COUNT)
+    yield "all different", rng.permutation(LISTED_COUNT) + 1
 
 
 def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -40,7 +40,7 @@ def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     rate = Fraction(1, 2 * top)
 
-    def chosen(routine: Callable[..., list[int]], strength: Fraction) -> Callable[[], Any]:
+    def run_routine(routine: Callable[..., list[int]], strength: Fraction) -> Callable[[], Any]:
         def run() -> Any:
             source, tallies = SystemSource(), selection.Tallies.of(scores, (0, UNLISTED))
             return selection.draw_members(
@@ -49,10 +49,10 @@ def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 
         return run
 
-    yield "`exponential`", chosen(selection.exponential, rate)
-    yield "`gumbel`", chosen(selection.gumbel, rate)
-    yield "`permute-and-flip`", chosen(selection.permute_and_flip, rate)
-    yield "`laplace`", chosen(selection.noisy_top, 1 / rate)
+    yield "`exponential`", run_routine(selection.exponential, rate)
+    yield "`gumbel`", run_routine(selection.gumbel, rate)
+    yield "`permute-and-flip`", run_routine(selection.permute_and_flip, rate)
+    yield "`laplace`", run_routine(selection.noisy_top, 1 / rate)
 
 
 def rows() -> Iterator[list[str]]:
@@ -61,22 +61,22 @@ def rows() -> Iterator[list[str]]:
     for name, scores in data():
         for top in (100, 1_000):
             rate = 1 / (2 * top)
-            plain = best(lambda: np.argpartition(-(rate * scores + rng.gumbel(size=LISTED)), top)[:top])  # noqa: B023
+            plain = time_best(lambda: np.argpartition(-(rate * scores + rng.gumbel(size=LISTED_COUNT)), top)[:top])  # noqa: B023
             for way, run in ways(scores, top):
-                taken = best(run)
+                best_seconds = time_best(run)
                 tracemalloc.start()
                 run()
                 peak = tracemalloc.get_traced_memory()[1]
                 tracemalloc.stop()
-                many = f"{len(np.unique(scores)):,}"
+                distinct_scores = f"{len(np.unique(scores)):,}"
                 yield [
                     name,
-                    many,
+                    distinct_scores,
                     f"{top:,}",
                     way,
-                    f"{taken:.2f}",
+                    f"{best_seconds:.2f}",
                     f"{plain:.2f}",
-                    f"{taken / plain:.1f}",
+                    f"{best_seconds / plain:.1f}",
                     f"{peak / 2**20:.0f}",
                 ]
 

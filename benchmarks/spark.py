@@ -34,14 +34,14 @@ _ITEMS = 1_000
 WAYS = ("local", "spark", "events", "parts", "shards", "sampled", "fpgrowth")
 
 
-def made(folder: Path, people: int) -> Path:
+def make_table(folder: Path, people: int) -> Path:
     """Return a folder with so many baskets as Parquet, made where they are not there yet."""
     place = folder / f"{people}"
     place.mkdir(parents=True, exist_ok=True)
-    for number, first in enumerate(range(0, people, _PIECE)):
+    for number, piece_start in enumerate(range(0, people, _PIECE)):
         path = place / f"{number:05d}.parquet"
         if not path.exists():
-            _write(path, min(_PIECE, people - first), number)
+            _write(path, min(_PIECE, people - piece_start), number)
     return place
 
 
@@ -59,14 +59,14 @@ def _write(path: Path, people: int, seed: int) -> None:
     partial.rename(path)
 
 
-def one(way: str, place: str, cores: int, mined: bool = True) -> dict[str, Any]:
+def run_row(way: str, place: str, cores: int, mined: bool = True) -> dict[str, Any]:
     """Run one row in this process, and return its times; of a release alone where nothing is to be `mined`."""
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
 
     def timed(name: str, work: Any) -> Any:
         begun = time.perf_counter()
         result = work()
-        told[name] = time.perf_counter() - begun
+        figures[name] = time.perf_counter() - begun
         return result
 
     if way == "local":
@@ -77,16 +77,16 @@ def one(way: str, place: str, cores: int, mined: bool = True) -> dict[str, Any]:
         baskets = timed("read", lambda: discreet.read(dataset.dataset(place).to_table(), memory="64GB"))
         timed("release", lambda: discreet.release(baskets, top=100, epsilon=1, items="public"))
         if mined:
-            told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
-        return told
+            figures["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
+        return figures
     session = timed("start", lambda: _session(cores))
     frame = session.read.parquet(place)
     if way == "fpgrowth":
         from pyspark.ml.fpm import FPGrowth
 
         miner = FPGrowth(itemsCol="items", minSupport=float(SUPPORT))
-        told["patterns"] = timed("mine", lambda: miner.fit(frame).freqItemsets.count())
-        return told
+        figures["patterns"] = timed("mine", lambda: miner.fit(frame).freqItemsets.count())
+        return figures
     import discreet
 
     if way == "events":
@@ -96,24 +96,24 @@ def one(way: str, place: str, cores: int, mined: bool = True) -> dict[str, Any]:
         rows = people.select("person", sql.explode("items").alias("item"))
         baskets = timed("read", lambda: discreet.read(rows, person="person", item="item"))
         executors = session.sparkContext._jsc.sc().statusStore().executorList(False)
-        told["shuffled"] = sum(executors.apply(place).totalShuffleWrite() for place in range(executors.size()))
-        return told | {"people": len(baskets)}
+        figures["shuffled"] = sum(executors.apply(place).totalShuffleWrite() for place in range(executors.size()))
+        return figures | {"people": len(baskets)}
     baskets = timed("read", lambda: discreet.read(frame))
     if way in ("shards", "sampled", "parts"):
         from . import spark_shards
 
         if way == "sampled":
-            told["patterns"], told["tries"] = timed("mine", lambda: spark_shards.sampled(baskets, SUPPORT))
+            figures["patterns"], figures["tries"] = timed("mine", lambda: spark_shards.sampled(baskets, SUPPORT))
         elif way == "shards":
-            told["patterns"] = timed("mine", lambda: spark_shards.frequent(baskets, SUPPORT))
+            figures["patterns"] = timed("mine", lambda: spark_shards.frequent(baskets, SUPPORT))
         else:
-            told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
-        return told
+            figures["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
+        return figures
     timed("release", lambda: discreet.release(replace(baskets), top=100, epsilon=1, items="public"))
     # As if nothing had been asked before: baskets keep what they found.
     if mined:
-        told["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
-    return told
+        figures["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
+    return figures
 
 
 def _session(cores: int) -> Any:
@@ -132,14 +132,14 @@ def _session(cores: int) -> Any:
     return builder.getOrCreate()
 
 
-def measured(way: str, place: Path, cores: int, mined: bool = True) -> dict[str, Any]:
+def measure_row(way: str, place: Path, cores: int, mined: bool = True) -> dict[str, Any]:
     """Run one row as a program of its own on so many cores, and add its peak memory."""
     import psutil
 
-    typed = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--one", way, str(place), str(cores)]
-    typed += [] if mined else ["--release"]
-    here = os.environ | {"DISCREET_THREADS": str(cores)}
-    program = subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=here)
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--one", way, str(place), str(cores)]
+    command += [] if mined else ["--release"]
+    environment = os.environ | {"DISCREET_THREADS": str(cores)}
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     peak, begun = 0, time.monotonic()
     while program.poll() is None:
         peak = max(peak, _resident(psutil, program.pid))
@@ -148,8 +148,10 @@ def measured(way: str, place: Path, cores: int, mined: bool = True) -> dict[str,
                 process.kill()
             return {"gave up": True, "gigabytes": peak / 2**30}
         time.sleep(0.1)
-    said = (program.stdout.read() if program.stdout is not None else "").strip().splitlines()
-    return (json.loads(said[-1]) if said else {"failed": program.returncode}) | {"gigabytes": peak / 2**30}
+    output_lines = (program.stdout.read() if program.stdout is not None else "").strip().splitlines()
+    return (json.loads(output_lines[-1]) if output_lines else {"failed": program.returncode}) | {
+        "gigabytes": peak / 2**30
+    }
 
 
 def _resident(psutil: Any, root: int) -> int:
@@ -172,33 +174,33 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--release", action="store_true", help="the release alone, here and in Spark, three times each")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        way, place, cores = given.one
-        print(json.dumps(one(way, place, int(cores), not given.release)), flush=True)
+    args = parser.parse_args()
+    if args.one:
+        way, place, cores = args.one
+        print(json.dumps(run_row(way, place, int(cores), not args.release)), flush=True)
         os._exit(0)
     with tempfile.TemporaryDirectory() as passing:
-        folder = given.folder or Path(passing)
+        folder = args.folder or Path(passing)
         print("| people | cores | way | start s | read s | mine s | release s | patterns | GiB | shuffled GB |")
         print("|---|---|---|---|---|---|---|---|---|---|")
-        for people in map(int, given.people):
-            place = made(folder, people)
-            for cores in given.cores:
-                for way in 3 * ["local", "spark"] if given.release else given.ways:
-                    print(row(people, cores, way, measured(way, place, cores, not given.release)), flush=True)
+        for people in map(int, args.people):
+            place = make_table(folder, people)
+            for cores in args.cores:
+                for way in 3 * ["local", "spark"] if args.release else args.ways:
+                    print(row(people, cores, way, measure_row(way, place, cores, not args.release)), flush=True)
 
 
-def row(people: int, cores: int, way: str, found: dict[str, Any]) -> str:
+def row(people: int, cores: int, way: str, figures: dict[str, Any]) -> str:
     """Return one line of the table."""
     cells = [f"{people:,}", str(cores), way]
     for name in ("start", "read", "mine", "release"):
-        cells.append(f"{found[name]:.1f}" if name in found else "")
-    if "gave up" in found:
+        cells.append(f"{figures[name]:.1f}" if name in figures else "")
+    if "gave up" in figures:
         cells[5] = f"over {_PATIENCE}"
-    elif "failed" in found:
+    elif "failed" in figures:
         cells[5] = "failed"
-    cells += [f"{found['patterns']:,}" if "patterns" in found else "", f"{found['gigabytes']:.1f}"]
-    cells.append(f"{found['shuffled'] / 1e9:.2f}" if "shuffled" in found else "")
+    cells += [f"{figures['patterns']:,}" if "patterns" in figures else "", f"{figures['gigabytes']:.1f}"]
+    cells.append(f"{figures['shuffled'] / 1e9:.2f}" if "shuffled" in figures else "")
     return "| " + " | ".join(cells) + " |"
 
 

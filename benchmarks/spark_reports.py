@@ -23,7 +23,7 @@ from discreet.local import Answered
 from discreet.local.oracle_steps import Words, oracles
 from discreet.local.study import Ask, CandidateList, Which, Who
 
-_MADE = 1 << 16  # reports that are made; the others are these again
+_DISTINCT_REPORTS = 1 << 16  # reports that are made; the others are these again
 
 
 def session_of(cores: int) -> Any:
@@ -38,10 +38,10 @@ def session_of(cores: int) -> Any:
     return builder.getOrCreate()
 
 
-def packed(ask: Ask) -> Words:
+def pack_reports(ask: Ask) -> Words:
     """Return some reports of a round."""
-    held = np.arange(_MADE, dtype=np.int32) % ask.oracle.size
-    answered = Answered(offsets=np.arange(_MADE + 1), held=held, people=np.arange(_MADE))
+    held_values = np.arange(_DISTINCT_REPORTS, dtype=np.int32) % ask.oracle.size
+    answered = Answered(offsets=np.arange(_DISTINCT_REPORTS + 1), held=held_values, people=np.arange(_DISTINCT_REPORTS))
     return ask.oracle.codec.pack(ask.oracle.reports(answered, 5))
 
 
@@ -51,35 +51,35 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--candidates", type=int, default=100_000)
     parser.add_argument("--reports", type=int, default=1 << 18, help="with fresh seeds; of published, 64 times as many")
-    given = parser.parse_args()
-    os.environ["DISCREET_THREADS"] = str(given.cores)
+    args = parser.parse_args()
+    os.environ["DISCREET_THREADS"] = str(args.cores)
     from discreet.spark import add_up_reports
 
-    session = session_of(given.cores)
-    plain = oracles()["olh"].make(Fraction(1), given.candidates)
-    for name, oracle, many in (
-        ("olh", plain, given.reports),
-        ("olh, published", replace(plain, seeds=1 << 12), 64 * given.reports),
+    session = session_of(args.cores)
+    plain = oracles()["olh"].make(Fraction(1), args.candidates)
+    for name, oracle, report_count in (
+        ("olh", plain, args.reports),
+        ("olh, published", replace(plain, seeds=1 << 12), 64 * args.reports),
     ):
-        ask = Ask(name=name, who=Who(0, 2**32), question=Which(CandidateList(given.candidates)), oracle=oracle)
-        words = packed(ask)
+        ask = Ask(name=name, who=Who(0, 2**32), question=Which(CandidateList(args.candidates)), oracle=oracle)
+        words = pack_reports(ask)
         with TemporaryDirectory() as folder:
             place = Path(folder)
             took = []
-            for number, some in enumerate((many // 4, many // 4, many)):
-                save_reports(place / str(number), ask, (words for _ in range(some // _MADE)))
+            for number, batch_size in enumerate((report_count // 4, report_count // 4, report_count)):
+                save_reports(place / str(number), ask, (words for _ in range(batch_size // _DISTINCT_REPORTS)))
                 began = monotonic()
-                there = add_up_reports(place / str(number), ask, screen=False, session=session)
+                spark_totals = add_up_reports(place / str(number), ask, screen=False, session=session)
                 took.append(monotonic() - began)
             began = monotonic()
-            here = add_up_files(place / "2", ask, screen=False)
-            alone = monotonic() - began
-        assert there.text() == here.text()
+            local_totals = add_up_files(place / "2", ask, screen=False)
+            seconds = monotonic() - began
+        assert spark_totals.text() == local_totals.text()
         # The first time kernels are loaded. A few jobs take the same time however many reports there are.
-        rate = 0.75 * many * (given.candidates if oracle is plain else 1) / (took[2] - took[1])
+        rate = 0.75 * report_count * (args.candidates if oracle is plain else 1) / (took[2] - took[1])
         print(
-            f"{name}: {many:,} reports, {given.candidates:,} candidates, {given.cores} cores: Spark {took[2]:.1f} s "
-            f"({rate:.3g} a second once it runs), this process {alone:.1f} s",
+            f"{name}: {report_count:,} reports, {args.candidates:,} candidates, {args.cores} cores: "
+            f"Spark {took[2]:.1f} s ({rate:.3g} a second once it runs), this process {seconds:.1f} s",
             flush=True,
         )
     session.stop()

@@ -31,21 +31,21 @@ _COLUMNS = "shard int, sizes binary, codes binary"
 def frequent(baskets: Any, support: str) -> int:
     """Return how many itemsets are frequent."""
     count = max(1, ceil(Fraction(support) * len(baskets)))
-    held = baskets.item_counts
-    labels = np.argsort(-held, kind="stable")[: int((held >= count).sum())]
-    ranks = np.full(len(held), -1, np.int32)
+    item_counts = baskets.item_counts
+    labels = np.argsort(-item_counts, kind="stable")[: int((item_counts >= count).sum())]
+    ranks = np.full(len(item_counts), -1, np.int32)
     ranks[labels] = np.arange(len(labels))
     shards = 4 * baskets.cluster.parallelism
     # The work below an item grows with how many hold it and how many are more frequent.
-    load = np.cumsum(held[labels] * np.arange(1, len(labels) + 1))
+    load = np.cumsum(item_counts[labels] * np.arange(1, len(labels) + 1))
     cuts = np.unique(np.searchsorted(load, load[-1] * np.arange(1, shards) / shards))
     cuts = np.concatenate(([0], cuts, [len(labels)])).astype(np.int64)
     view = baskets.view
-    split = partial(_split, view=view, ranks=ranks, cuts=cuts)
+    split_batches = partial(_split_baskets, view=view, ranks=ranks, cuts=cuts)
     mine = partial(_mined, items=len(labels), cuts=cuts, count=count)
-    shipped = baskets.blocks.frame.mapInArrow(split, _COLUMNS).repartition(len(cuts) - 1, "shard")
-    found = shipped.mapInArrow(mine, "patterns bigint").toArrow()
-    return int(sum(found.column(0).to_pylist()))
+    shipped = baskets.blocks.frame.mapInArrow(split_batches, _COLUMNS).repartition(len(cuts) - 1, "shard")
+    shard_table = shipped.mapInArrow(mine, "patterns bigint").toArrow()
+    return int(sum(shard_table.column(0).to_pylist()))
 
 
 def sampled(baskets: Any, support: str) -> tuple[int, int]:
@@ -53,13 +53,13 @@ def sampled(baskets: Any, support: str) -> tuple[int, int]:
     people = len(baskets)
     count = max(1, ceil(Fraction(support) * people))
     survey = baskets.survey
-    some = LocalEngine(Baskets.trusted(starts(survey.sample_sizes), survey.sample_codes, baskets.vocabulary))
+    sample_engine = LocalEngine(Baskets.trusted(starts(survey.sample_sizes), survey.sample_codes, baskets.vocabulary))
     expected = count * len(survey.sample_sizes) / people
     for tries in range(1, 9):
         # Two, four, six … standard deviations below what a sample of so many would hold.
-        least = max(1, int(expected - 2 * tries * expected**0.5))
-        wanted = SearchBounds(count=least, least=1, most=baskets.items, limit=10_000_000)
-        offsets, codes, _ = some.search(wanted, prefix=np.empty(0, np.int32))
+        min_count = max(1, int(expected - 2 * tries * expected**0.5))
+        bounds = SearchBounds(count=min_count, least=1, most=baskets.items, limit=10_000_000)
+        offsets, codes, _ = sample_engine.search(bounds, prefix=np.empty(0, np.int32))
         candidates = Itemsets(offsets, codes)
         border = _border(candidates, baskets.items)
         counts = baskets.engine().total(Supports(Itemsets.joined((candidates, border))))
@@ -70,37 +70,37 @@ def sampled(baskets: Any, support: str) -> tuple[int, int]:
 
 def _border(sets: Itemsets, items: int) -> Itemsets:
     """Return the itemsets that are not among some, which are closed under taking parts, while all parts of them are."""
-    known = {tuple(row.tolist()) for row in np.split(sets.codes, sets.offsets[1:-1])}
+    known_itemsets = {tuple(row.tolist()) for row in np.split(sets.codes, sets.offsets[1:-1])}
     by_beginning: dict[tuple[int, ...], list[int]] = {}
-    for one in known:
-        by_beginning.setdefault(one[:-1], []).append(one[-1])
-    found = [(item,) for item in range(items) if (item,) not in known]
+    for itemset in known_itemsets:
+        by_beginning.setdefault(itemset[:-1], []).append(itemset[-1])
+    border_itemsets = [(item,) for item in range(items) if (item,) not in known_itemsets]
     for beginning, ends in by_beginning.items():
-        for first, second in combinations(sorted(ends), 2):
-            joined_up = (*beginning, first, second)
+        for first_item, second in combinations(sorted(ends), 2):
+            joined_up = (*beginning, first_item, second)
             parts = (joined_up[:place] + joined_up[place + 1 :] for place in range(len(joined_up)))
-            if joined_up not in known and all(part in known for part in parts):
-                found.append(joined_up)
-    return Itemsets.of(np.array(one, np.int32) for one in found)
+            if joined_up not in known_itemsets and all(part in known_itemsets for part in parts):
+                border_itemsets.append(joined_up)
+    return Itemsets.of(np.array(itemset, np.int32) for itemset in border_itemsets)
 
 
-def _split(batches: Iterable[Any], view: Any, ranks: Any, cuts: Any) -> Iterator[Any]:
+def _split_baskets(batches: Iterable[Any], view: Any, ranks: Any, cuts: Any) -> Iterator[Any]:
     import pyarrow as pa
 
     schema = pa.schema([("shard", pa.int32()), ("sizes", pa.binary()), ("codes", pa.binary())])
-    for read in view.read_baskets(batches):
-        baskets = read.recoded(ranks, CodeVocabulary(len(ranks)))
+    for row_blocks in view.read_baskets(batches):
+        baskets = row_blocks.recoded(ranks, CodeVocabulary(len(ranks)))
         owners = np.repeat(np.arange(len(baskets)), baskets.sizes)
         for shard in range(len(cuts) - 1):
             inside = (baskets.codes >= cuts[shard]) & (baskets.codes < cuts[shard + 1])
-            last = np.full(len(baskets), -1, np.int64)
-            np.maximum.at(last, owners[inside], np.flatnonzero(inside))
-            kept = np.arange(len(baskets.codes)) <= last[owners]
-            sizes = np.bincount(owners[kept], minlength=len(baskets))
+            last_places = np.full(len(baskets), -1, np.int64)
+            np.maximum.at(last_places, owners[inside], np.flatnonzero(inside))
+            is_kept = np.arange(len(baskets.codes)) <= last_places[owners]
+            sizes = np.bincount(owners[is_kept], minlength=len(baskets))
             row = {
                 "shard": shard,
                 "sizes": sizes[sizes > 0].astype(np.int32).tobytes(),
-                "codes": baskets.codes[kept].tobytes(),
+                "codes": baskets.codes[is_kept].tobytes(),
             }
             yield pa.RecordBatch.from_pylist([row], schema)
 
@@ -109,15 +109,20 @@ def _mined(batches: Iterable[Any], items: int, cuts: Any, count: int) -> Iterato
     import pyarrow as pa
 
     blocks: dict[int, list[Block]] = {}
-    none = np.empty(0, np.int32)
+    no_codes = np.empty(0, np.int32)
     for batch in batches:
         for shard, sizes, codes in zip(*(batch.column(place) for place in range(3)), strict=True):
-            rows = Block(*(np.frombuffer(one.as_buffer(), np.int32) for one in (sizes, codes)), none, none, none)
+            rows = Block(
+                *(np.frombuffer(buffer.as_buffer(), np.int32) for buffer in (sizes, codes)),
+                no_codes,
+                no_codes,
+                no_codes,
+            )
             blocks.setdefault(shard.as_py(), []).append(rows)
-    for shard, some in blocks.items():
-        found: Baskets = join_blocks(some, CodeVocabulary(items), 0, several=False)[0]
-        wanted = SearchBounds(count=count, least=1, most=items, limit=10_000_000)
-        offsets, codes, _ = LocalEngine(found).search(wanted, prefix=none)
+    for shard, shard_blocks in blocks.items():
+        baskets: Baskets = join_blocks(shard_blocks, CodeVocabulary(items), 0, several=False)[0]
+        bounds = SearchBounds(count=count, least=1, most=items, limit=10_000_000)
+        offsets, codes, _ = LocalEngine(baskets).search(bounds, prefix=no_codes)
         rarest = np.maximum.reduceat(codes, offsets[:-1]) if len(codes) else codes
-        many = int(((rarest >= cuts[shard]) & (rarest < cuts[shard + 1])).sum())
-        yield pa.RecordBatch.from_pylist([{"patterns": many}], pa.schema([("patterns", pa.int64())]))
+        pattern_count = int(((rarest >= cuts[shard]) & (rarest < cuts[shard + 1])).sum())
+        yield pa.RecordBatch.from_pylist([{"patterns": pattern_count}], pa.schema([("patterns", pa.int64())]))

@@ -27,24 +27,24 @@ COMMANDS = {
 }
 
 
-def timed(command: tuple[str, ...], file: Path, cache: Path, **more: str) -> tuple[float, float]:
+def timed(command: tuple[str, ...], file: Path, cache: Path, **variables: str) -> tuple[float, float]:
     """Run a command; return its wall time, and its user and system time together."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "DISCREET_PREPARE": "0", **more}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "DISCREET_PREPARE": "0", **variables}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if "DISCREET_JIT" not in more:
+    if "DISCREET_JIT" not in variables:
         environment.pop("DISCREET_JIT", None)
-    typed = [str(file) if word == "FILE" else word for word in command]
+    words = [str(file) if word == "FILE" else word for word in command]
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     discreet = str(Path(sys.executable).with_name("discreet"))
-    subprocess.run([discreet, *typed], env=environment, capture_output=True, check=True)
+    subprocess.run([discreet, *words], env=environment, capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.perf_counter() - begun, spent
+    processor_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - begun, processor_seconds
 
 
-def shown(runs: list[tuple[float, float]]) -> str:
+def format_times(runs: list[tuple[float, float]]) -> str:
     """Return the quickest of several runs, as wall time and time of the processor."""
-    return f"{min(wall for wall, _ in runs):.2f} / {min(spent for _, spent in runs):.2f}"
+    return f"{min(wall for wall, _ in runs):.2f} / {min(processor_seconds for _, processor_seconds in runs):.2f}"
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3, help="how often each but the compiling runs is repeated")
     parser.add_argument("--compiling", action="store_true", help="also time the first run with everything compiled")
     parser.add_argument("--only", help="the commands that begin with this")
-    given = parser.parse_args()
+    args = parser.parse_args()
     from discreet_lab.data import datasets
 
     with tempfile.TemporaryDirectory() as folder:
@@ -66,23 +66,25 @@ def main() -> None:
         print("| command | first, empty cache | second | plain | compiled first | compiled again |")
         print("|---|--:|--:|--:|--:|--:|")
         for name, command in COMMANDS.items():
-            if given.only and not name.startswith(given.only):
+            if args.only and not name.startswith(args.only):
                 continue
             timed(command, file, Path(folder) / "warm")  # the disk, and Python's own files
-            first = []
-            for _ in range(given.times):
+            first_rows = []
+            for _ in range(args.times):
                 shutil.rmtree(Path(folder) / "cache", ignore_errors=True)
-                first.append(timed(command, file, Path(folder) / "cache"))
-            cells = [first, [timed(command, file, Path(folder) / "cache") for _ in range(given.times)]]
-            cells.append([timed(command, file, Path(folder) / "cache", DISCREET_JIT="0") for _ in range(given.times)])
-            told = [shown(runs) for runs in cells]
-            if given.compiling:
+                first_rows.append(timed(command, file, Path(folder) / "cache"))
+            cells = [first_rows, [timed(command, file, Path(folder) / "cache") for _ in range(args.times)]]
+            cells.append([timed(command, file, Path(folder) / "cache", DISCREET_JIT="0") for _ in range(args.times)])
+            table_cells = [format_times(runs) for runs in cells]
+            if args.compiling:
                 place = Path(folder) / "compiled"
-                told.append(shown([timed(command, file, place, DISCREET_JIT="1")]))
-                told.append(shown([timed(command, file, place, DISCREET_JIT="1") for _ in range(given.times)]))
+                table_cells.append(format_times([timed(command, file, place, DISCREET_JIT="1")]))
+                table_cells.append(
+                    format_times([timed(command, file, place, DISCREET_JIT="1") for _ in range(args.times)])
+                )
             else:
-                told += ["", ""]
-            print(f"| `{name}` | {' | '.join(told)} |", flush=True)
+                table_cells += ["", ""]
+            print(f"| `{name}` | {' | '.join(table_cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Cell(NamedTuple):
     epsilon: str
 
 
-class Measured(NamedTuple):
+class TreeRuns(NamedTuple):
     """What ten runs gave: normalised cumulative rank, squared error, intervals that hold, and the tree's height."""
 
     rank: list[float]
@@ -88,20 +88,20 @@ def plans(data: str) -> Mapping[str, Any]:
 
     from discreet.local.protocols import SVSM, SVSMBetter
 
-    best = tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=False)
-    found = {
-        DEFAULTS: type(best)(),
+    best_plan = tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=False)
+    plans_by_name = {
+        DEFAULTS: type(best_plan)(),
         "`svsm`": SVSM(),
         "`fp-tree`, as printed": tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=True),
-        "`fp-tree`, corrected": best,
-        "`fp-tree`, corrected, nothing tuned": replace(best, path_weight="1", itemset_weight="shrunk"),
-        "`fp-tree`, corrected, items by `svim-better`": replace(best, items="svim-better"),
+        "`fp-tree`, corrected": best_plan,
+        "`fp-tree`, corrected, nothing tuned": replace(best_plan, path_weight="1", itemset_weight="shrunk"),
+        "`fp-tree`, corrected, items by `svim-better`": replace(best_plan, items="svim-better"),
         "`svsm-better`": SVSMBetter(),
     }
     for name, uses in OPTIMISATIONS.items():
-        found[f"printed: {name}"] = tree(data, uses, printed=True)
-        found[f"corrected: {name}"] = tree(data, uses, printed=False)
-    return found
+        plans_by_name[f"printed: {name}"] = tree(data, uses, printed=True)
+        plans_by_name[f"corrected: {name}"] = tree(data, uses, printed=False)
+    return plans_by_name
 
 
 COMPARED = (
@@ -128,16 +128,16 @@ def _truth(name: str, top: int) -> Any:
     return mine(_data(name), top=top, lengths=(2, None))
 
 
-def measure(cell: Cell) -> Measured:
+def measure(cell: Cell) -> TreeRuns:
     """Run one protocol ten times."""
     from discreet.exact import cumulative_rank, squared_error
     from discreet.local.study import simulate
 
     baskets, truth = _data(cell.data), _truth(cell.data, cell.top)
-    plan, runs = plans(cell.data)[cell.plan], Measured([], [], [], [])
+    plan, runs = plans(cell.data)[cell.plan], TreeRuns([], [], [], [])
     for seed in range(RUNS):
-        asked: dict[str, Any] = {"top": cell.top, "epsilon": cell.epsilon, "seed": seed, "least": 2}
-        outcome = simulate(baskets, plan, speed="aggregated", **asked)
+        question: dict[str, Any] = {"top": cell.top, "epsilon": cell.epsilon, "seed": seed, "least": 2}
+        outcome = simulate(baskets, plan, speed="aggregated", **question)
         runs.rank.append(cumulative_rank(outcome.patterns, truth, top=cell.top))
         runs.error.append(squared_error(outcome.patterns, truth))
         if len(outcome.patterns):
@@ -146,78 +146,81 @@ def measure(cell: Cell) -> Measured:
     return runs
 
 
-def rank(runs: Measured) -> str:
+def rank(runs: TreeRuns) -> str:
     """Return the mean rank with its deviation."""
     return f"{mean(runs.rank):.2f} ± {stdev(runs.rank):.2f}"
 
 
-def error(runs: Measured) -> str:
+def error(runs: TreeRuns) -> str:
     """Return the mean squared error of the runs that found anything."""
-    hit = [one for one in runs.error if one == one]
+    hit = [error_value for error_value in runs.error if error_value == error_value]
     return f"{mean(hit):.1e}" if hit else "–"
 
 
-def held(runs: Measured) -> str:
+def format_held_share(runs: TreeRuns) -> str:
     """Return the mean share of intervals that hold the true count, of the runs that found anything."""
     return f"{mean(runs.covered):.2f}" if runs.covered else "–"
 
 
 def cells() -> list[Cell]:
     """Return everything to measure, those of one data set one after the other, so that it is read once a process."""
-    found = []
+    all_cells = []
     for data in WEIGHTS:
-        found += [Cell(data, plan, top, epsilon) for plan in COMPARED for top in TOPS for epsilon in EPSILONS]
-        found.append(Cell(data, "`fp-tree`, corrected", 64, "1"))
-        found += [Cell(data, DEFAULTS, 64, epsilon) for epsilon in EPSILONS]
+        all_cells += [Cell(data, plan, top, epsilon) for plan in COMPARED for top in TOPS for epsilon in EPSILONS]
+        all_cells.append(Cell(data, "`fp-tree`, corrected", 64, "1"))
+        all_cells += [Cell(data, DEFAULTS, 64, epsilon) for epsilon in EPSILONS]
         if data == FIGURES:
             forms = ("printed", "corrected")
-            found += [
+            all_cells += [
                 Cell(data, f"{form}: {name}", top, "1") for form in forms for name in OPTIMISATIONS for top in TOPS
             ]
-    return found
+    return all_cells
 
 
 def tables() -> Iterator[str]:
     """Yield all tables."""
-    asked = cells()
+    measured_cells = cells()
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
     with ProcessPoolExecutor() as pool:
-        measured = dict(zip(asked, pool.map(measure, asked), strict=True))
+        runs_by_cell = dict(zip(measured_cells, pool.map(measure, measured_cells), strict=True))
     for data in WEIGHTS:
         yield f"### fp-tree beside svsm, {data}\n"
         points = [(top, epsilon) for top in TOPS for epsilon in EPSILONS]
         heads = [f"k = {top}, ε = {epsilon}" for top, epsilon in points]
-        for what, text in (
+        for measure_name, text in (
             ("NCR", rank),
             ("Var, squared error of the counts of hits", error),
-            ("share of intervals that hold the true count", held),
+            ("share of intervals that hold the true count", format_held_share),
         ):
-            rows = [[plan, *(text(measured[Cell(data, plan, *point)]) for point in points)] for plan in COMPARED]
-            yield from table([what, *heads], rows)
-        heights = [f"{mean(measured[Cell(data, '`fp-tree`, corrected', *point)].height):.1f}" for point in points]
+            rows = [[plan, *(text(runs_by_cell[Cell(data, plan, *point)]) for point in points)] for plan in COMPARED]
+            yield from table([measure_name, *heads], rows)
+        heights = [f"{mean(runs_by_cell[Cell(data, '`fp-tree`, corrected', *point)].height):.1f}" for point in points]
         yield from table(["height of the corrected tree, mean", *heads], [["", *heights]])
     yield f"### Figures 7 and 8: optimisations, {FIGURES}, ε = 1\n"
     heads = [
-        f"{form}, k = {top}: {what}" for form in ("printed", "corrected") for top in TOPS for what in ("NCR", "Var")
+        f"{form}, k = {top}: {measure_name}"
+        for form in ("printed", "corrected")
+        for top in TOPS
+        for measure_name in ("NCR", "Var")
     ]
     rows = []
     for name in OPTIMISATIONS:
         row = [name]
         for form in ("printed", "corrected"):
             for top in TOPS:
-                runs = measured[Cell(FIGURES, f"{form}: {name}", top, "1")]
+                runs = runs_by_cell[Cell(FIGURES, f"{form}: {name}", top, "1")]
                 row += [rank(runs), error(runs)]
         rows.append(row)
     yield from table(["optimisations", *heads], rows)
     yield "### The corrected form at k = 64, ε = 1\n"
-    rows = [[data, rank(measured[Cell(data, "`fp-tree`, corrected", 64, "1")])] for data in WEIGHTS]
+    rows = [[data, rank(runs_by_cell[Cell(data, "`fp-tree`, corrected", 64, "1")])] for data in WEIGHTS]
     yield from table(["data", "NCR"], rows)
     yield "### The default settings at k = 64\n"
-    for what, text in (("NCR", rank), ("share of intervals that hold the true count", held)):
+    for measure_name, text in (("NCR", rank), ("share of intervals that hold the true count", format_held_share)):
         rows = [
-            [data, *(text(measured[Cell(data, DEFAULTS, 64, epsilon)]) for epsilon in EPSILONS)] for data in WEIGHTS
+            [data, *(text(runs_by_cell[Cell(data, DEFAULTS, 64, epsilon)]) for epsilon in EPSILONS)] for data in WEIGHTS
         ]
-        yield from table([what, *(f"ε = {epsilon}" for epsilon in EPSILONS)], rows)
+        yield from table([measure_name, *(f"ε = {epsilon}" for epsilon in EPSILONS)], rows)
 
 
 if __name__ == "__main__":

@@ -110,14 +110,14 @@ def test_other_oracles_stay_on_the_cores(driver, name):
 
 
 def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, capsys):
-    from benchmarks.gpu import Lines, checks, measured
+    from benchmarks.gpu import Lines, checks, measure_card
 
     from discreet.local.oracle_steps import on_card
 
     card = Card(driver=ShimDriver(library))
     monkeypatch.setattr(on_card, "_find_card", lambda process: card)
     lines = Lines()
-    measured(lines, card, 2e-5, {})
+    measure_card(lines, card, 2e-5, {})
     output = capsys.readouterr().out
     assert lines.bad == 0, output
     assert output.count("the same, bit for bit") == len(checks(2e-5))
