@@ -43,31 +43,33 @@ def test_a_cap_that_is_none(wrong):
         chosen([[1]], max_baskets=wrong)
 
 
-def chances(many, most):
+def chances(basket_count, max_baskets):
     """Return how likely each basket is to be drawn, and last of all an empty one: every way is followed."""
-    found = Counter()
-    for report, share in followed(lambda draws: draw_position(many, most, draws)).single.items():
-        found[int(report)] += share
-    return [found[at] for at in range(many + 1)]
+    chances_by_position = Counter()
+    for report, share in followed(lambda draws: draw_position(basket_count, max_baskets, draws)).single.items():
+        chances_by_position[int(report)] += share
+    return [chances_by_position[position] for position in range(basket_count + 1)]
 
 
-@pytest.mark.parametrize(("many", "most"), [(0, 1), (1, 1), (3, 1), (0, 4), (1, 4), (3, 4), (4, 4), (6, 4)])
-def test_every_basket_has_the_chance_that_is_stated(many, most):
-    each = Fraction(1, max(many, most))
-    assert chances(many, most) == [each] * many + [1 - many * each]
+@pytest.mark.parametrize(
+    ("basket_count", "max_baskets"), [(0, 1), (1, 1), (3, 1), (0, 4), (1, 4), (3, 4), (4, 4), (6, 4)]
+)
+def test_every_basket_has_the_chance_that_is_stated(basket_count, max_baskets):
+    share_of_basket = Fraction(1, max(basket_count, max_baskets))
+    assert chances(basket_count, max_baskets) == [share_of_basket] * basket_count + [1 - basket_count * share_of_basket]
 
 
-@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("max_baskets", [1, 3])
 @pytest.mark.parametrize("name", ["grr", "privset", "subset", "olh"])
-def test_no_report_is_likelier_than_promised_whatever_baskets_there_are(name, most):
+def test_no_report_is_likelier_than_promised_whatever_baskets_there_are(name, max_baskets):
     """All people with up to three of all baskets of two items, in exact fractions: the law of a report is a mixture."""
     for epsilon in EPSILONS[1:4]:
         oracle = oracles()[name].make(epsilon, 2, pad=1)
         single = {basket: law(oracle.form, basket) for basket in baskets(2, False)}
         laws = []
-        for many in range(4):
-            shares = chances(many, most)
-            for person in combinations_with_replacement(single, many):
+        for basket_count in range(4):
+            shares = chances(basket_count, max_baskets)
+            for person in combinations_with_replacement(single, basket_count):
                 mixed = Counter()
                 for basket, share in zip((*person, ()), shares, strict=True):
                     for report, chance in single[basket].items():
@@ -81,15 +83,19 @@ def test_the_whole_device_is_followed():
     """From its baskets to the bytes that it sends: the device's own code, over all of its choices."""
     ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
 
-    def device(held):
+    def device(person_baskets):
         def run(draws):
             answers = {"grr": lambda oracle, values, _: ANSWERS["grr"](oracle, values, draws)}
-            basket = held[at] if (at := draw_position(len(held), 2, draws)) < len(held) else []
+            basket = (
+                person_baskets[position]
+                if (position := draw_position(len(person_baskets), 2, draws)) < len(person_baskets)
+                else []
+            )
             return client(ask.form, basket, max_epsilon=1, answers=answers).decode()
 
         return followed(run).single
 
-    laws = [device(held) for held in ([], [[0]], [[0], [0, 1, 2]], [[1], [2], []], [[0, 1]] * 3)]
+    laws = [device(person_baskets) for person_baskets in ([], [[0]], [[0], [0, 1, 2]], [[1], [2], []], [[0, 1]] * 3)]
     assert largest(laws) <= ratio(ask.oracle.form)
 
 
@@ -97,10 +103,10 @@ def test_the_bytes_of_a_choice_come_before_those_of_the_report():
     """With one stream for both, as a device has: the choice takes the first word, and the report those after it."""
     ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
     words = b"".join(word.to_bytes(4, "little") for word in (1, 7, 9, 11, 13))
-    source, alone = Bytes(words.hex()), Bytes(words[4:].hex())
+    source, report_source = Bytes(words.hex()), Bytes(words[4:].hex())
     report = client(ask.form, chosen([[0], [1]], take=source.take), max_epsilon=1, take=source.take)
-    assert report == client(ask.form, [1], max_epsilon=1, take=alone.take)
-    assert source.left == alone.left
+    assert report == client(ask.form, [1], max_epsilon=1, take=report_source.take)
+    assert source.left == report_source.left
 
 
 def test_nothing_is_drawn_of_one_basket():

@@ -26,12 +26,12 @@ FOLDER = Path(discreet.local.__file__).parent / "device"
 def test_the_device_needs_the_standard_library_alone():
     """Its six files work where nothing else of the package is."""
     code = "import sys; before = set(sys.modules)\nimport device._client\nprint(*(set(sys.modules) - before))"
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", "import sys, types; package = types.ModuleType('device'); "
          f"package.__path__ = [{str(FOLDER)!r}]; sys.modules['device'] = package\n{code}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    loaded = {name.partition(".")[0] for name in told.stdout.split()}
+    loaded = {name.partition(".")[0] for name in completed.stdout.split()}
     assert loaded - {"device"} <= sys.stdlib_module_names
 
 
@@ -52,20 +52,20 @@ def test_reports_come_from_the_system_s_source():
 def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(size)), oracle=oracle)
-    read = oracle.codec.read([client(ask.form, basket, max_epsilon=1)])
-    assert not read.refused
-    assert oracle.supports(read.columns).shape == (size,)
+    batch = oracle.codec.read([client(ask.form, basket, max_epsilon=1)])
+    assert not batch.refused
+    assert oracle.supports(batch.columns).shape == (size,)
 
 
 def test_what_baskets_answer_with():
-    which = {"ask": "which", "of": 5}
-    assert find_values(which, [7, 4, 0, 4, -1]) == [0, 4]
-    assert find_values(which, []) == []
-    some = {"ask": "which", "of": [3, [1, 2], [3, 9], 8]}
-    assert find_values(some, [1, 2, 3]) == [0, 1]
-    assert find_values({**some, "ask": "how-many", "bins": [0, 1, 3]}, [1, 2, 3]) == [1]
-    assert find_values({**which, "ask": "how-many", "bins": [0, 1, 3]}, range(9)) == [2]
-    assert find_values({**which, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
+    which_question = {"ask": "which", "of": 5}
+    assert find_values(which_question, [7, 4, 0, 4, -1]) == [0, 4]
+    assert find_values(which_question, []) == []
+    itemset_question = {"ask": "which", "of": [3, [1, 2], [3, 9], 8]}
+    assert find_values(itemset_question, [1, 2, 3]) == [0, 1]
+    assert find_values({**itemset_question, "ask": "how-many", "bins": [0, 1, 3]}, [1, 2, 3]) == [1]
+    assert find_values({**which_question, "ask": "how-many", "bins": [0, 1, 3]}, range(9)) == [2]
+    assert find_values({**which_question, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
     prefix = {"ask": "prefix", "order": [4, 2, 7], "of": [[4, 2], [2, 7]], "length": 2}
     assert [find_values(prefix, basket) for basket in ([7, 2, 4], [2, 7], [4, 7], [4], [])] == [[0], [1], [2], [2], [2]]
 
@@ -93,11 +93,14 @@ def test_a_device_works_as_long_whatever_it_holds(question):
 
     The pairs of a projection are added up, so there it takes as long for as many pairs, whichever they are.
     """
-    few = [([], []), ([0], [[0, 1]])]
-    others = [(range(100, 112), [[a + 100, b + 100] for a, b in PAIRS])]
-    added = question["ask"] == "projection" and question["pairs"] == "given"
-    taken = [steps(question, *one) for one in ((range(12), PAIRS), *(others if added else few + others))]
-    assert max(taken) < 1.5 * min(taken)
+    few_holdings = [([], []), ([0], [[0, 1]])]
+    other_holdings = [(range(100, 112), [[a + 100, b + 100] for a, b in PAIRS])]
+    adds_pairs = question["ask"] == "projection" and question["pairs"] == "given"
+    step_counts = [
+        steps(question, *person_holdings)
+        for person_holdings in ((range(12), PAIRS), *(other_holdings if adds_pairs else few_holdings + other_holdings))
+    ]
+    assert max(step_counts) < 1.5 * min(step_counts)
 
 
 def steps(question, basket, pairs):
@@ -120,33 +123,52 @@ def steps(question, basket, pairs):
     return steps
 
 
-@pytest.mark.parametrize("how", ["together", "given"])
-def test_the_work_is_linear_in_the_question_and_in_what_is_held(how):
+@pytest.mark.parametrize("pair_kind", ["together", "given"])
+def test_the_work_is_linear_in_the_question_and_in_what_is_held(pair_kind):
     """Twice as long a question, or twice as many pairs, is at most about twice as many steps."""
 
-    def asked(many):
-        of = [*range(many), *([a, a + 1] for a in range(many - 1))]
-        return {"ask": "projection", "pairs": how, **WEIGHTS, "of": of, "left": [1] * len(of), "right": [2] * len(of)}
+    def ask_projection(item_count):
+        candidates = [*range(item_count), *([a, a + 1] for a in range(item_count - 1))]
+        return {
+            "ask": "projection",
+            "pairs": pair_kind,
+            **WEIGHTS,
+            "of": candidates,
+            "left": [1] * len(candidates),
+            "right": [2] * len(candidates),
+        }
 
-    def chain(many):
-        return range(many), [[a, a + 1] for a in range(many - 1)]
+    def chain(length):
+        return range(length), [[a, a + 1] for a in range(length - 1)]
 
-    small, longer, more = steps(asked(40), *chain(40)), steps(asked(160), *chain(40)), steps(asked(40), *chain(160))
-    assert longer < 4.4 * small
-    assert more < 4.4 * small
+    short_steps, longer, more_pairs_steps = (
+        steps(ask_projection(40), *chain(40)),
+        steps(ask_projection(160), *chain(40)),
+        steps(ask_projection(40), *chain(160)),
+    )
+    assert longer < 4.4 * short_steps
+    assert more_pairs_steps < 4.4 * short_steps
 
 
-@pytest.mark.parametrize("how", ["given", "after"])
-def test_a_projection_is_that_of_the_page(how):
+@pytest.mark.parametrize("pair_kind", ["given", "after"])
+def test_a_projection_is_that_of_the_page(pair_kind):
     """Against the device written from the page, pairs of an item with itself and of others among them."""
     generator = Random(3)
     for _ in range(200):
         items = generator.sample(range(8), generator.randint(1, 6))
-        bonds = [one for size in (2, 3) for one in map(list, permutations(items, size))]
-        of = [*items, *generator.sample(bonds, min(len(bonds), 5))]
-        generator.shuffle(of)
-        left, right = ([generator.randint(-9, 9) for _ in of] for _ in range(2))
-        question = {"ask": "projection", "of": of, "pairs": how, "left": left, "right": right, "low": -99, "high": 99}
+        bonds = [bond for size in (2, 3) for bond in map(list, permutations(items, size))]
+        candidates = [*items, *generator.sample(bonds, min(len(bonds), 5))]
+        generator.shuffle(candidates)
+        left_weights, right_weights = ([generator.randint(-9, 9) for _ in candidates] for _ in range(2))
+        question = {
+            "ask": "projection",
+            "of": candidates,
+            "pairs": pair_kind,
+            "left": left_weights,
+            "right": right_weights,
+            "low": -99,
+            "high": 99,
+        }
         question["oracle"] = {"span": 1 << 20}
         basket = generator.sample(range(9), generator.randint(0, 9))
         pairs = [[generator.randrange(9), generator.randrange(9)] for _ in range(generator.randint(0, 40))]
@@ -158,8 +180,8 @@ def test_a_projection_is_that_of_the_page(how):
 def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
     ask = Ask.of("x", Who(0, WORD), Which(CandidateList(items=10)), oracle, Fraction(4), pad=2)
     for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
-        drawn, plain = (seeded(7) for _ in range(2))
-        assert client(ask.form, basket, max_epsilon=4, take=drawn) == client(
+        numpy_source, plain = (seeded(7) for _ in range(2))
+        assert client(ask.form, basket, max_epsilon=4, take=numpy_source) == client(
             ask.form, [1, 2, 3], max_epsilon=4, take=plain
         )
     for basket in ([3.0], [3.5], [True], ["tea"], [None], [[1]]):
@@ -180,15 +202,15 @@ def test_a_number_beyond_the_range_is_taken_for_its_end(name):
     span = form["span"]
     for seed in range(5):
         ends = (ANSWERS[name](form, [value], Draws(Random(seed).randbytes)) for value in (span, span + 1, 3 * span))
-        assert len({json.dumps(one) for one in ends}) == 1
+        assert len({json.dumps(report) for report in ends}) == 1
         ends = (ANSWERS[name](form, [value], Draws(Random(seed).randbytes)) for value in (-span, -span - 1, -3 * span))
-        assert len({json.dumps(one) for one in ends}) == 1
+        assert len({json.dumps(report) for report in ends}) == 1
 
 
 def words(*numbers: int) -> Draws:
     """Return draws whose words are these."""
-    given = iter(numbers)
-    return Draws(lambda many: next(given).to_bytes(many, "little"))
+    words_left = iter(numbers)
+    return Draws(lambda byte_count: next(words_left).to_bytes(byte_count, "little"))
 
 
 def test_what_is_drawn_is_even_and_as_likely_as_it_says():

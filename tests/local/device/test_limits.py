@@ -36,15 +36,15 @@ from discreet.registry import protocols as registered
 from vectors import make
 from vectors.reading import cases
 
-PROTOCOLS = {name: one.kind for name, one in registered().items()}
+PROTOCOLS = {name: protocol.kind for name, protocol in registered().items()}
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
 EVERYONE = Who(0, 1 << 32)
 QUESTION = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(1)).form
 
 
-def refused(question=QUESTION, **allowed):
+def refused(question=QUESTION, **limits_allowed):
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        client(question, [1], **allowed)
+        client(question, [1], **limits_allowed)
     return str(error.value)
 
 
@@ -80,10 +80,10 @@ class TestTheOwnersLimits:
 
     def test_a_tenth_is_a_tenth(self):
         """0.3 as a float is a little less than three tenths, and 0.1 a little more than one."""
-        for written in ("0.1", "0.3", "0.7"):
-            form = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(written)).form
-            assert client(form, [1], max_epsilon=float(written), max_delta=0.1)
-            assert "gives at most" in refused(form, max_epsilon=float(written) - 1e-9)
+        for epsilon_text in ("0.1", "0.3", "0.7"):
+            form = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(epsilon_text)).form
+            assert client(form, [1], max_epsilon=float(epsilon_text), max_delta=0.1)
+            assert "gives at most" in refused(form, max_epsilon=float(epsilon_text) - 1e-9)
 
     def test_nothing_stands_in_for_it(self):
         """A question at an epsilon of 64 returned what was held, whoever asked."""
@@ -97,35 +97,35 @@ class TestTheOwnersLimits:
 
 def test_the_page_has_every_limit():
     """What the code enforces the page states, and the other way round."""
-    named = {name: value for name, value in vars(limits).items() if name.startswith("MOST_")}
+    limits_by_name = {name: value for name, value in vars(limits).items() if name.startswith("MOST_")}
     rows = re.findall(r"^\| .* \| ([0-9,]+) \| `(MOST_\w+)` \|$", PAGE.read_text(), re.MULTILINE)
-    assert {name: int(value.replace(",", "")) for value, name in rows} == named
-    for name in named:
-        used = [path for path in Path(limits.__file__).parent.glob("*.py") if name in path.read_text()]
-        assert {path.name for path in used} & {"_trust.py", "_loss.py"}, name
+    assert {name: int(value.replace(",", "")) for value, name in rows} == limits_by_name
+    for name in limits_by_name:
+        users = [path for path in Path(limits.__file__).parent.glob("*.py") if name in path.read_text()]
+        assert {path.name for path in users} & {"_trust.py", "_loss.py"}, name
 
 
 def test_every_limit_has_a_question_at_it_and_one_beyond():
-    tried = {case["what"].partition(":")[0] for case in cases("limits")}
-    assert len(cases("limits")) == 2 * len(tried)
+    limits_tested = {case["what"].partition(":")[0] for case in cases("limits")}
+    assert len(cases("limits")) == 2 * len(limits_tested)
     # Some are limits of the owner or of a sign, and those of symbols and of texts are met in several ways.
-    assert len(tried) == len([name for name in vars(limits) if name.startswith("MOST_")]) + 11
-    for good, beyond in zip(cases("limits")[::2], cases("limits")[1::2], strict=True):
-        assert "refused" not in good
-        assert "refused" in beyond
+    assert len(limits_tested) == len([name for name in vars(limits) if name.startswith("MOST_")]) + 11
+    for answered_case, refused_case in zip(cases("limits")[::2], cases("limits")[1::2], strict=True):
+        assert "refused" not in answered_case
+        assert "refused" in refused_case
 
 
 def test_what_is_refused_is_refused_at_once_and_in_few_words():
     """No message repeats what a hostile question says at length."""
-    long, deep = "x" * (1 << 20), []
+    long_text, deep = "x" * (1 << 20), []
     for _ in range(100_000):
         deep = [deep]
     for question in (
-        {**QUESTION, "ask": long},
-        {**QUESTION, "format": long},
-        {**QUESTION, "epsilon": long},
-        {**QUESTION, "oracle": {**QUESTION["oracle"], "oracle": long}},
-        {**QUESTION, "oracle": {**QUESTION["oracle"], "more": long}},
+        {**QUESTION, "ask": long_text},
+        {**QUESTION, "format": long_text},
+        {**QUESTION, "epsilon": long_text},
+        {**QUESTION, "oracle": {**QUESTION["oracle"], "oracle": long_text}},
+        {**QUESTION, "oracle": {**QUESTION["oracle"], "more": long_text}},
         {**QUESTION, "more": deep},
         {**QUESTION, "oracle": deep},
         {**QUESTION, "format": deep},
@@ -137,13 +137,13 @@ def test_what_is_refused_is_refused_at_once_and_in_few_words():
 
 
 def live(kind):
-    return [name for name, one in kind.items() if one.live]
+    return [name for name, entry in kind.items() if entry.live]
 
 
 def test_the_oracles_kept_for_comparison_are_not_answered_for():
-    kept = [name for name in oracles() if name not in live(oracles())]
-    assert {"blh", "hr", "oue", "pckv-ue", "sue"} <= {*kept}
-    for name in kept:
+    compared = [name for name in oracles() if name not in live(oracles())]
+    assert {"blh", "hr", "oue", "pckv-ue", "sue"} <= {*compared}
+    for name in compared:
         ask = Ask.of("", EVERYONE, Which(CandidateList(10)), name, Fraction(1))
         assert (
             refused(ask.form, max_epsilon=1)
@@ -156,9 +156,9 @@ def test_reports_are_never_longer_than_was_computed():
     for size in (1, 9, 10, 100, 1000, 5000):
         for name in oracles():
             oracle = oracles()[name].make(Fraction(1, 10), size, pad=min(size, 3))
-            known = EVERY_LOSS[name].longest
-            written = len(json.dumps(oracle.randomise(range(size)), separators=(",", ":")))
-            assert written <= (200 if known is None else known(oracle.form))
+            longest_known = EVERY_LOSS[name].longest
+            report_length = len(json.dumps(oracle.randomise(range(size)), separators=(",", ":")))
+            assert report_length <= (200 if longest_known is None else longest_known(oracle.form))
 
 
 def test_oracles_whose_reports_are_too_long_are_not_made():
@@ -177,7 +177,7 @@ def test_oracles_whose_reports_are_too_long_are_not_made():
 
 ITEMS = tuple(range(256))
 PAIRS = tuple((a, b) for a in ITEMS for b in ITEMS if a != b)
-LARGE = {
+LARGE_QUESTIONS = {
     "millions of items": (Which(CandidateList((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
     "a hundred thousand itemsets": (
         Which(CandidateList(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
@@ -211,14 +211,14 @@ LARGE = {
 
 def realistic():
     """Each question with one of its oracles; `make soak` has them all."""
-    for place, (what, (_, names, _)) in enumerate(LARGE.items()):
+    for place, (question_name, (_, names, _)) in enumerate(LARGE_QUESTIONS.items()):
         for number, name in enumerate(names):
-            yield pytest.param(what, name, marks=[] if place % len(names) == number else pytest.mark.slow)
+            yield pytest.param(question_name, name, marks=[] if place % len(names) == number else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("what", "name"), [*realistic()])
-def test_devices_answer_questions_of_realistic_sizes(what, name):
-    question, _, pad = LARGE[what]
+@pytest.mark.parametrize(("question_name", "name"), [*realistic()])
+def test_devices_answer_questions_of_realistic_sizes(question_name, name):
+    question, _, pad = LARGE_QUESTIONS[question_name]
     form = Ask.of("", EVERYONE, question, name, Fraction(1), pad=pad).form
     assert len(client(form, [1, 2, 3, 4], max_epsilon=1, given=[(1, 2)])) <= limits.MOST_REPORT
 
@@ -237,9 +237,9 @@ def test_devices_answer_long_projections(name):
 
 def test_guesses_fit_into_one_question():
     """However many are wanted: sets of many items leave room for fewer."""
-    few = guess_itemsets(np.linspace(0.9, 0.8, 40), 10**6, 16)
-    assert sum(len(one) + 2 for one in few) + 1 <= limits.MOST_NUMBERS
-    assert len(few) > 50_000
+    few_itemsets = guess_itemsets(np.linspace(0.9, 0.8, 40), 10**6, 16)
+    assert sum(len(itemset) + 2 for itemset in few_itemsets) + 1 <= limits.MOST_NUMBERS
+    assert len(few_itemsets) > 50_000
 
 
 @pytest.mark.parametrize("name", ["svim", "svsm", "svim-better", "svsm-better", "ldpminer"])
@@ -255,21 +255,21 @@ def test_live_protocols_ask_what_devices_answer(name):
     """Those simulated only say so in the catalogue."""
     kind = PROTOCOLS[name]
     settings = {"items": 8, "support": 12} if "support" in kind.__dataclass_fields__ else {}
-    wanted = Wanted(items=300, top=8, epsilon=Fraction(2))
-    asked = []
+    goal = Wanted(items=300, top=8, epsilon=Fraction(2))
+    asked_forms = []
 
     def hear(ask):
         from discreet.local.study import Estimate
 
-        asked.append(ask)
+        asked_forms.append(ask)
         supports = np.linspace(900, 100, ask.oracle.aggregate_size).astype(np.int64)
         return Estimate(ask, 1000, supports)
 
     plan = kind(**settings)
-    plan.check(wanted)
-    converse(plan.talk(wanted), hear, reports=plan.reports)
-    assert asked
-    for ask in asked:
+    plan.check(goal)
+    converse(plan.talk(goal), hear, reports=plan.reports)
+    assert asked_forms
+    for ask in asked_forms:
         assert ask.oracle.live
         texts = ["tea", "milk"] if kind.unlisted else None
         client(json.dumps(ask.form).encode(), [1, 2, 3], texts=texts, max_epsilon=2)

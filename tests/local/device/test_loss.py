@@ -13,24 +13,24 @@ from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
 from naive.enumerating import law
 
-MORE = "The question's probabilities give away more than the epsilon it states."
-OTHER = "The question's oracle is made for other answers than the question has."
+MORE_MESSAGE = "The question's probabilities give away more than the epsilon it states."
+OTHER_MESSAGE = "The question's oracle is made for other answers than the question has."
 NOT_PROBABILITIES = "The question's numbers are not probabilities."
-LONG = "An answer to the question would be longer than the 65,536 bytes a device sends."
+LONG_MESSAGE = "An answer to the question would be longer than the 65,536 bytes a device sends."
 NOT_WHOLE = "The question's numbers are not whole."
 UNWRITTEN = "The question is not written as format 1 has it."
 
 
-def asked(form, epsilon="1", **more):
-    return {"format": 1, "ask": "which", "of": form.get("size", 5), "epsilon": epsilon, "oracle": form, **more}
+def ask_with(form, epsilon="1", **changes):
+    return {"format": 1, "ask": "which", "of": form.get("size", 5), "epsilon": epsilon, "oracle": form, **changes}
 
 
 # Those kept for comparison are held to the same, though no device answers for them.
-ALL = {"answers": EVERY_ANSWER, "losses": EVERY_LOSS}
+ALL_ANSWERS = {"answers": EVERY_ANSWER, "losses": EVERY_LOSS}
 
 
 def refused(question, **limits):
-    limits = {"max_epsilon": 64, **ALL, **limits}
+    limits = {"max_epsilon": 64, **ALL_ANSWERS, **limits}
     with pytest.raises(ValueError) as error:  # noqa: PT011
         client(question, [0, 1], **limits)
     with pytest.raises(ValueError) as empty:  # noqa: PT011
@@ -44,16 +44,16 @@ def test_what_oracles_make_is_answered(name):
     for epsilon in ("0.001", "0.1", "1", "3", "20"):
         for size, pad in ((1, 1), (7, 3), (300, 2)):
             form = oracles()[name].make(Fraction(epsilon), size, pad=pad).form
-            check(asked(form, epsilon), epsilon, losses=EVERY_LOSS)
+            check(ask_with(form, epsilon), epsilon, losses=EVERY_LOSS)
         single = oracles()[name].make(Fraction(epsilon), 4, single=True).form
-        check(asked(single, epsilon, ask="how-many", of=9, bins=[0, 1, 2, 5]), epsilon, losses=EVERY_LOSS)
+        check(ask_with(single, epsilon, ask="how-many", of=9, bins=[0, 1, 2, 5]), epsilon, losses=EVERY_LOSS)
 
 
 @pytest.mark.parametrize("name", oracles())
 def test_a_smaller_epsilon_than_the_numbers_have_is_caught(name):
     form = oracles()[name].make(Fraction(1), 20, pad=2).form
-    assert refused(asked(form, "0.999")) == MORE
-    assert refused(asked(form, "0")) == refused(asked(form, "-100")) == "The question's epsilon is out of range."
+    assert refused(ask_with(form, "0.999")) == MORE_MESSAGE
+    assert refused(ask_with(form, "0")) == refused(ask_with(form, "-100")) == "The question's epsilon is out of range."
 
 
 @pytest.mark.parametrize(("pad", "loss"), [(2, 1.49), (5, 2.26), (10, 2.90), (20, 3.57)])
@@ -62,19 +62,19 @@ def test_a_shared_dummy_is_caught(pad, loss):
     form = oracles()["grr"].make(Fraction(1), 40 - pad, pad=pad).form
     assert log(compute_ratio(form)) == pytest.approx(1, abs=1e-9)
     # The same oracle domain of 40 symbols, of which one is the dummy.
-    shared = {**form, "dummies": 1, "size": 39}
-    assert log(compute_ratio(shared)) == pytest.approx(loss, abs=0.005)
-    assert refused(asked(shared)) == MORE
+    form_of_shared_dummies = {**form, "dummies": 1, "size": 39}
+    assert log(compute_ratio(form_of_shared_dummies)) == pytest.approx(loss, abs=0.005)
+    assert refused(ask_with(form_of_shared_dummies)) == MORE_MESSAGE
     if pad == 2:
-        small = {**oracles()["grr"].make(Fraction(1), 2, pad=2).form, "dummies": 1, "size": 3}
-        exact = [law(small, basket) for basket in ((), (0, 1))]
-        worst = max(exact[0][report] / exact[1][report] for report in exact[0])
-        assert worst == compute_ratio(small)
+        small_form = {**oracles()["grr"].make(Fraction(1), 2, pad=2).form, "dummies": 1, "size": 3}
+        exact = [law(small_form, basket) for basket in ((), (0, 1))]
+        largest_ratio = max(exact[0][report] / exact[1][report] for report in exact[0])
+        assert largest_ratio == compute_ratio(small_form)
 
 
 def test_a_shared_dummy_of_privset_is_caught():
     form = {**oracles()["privset"].make(Fraction(1), 20, pad=5).form, "dummies": 1}
-    assert refused(asked(form)) == "The question's numbers are not those of a subset."
+    assert refused(ask_with(form)) == "The question's numbers are not those of a subset."
 
 
 @pytest.mark.parametrize(("epsilon", "loss"), [("1", log(3)), ("0.5", log(2)), ("2", log(8))])
@@ -83,38 +83,40 @@ def test_too_many_buckets_with_a_fair_coin_are_caught(epsilon, loss):
     buckets = int(e ** float(epsilon)) + 2
     form = {**oracles()["olh"].make(Fraction(epsilon), 50).form, "buckets": buckets, "inside": str(WEIGHT_SCALE // 2)}
     assert log(compute_ratio(form)) == pytest.approx(loss, abs=1e-9)
-    assert refused(asked(form, epsilon)) == MORE
+    assert refused(ask_with(form, epsilon)) == MORE_MESSAGE
 
 
 def test_a_wheel_that_is_covered_by_arcs_is_caught():
     form = oracles()["wheel"].make(Fraction(1), 50, pad=4).form
-    assert refused(asked({**form, "arc": WORD // 4})) == NOT_PROBABILITIES
+    assert refused(ask_with({**form, "arc": WORD // 4})) == NOT_PROBABILITIES
 
 
 @pytest.mark.parametrize("name", oracles())
 def test_numbers_that_were_tampered_with_are_caught(name):
     form = oracles()[name].make(Fraction(1), 20, pad=2).form
     for key in sorted(form.keys() & {"inside", "keep", "hit"}):
-        written = str if key == "inside" else int
+        convert = str if key == "inside" else int
         raised = int(form[key]) + (WORD - form[key] if key != "inside" else int(form[key])) // 4
-        assert refused(asked({**form, key: written(raised)})) == MORE
-        assert refused(asked({**form, key: written(0)})) == NOT_PROBABILITIES
-        assert refused(asked({**form, key: written(WEIGHT_SCALE)})) == NOT_PROBABILITIES
-        assert refused(asked({**form, key: float(form[key])})) == NOT_WHOLE
-        assert refused(asked({**form, key: True})) == NOT_WHOLE
-        assert refused(asked({**form, key: None})) == NOT_WHOLE
-    assert refused(asked({**form, "pad": 0})) == NOT_PROBABILITIES
-    assert refused(asked({**form, "dummies": 2, "oracle": "best"})) == (
+        assert refused(ask_with({**form, key: convert(raised)})) == MORE_MESSAGE
+        assert refused(ask_with({**form, key: convert(0)})) == NOT_PROBABILITIES
+        assert refused(ask_with({**form, key: convert(WEIGHT_SCALE)})) == NOT_PROBABILITIES
+        assert refused(ask_with({**form, key: float(form[key])})) == NOT_WHOLE
+        assert refused(ask_with({**form, key: True})) == NOT_WHOLE
+        assert refused(ask_with({**form, key: None})) == NOT_WHOLE
+    assert refused(ask_with({**form, "pad": 0})) == NOT_PROBABILITIES
+    assert refused(ask_with({**form, "dummies": 2, "oracle": "best"})) == (
         "This device does not know the oracle 'best': it is no part of format 1."
     )
-    assert refused(asked({key: value for key, value in form.items() if key != "size"}, of=20)) == UNWRITTEN
+    assert refused(ask_with({key: value for key, value in form.items() if key != "size"}, of=20)) == UNWRITTEN
 
 
 def test_subsets_that_are_none_are_caught():
     for name in ("subset", "privset"):
         form = oracles()[name].make(Fraction(1), 6, pad=2).form
-        for many in (0, 8, 20):
-            assert refused(asked({**form, "many": many})) == "The question's numbers are not those of a subset."
+        for value_count in (0, 8, 20):
+            assert (
+                refused(ask_with({**form, "many": value_count})) == "The question's numbers are not those of a subset."
+            )
 
 
 @pytest.mark.parametrize("name", oracles())
@@ -122,31 +124,31 @@ def test_answers_the_oracle_has_no_place_for_are_caught(name):
     """A value beyond the oracle's size would be reported by its holders alone."""
     form = oracles()[name].make(Fraction(1), 20).form
     single = oracles()[name].make(Fraction(1), 3, single=True).form
-    assert refused(asked(form, of=21)) == refused(asked(form, of=[[1, 2]] * 3)) == OTHER
-    assert refused(asked(single, ask="how-many", of=9, bins=[0, 1])) == OTHER
-    assert refused(asked(single, ask="how-many", of=9, bins=[1, 2, 3])) == OTHER  # who holds none has no bin
-    assert refused(asked(single, ask="how-many", of=9, bins=[0, 2, 1])) == OTHER
-    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, 2], length=1)) == OTHER
-    assert refused(asked({**single, "pad": 2}, ask="prefix", of=[[1], [2]], order=[1, 2], length=1)) == OTHER
+    assert refused(ask_with(form, of=21)) == refused(ask_with(form, of=[[1, 2]] * 3)) == OTHER_MESSAGE
+    assert refused(ask_with(single, ask="how-many", of=9, bins=[0, 1])) == OTHER_MESSAGE
+    assert refused(ask_with(single, ask="how-many", of=9, bins=[1, 2, 3])) == OTHER_MESSAGE  # who holds none has no bin
+    assert refused(ask_with(single, ask="how-many", of=9, bins=[0, 2, 1])) == OTHER_MESSAGE
+    assert refused(ask_with(single, ask="prefix", of=[[1]], order=[1, 2], length=1)) == OTHER_MESSAGE
+    assert refused(ask_with({**single, "pad": 2}, ask="prefix", of=[[1], [2]], order=[1, 2], length=1)) == OTHER_MESSAGE
     if name != "wheel":
         # Without a dummy, the empty-handed could not answer, and that would tell (A7).
-        assert refused(asked(single, of=3)) == OTHER
+        assert refused(ask_with(single, of=3)) == OTHER_MESSAGE
 
 
 def test_what_only_some_baskets_trip_over_is_caught_before():
     form = oracles()["grr"].make(Fraction(1), 2).form
-    assert refused(asked(form, of=[[0, [1]], 1])) == UNWRITTEN
-    assert refused(asked(form, of=[0, "1"])) == NOT_WHOLE
+    assert refused(ask_with(form, of=[[0, [1]], 1])) == UNWRITTEN
+    assert refused(ask_with(form, of=[0, "1"])) == NOT_WHOLE
     single = oracles()["grr"].make(Fraction(1), 2, single=True).form
-    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, None], length=1)) == NOT_WHOLE
-    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, 2], length="1")) == NOT_WHOLE
-    assert refused(asked(single, ask="prefix", of=[[1]])) == UNWRITTEN
-    assert refused(asked(single, ask="how-many", of=5, bins=[])) == UNWRITTEN
+    assert refused(ask_with(single, ask="prefix", of=[[1]], order=[1, None], length=1)) == NOT_WHOLE
+    assert refused(ask_with(single, ask="prefix", of=[[1]], order=[1, 2], length="1")) == NOT_WHOLE
+    assert refused(ask_with(single, ask="prefix", of=[[1]])) == UNWRITTEN
+    assert refused(ask_with(single, ask="how-many", of=5, bins=[])) == UNWRITTEN
 
 
 def test_mean_oracles_do_not_answer_for_items():
     for kind in means().values():
-        assert refused(asked(kind.make(Fraction(1)).form)) == UNWRITTEN
+        assert refused(ask_with(kind.make(Fraction(1)).form)) == UNWRITTEN
 
 
 def test_tampered_mean_oracles_are_caught():
@@ -166,7 +168,7 @@ def test_tampered_mean_oracles_are_caught():
 
 def test_limits_of_the_device():
     form = oracles()["olh"].make(Fraction("1.5"), 9).form
-    question = asked(form, "3/2")
+    question = ask_with(form, "3/2")
     assert refused(question, max_epsilon=1) == "The question asks for epsilon 1.5, and this device gives at most 1."
     # A fraction is a limit too: Python 3.11 cannot write one with a format of its own.
     half = "The question asks for epsilon 1.5, and this device gives at most 0.5."
@@ -185,14 +187,14 @@ def test_limits_of_the_device():
 def test_a_probability_of_failing_is_stated_and_allowed_or_refused():
     """A14: hashing that counts on sampling is never pure."""
     oracle = OLH.sampled(Fraction(2), 60, pad=20, delta=Fraction(1, 1000))
-    question = asked(oracle.form, "2", delta=str(oracle.delta))
+    question = ask_with(oracle.form, "2", delta=str(oracle.delta))
     assert 0 < compute_delta(oracle.form) == oracle.delta <= Fraction(1, 1000)
     assert refused(question).startswith("The question asks for delta 0.000")
     assert client(question, [1], max_epsilon=2, max_delta=0.001)
-    assert refused(asked(oracle.form, "2"), max_delta=0.001) == MORE  # it hides the probability
-    assert refused({**question, "oracle": {**oracle.form, "share": 0}}, max_delta=0.001) == MORE
+    assert refused(ask_with(oracle.form, "2"), max_delta=0.001) == MORE_MESSAGE  # it hides the probability
+    assert refused({**question, "oracle": {**oracle.form, "share": 0}}, max_delta=0.001) == MORE_MESSAGE
     # With one dummy an empty basket puts all of its padding into one bucket, always.
-    assert refused({**question, "oracle": {**oracle.form, "dummies": 1}}, max_delta=0.001) == MORE
+    assert refused({**question, "oracle": {**oracle.form, "dummies": 1}}, max_delta=0.001) == MORE_MESSAGE
 
 
 def test_counting_on_sampling_needs_all_dummies_to_differ():
@@ -202,8 +204,8 @@ def test_counting_on_sampling_needs_all_dummies_to_differ():
     assert oracle.form["dummies"] == 4
     seed = (2654435769, 12345)
     empty = law(oracle.form, (), seed)
-    shared = law({**oracle.form, "dummies": 1}, (), seed)
-    assert max(empty.values()) < max(shared.values()) == oracle.p_own
+    shared_law = law({**oracle.form, "dummies": 1}, (), seed)
+    assert max(empty.values()) < max(shared_law.values()) == oracle.p_own
 
 
 RELATIONS = {"of": [[0, 1], [1, 0], [1, 2]], "pairs": "together"}
@@ -224,9 +226,9 @@ KINDS = {
     "folded": ({"ask": "projection", "of": 8, "pairs": "folded", **WEIGHTS}, 3),
 }
 KINDS |= {
-    f"{name}, {how}": ({**question, "pairs": how}, values)
+    f"{name}, {pair_kind}": ({**question, "pairs": pair_kind}, values)
     for name, (question, values) in KINDS.items()
-    for how in ("after", "given")
+    for pair_kind in ("after", "given")
     if question.get("pairs") == "together"
 }
 BASKETS = ([], [0], [2], [0, 1], [0, 1, 2], [7])
@@ -238,15 +240,15 @@ PAIRS = ([], [(0, 1)], [(0, 1), (1, 0), (1, 2), (2, 1)], [(7, 0), (0, 7)])
 def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
     """Crossing every question with every oracle, and with numbers another oracle has: refused, or answered by all."""
     asked_for, size = KINDS[kind]
-    made = [kind.make(Fraction(1)).form for kind in means().values()] if name in means() else []
+    forms = [kind.make(Fraction(1)).form for kind in means().values()] if name in means() else []
     if name in oracles():
-        some = ((1, False), (2, False), (1, True))
-        made = [oracles()[name].make(Fraction(1), size, pad=pad, single=one).form for pad, one in some]
+        pads = ((1, False), (2, False), (1, True))
+        forms = [oracles()[name].make(Fraction(1), size, pad=pad, single=is_single).form for pad, is_single in pads]
     answered = False
-    for form in made:
-        for more in ({}, {"span": 10}, {"size": 3, "pad": 1, "dummies": 1}, {"size": 3, "pad": 1, "dummies": 0}):
-            question = {"format": 1, "epsilon": "1", **asked_for, "oracle": {**form, **more}}
-            told = set()
+    for form in forms:
+        for changes in ({}, {"span": 10}, {"size": 3, "pad": 1, "dummies": 1}, {"size": 3, "pad": 1, "dummies": 0}):
+            question = {"format": 1, "epsilon": "1", **asked_for, "oracle": {**form, **changes}}
+            outcomes = set()
             for basket in BASKETS:
                 for pairs in PAIRS if question.get("pairs") in ("after", "given") else [()]:
                     try:
@@ -255,23 +257,33 @@ def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
                             basket,
                             max_epsilon=1,
                             **{question.get("pairs", "given"): pairs} if pairs else {},
-                            **ALL,
+                            **ALL_ANSWERS,
                         )
-                        told.add("")
+                        outcomes.add("")
                     except ValueError as error:
-                        told.add(str(error))
-            assert len(told) == 1, (form, more)
-            answered |= told == {""}
+                        outcomes.add(str(error))
+            assert len(outcomes) == 1, (form, changes)
+            answered |= outcomes == {""}
     assert answered is ((asked_for["ask"] == "projection") is (name in means()))
 
 
 def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
     form = means()["duchi"].make(Fraction(1), 1).form
-    question = {**asked(form), "ask": "projection", "of": [0, 1], "left": [1, 0], "right": [0, 1], "low": 0, "high": 1}
-    given, after, words = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
+    question = {
+        **ask_with(form),
+        "ask": "projection",
+        "of": [0, 1],
+        "left": [1, 0],
+        "right": [0, 1],
+        "low": 0,
+        "high": 1,
+    }
+    given_pairs, after, words = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
     reports = {
-        how: client({**question, "pairs": how}, [], given=given, after=after, max_epsilon=1, take=lambda _: words)
-        for how in ("given", "after")
+        pair_kind: client(
+            {**question, "pairs": pair_kind}, [], given=given_pairs, after=after, max_epsilon=1, take=lambda _: words
+        )
+        for pair_kind in ("given", "after")
     }
     assert reports == {"given": b'{"sign":1}', "after": b'{"sign":0}'}
     assert refused({**question, "pairs": "own"}) == UNWRITTEN
@@ -280,16 +292,16 @@ def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
 @pytest.mark.parametrize("name", ["left", "right", "low", "high"])
 def test_numbers_that_take_longer_for_those_who_hold_them_are_refused(name):
     question, _ = KINDS["projection"]
-    question = {**asked(means()["hm"].make(Fraction(1)).form), **question}
+    question = {**ask_with(means()["hm"].make(Fraction(1)).form), **question}
     check({**question, "left": [1 << 20, 0, -1 << 20], "low": 1 - (1 << 53), "high": (1 << 53) - 1}, 1)
-    sign, most = (-1 if name == "low" else 1), ((1 << 53) - 1 if name in ("low", "high") else 1 << 20)
-    longer = sign * (most + 1)
-    told = refused({**question, name: longer if name in ("low", "high") else [longer, 1, 1]})
-    assert told == "The question's weights or range are beyond what a device computes with."
+    sign, limit = (-1 if name == "low" else 1), ((1 << 53) - 1 if name in ("low", "high") else 1 << 20)
+    longer = sign * (limit + 1)
+    message = refused({**question, name: longer if name in ("low", "high") else [longer, 1, 1]})
+    assert message == "The question's weights or range are beyond what a device computes with."
 
 
 @pytest.mark.parametrize(
-    "more",
+    "changes",
     [
         {"epsilon": "1/0"},
         {"epsilon": float("inf")},
@@ -308,22 +320,22 @@ def test_numbers_that_take_longer_for_those_who_hold_them_are_refused(name):
     ],
     ids=range(14),
 )
-def test_a_question_that_is_written_otherwise_is_refused_plainly(more):
+def test_a_question_that_is_written_otherwise_is_refused_plainly(changes):
     form = oracles()["grr"].make(Fraction(1), 5).form
-    assert refused({**asked(form), **more}) in (UNWRITTEN, NOT_WHOLE)
+    assert refused({**ask_with(form), **changes}) in (UNWRITTEN, NOT_WHOLE)
 
 
 def test_only_format_1_is_spoken():
     form = oracles()["grr"].make(Fraction(1), 5).form
     for spoken in (True, 1.0, "1", None, 2):
         message = f"This device speaks format 1, and the question is in format {spoken}."
-        assert refused({**asked(form), "format": spoken}) == message
+        assert refused({**ask_with(form), "format": spoken}) == message
     with pytest.raises(ValueError, match=UNWRITTEN):
         check([], 1)
 
 
 @pytest.mark.parametrize(
-    ("name", "more"),
+    ("name", "changes"),
     [
         ("olh", {"pad": 1 << 33}),
         ("olh", {"pad": 1 << 30, "share": 1 << 29}),
@@ -333,15 +345,19 @@ def test_only_format_1_is_spoken():
     ],
     ids=["olh", "sampled", "hr", "privset", "oue"],
 )
-def test_numbers_no_device_could_handle_are_refused_at_once(name, more):
-    form = {**oracles()[name].make(Fraction(1), 20, pad=2).form, **more}
-    assert refused(asked(form)) in (NOT_PROBABILITIES, "The question is about more than a device looks at.", LONG)
+def test_numbers_no_device_could_handle_are_refused_at_once(name, changes):
+    form = {**oracles()[name].make(Fraction(1), 20, pad=2).form, **changes}
+    assert refused(ask_with(form)) in (
+        NOT_PROBABILITIES,
+        "The question is about more than a device looks at.",
+        LONG_MESSAGE,
+    )
 
 
 def test_pairs_may_come_as_lists():
     """As JSON has them: a device that holds some must not stop where one that holds none answers."""
     form = oracles()["grr"].make(Fraction(1), 1).form
-    question = {**asked(form, of=[[0, 1]]), "pairs": "given"}
+    question = {**ask_with(form, of=[[0, 1]]), "pairs": "given"}
     client(question, [], max_epsilon=1, given=[])
     client(question, [0, 1], max_epsilon=1, given=[[0, 1]])
 

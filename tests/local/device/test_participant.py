@@ -32,8 +32,8 @@ class FakeService:
     """Answers like a service, counts tokens, and may break off at a stated request."""
 
     def __init__(self, *questions, state="open"):
-        made = study_document(PLAN, SIGNER)
-        self.study = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
+        document = study_document(PLAN, SIGNER)
+        self.study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
         self.questions, self.state = list(questions), state
         self.bodies, self.breaks, self.seen = [], None, []
 
@@ -51,8 +51,8 @@ class FakeService:
         self.bodies.append(body)
         if self.breaks == "answer":
             raise OSError("the answer is lost")
-        again = body in self.bodies[:-1]
-        return 200, json.dumps({"outcome": "already-counted" if again else "counted"}).encode()
+        is_repeated = body in self.bodies[:-1]
+        return 200, json.dumps({"outcome": "already-counted" if is_repeated else "counted"}).encode()
 
 
 def refusal(reason, title="No"):
@@ -74,20 +74,20 @@ class Answering(FakeService):
 
 
 def device(tmp_path, service, number=5, **options):
-    drawn = iter([number.to_bytes(4, "little")])
-    rest = b"\x01\x02\x03\x04" * 64
+    drawn_words = iter([number.to_bytes(4, "little")])
+    later_bytes = b"\x01\x02\x03\x04" * 64
     return Participant(
         "http://service", "breakfast",
         **{"folder": tmp_path / "device", "max_epsilon": 1, "pause": 0, "send": service, "now": lambda: 100.0,
-           "take": lambda many: next(drawn, rest)[:many], **options},
+           "take": lambda byte_count: next(drawn_words, later_bytes)[:byte_count], **options},
     )  # fmt: skip
 
 
 def test_it_answers_once(tmp_path):
     service = FakeService(make_question(0, HALF, 0))
-    one = device(tmp_path, service, token="aa" * 16)
-    assert one.take_part([1]) == "counted"
-    assert one.take_part([2]) == "already-counted"
+    new_device = device(tmp_path, service, token="aa" * 16)
+    assert new_device.take_part([1]) == "counted"
+    assert new_device.take_part([2]) == "already-counted"
     assert len(service.bodies) == 1
     body = json.loads(service.bodies[0])
     assert (body["round"], body["token"], len(body["key"])) == (0, "aa" * 16, 32)
@@ -115,8 +115,8 @@ def test_in_a_study_with_a_hierarchy_it_answers_for_what_stands_above(tmp_path):
     """Butter is 1 of what is held, and becomes 1 and 2 of what is asked about; 7 is nothing."""
     service = FakeService(*LEVELED["questions"]["questions"])
     service.study = LEVELED["study"]
-    one = device(tmp_path, service, take=make_take(5))
-    assert one.take_part([1, 7]) == "counted"
+    new_device = device(tmp_path, service, take=make_take(5))
+    assert new_device.take_part([1, 7]) == "counted"
     take = make_take(5)
     take(4)
     question = json.loads(LEVELED["questions"]["questions"][0]["question"])["question"]
@@ -129,7 +129,7 @@ def test_in_a_study_with_a_hierarchy_it_answers_for_what_stands_above(tmp_path):
 def make_take(number):
     """Return where random bytes come from: the number of the device first."""
     stream = (number.to_bytes(4, "little") + bytes(range(1, 250)) * 9).__iter__()
-    return lambda many: bytes(next(stream) for _ in range(many))
+    return lambda byte_count: bytes(next(stream) for _ in range(byte_count))
 
 
 def test_it_waits_for_its_round(tmp_path):
@@ -148,8 +148,8 @@ def test_its_number_is_drawn_before_anything_is_read(tmp_path):
     service.breaks = ""
     with pytest.raises(OSError, match="broken off"):
         device(tmp_path, service, number=77).take_part([1])
-    known = json.loads((tmp_path / "device" / "breakfast.json").read_text())
-    assert known == {"number": 77}
+    record = json.loads((tmp_path / "device" / "breakfast.json").read_text())
+    assert record == {"number": 77}
 
 
 def test_a_report_is_stored_before_it_is_sent_and_sent_again_as_it_is(tmp_path):
@@ -179,10 +179,12 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
         "Participant('http://service', 'breakfast', folder=sys.argv[1], max_epsilon=1, token='aa' * 16, send=send,"
         " pause=0, take=lambda many: bytes(many)).take_part([1])\n"
     )
-    here = Path(__file__).parent
+    tests_folder = Path(__file__).parent
     folder = tmp_path / "device"
-    done = subprocess.run([sys.executable, "-c", code, str(folder), str(here.parents[1]), str(here)], check=False)
-    assert done.returncode == 9
+    completed = subprocess.run(
+        [sys.executable, "-c", code, str(folder), str(tests_folder.parents[1]), str(tests_folder)], check=False
+    )
+    assert completed.returncode == 9
     stored = json.loads((folder / "breakfast.json").read_text())["report"]
     service = FakeService(make_question(0, HALF, 0))
     assert device(tmp_path, service).take_part([2]) == "counted"
@@ -191,15 +193,15 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
 
 def test_it_refuses_whatever_is_held(tmp_path):
     service = FakeService(make_question(0, HALF, 0), make_question(HALF - 1, 1 << 32, 1))
-    one = device(tmp_path, service)
+    new_device = device(tmp_path, service)
     with pytest.raises(ValueError, match="Two rounds of the study ask the same people"):
-        one.take_part([1])
+        new_device.take_part([1])
     service.questions = [make_question(0, HALF, 0, expires=100)]
     with pytest.raises(ValueError, match="The question has expired"):
-        one.take_part([1])
+        new_device.take_part([1])
     service.questions = [make_question(0, HALF, 0, epsilon="1/2")]
     with pytest.raises(ValueError, match="asks something else than it did before"):
-        one.take_part([1])
+        new_device.take_part([1])
     with pytest.raises(ValueError, match=r"The study asks for epsilon 1, and this device gives at most 0\.5"):
         device(tmp_path / "b", service, max_epsilon="0.5").take_part([1])
     assert service.bodies == []
@@ -208,18 +210,18 @@ def test_it_refuses_whatever_is_held(tmp_path):
 def test_a_study_or_a_key_that_changes_is_refused(tmp_path):
     service = FakeService()
     assert device(tmp_path, service).take_part([1]) == "waiting"
-    good = service.study
-    text = good["study"].replace("this week", "this year")
-    service.study = {**good, "study": text, "signature": SIGNER.sign(b"discreet study 1\n" + text.encode())}
+    known_study = service.study
+    text = known_study["study"].replace("this week", "this year")
+    service.study = {**known_study, "study": text, "signature": SIGNER.sign(b"discreet study 1\n" + text.encode())}
     with pytest.raises(ValueError, match="says something else than it did when this device joined it"):
         device(tmp_path, service).take_part([1])
-    other = Signer(bytes(32))
-    made = study_document(PLAN, other)
-    service.study = {"study": made.text, "signature": made.signature, "key": other.key}
+    other_signer = Signer(bytes(32))
+    document = study_document(PLAN, other_signer)
+    service.study = {"study": document.text, "signature": document.signature, "key": other_signer.key}
     with pytest.raises(ValueError, match="another key than this device knows"):
         device(tmp_path, service).take_part([1])
     with pytest.raises(ValueError, match="under another key than it was given now"):
-        device(tmp_path, service, key=other.key).take_part([1])
+        device(tmp_path, service, key=other_signer.key).take_part([1])
     with pytest.raises(ValueError, match="another key than this device knows"):
         device(tmp_path / "b", service, key=SIGNER.key).take_part([1])
 
@@ -244,7 +246,7 @@ class Enrolling:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "why"),
+    ("answer", "error", "message"),
     [
         (
             (403, refusal("not-for-anyone", "The study is for some")),
@@ -260,21 +262,21 @@ class Enrolling:
         ((200, b'{"token": "EE"}'), ValueError, "The service gave no token of a participant"),
     ],
 )
-def test_without_a_token_it_has_not_answered(tmp_path, answer, error, why):
+def test_without_a_token_it_has_not_answered(tmp_path, answer, error, message):
     """No draw but that of its number, and nothing kept: its one answer is still to be made."""
-    drawn = []
+    drawn_counts = []
 
-    def take(many):
-        drawn.append(many)
-        return bytes(many)
+    def take(byte_count):
+        drawn_counts.append(byte_count)
+        return bytes(byte_count)
 
     service = Enrolling(answer)
-    one = device(tmp_path, service, take=take)
-    with pytest.raises(error, match=why):
-        one.take_part([1])
-    assert drawn == [4]
-    assert {"token", "report"} & set(one.memory.read()) == set()
-    assert one.take_part([1]) == "counted"
+    new_device = device(tmp_path, service, take=take)
+    with pytest.raises(error, match=message):
+        new_device.take_part([1])
+    assert drawn_counts == [4]
+    assert {"token", "report"} & set(new_device.memory.read()) == set()
+    assert new_device.take_part([1]) == "counted"
 
 
 @pytest.mark.parametrize("token", ["", "aa", "AA" * 16, "aa" * 16 + "\n"])
@@ -290,21 +292,23 @@ class TestWhatIsAnswered:
     def test_only_the_service_ends_a_report(self, tmp_path, case):
         """Whatever else answers, the next call sends the same bytes, with the same key."""
         service = Answering((case["status"], case["body"].encode()))
-        one = device(tmp_path, service)
+        new_device = device(tmp_path, service)
         fate = case["fate"]
         if fate in ("again", "another-token"):
-            error, why = (OSError, "cannot take the report now") if fate == "again" else (ValueError, "know the token")
-            with pytest.raises(error, match=why):
-                one.take_part([1])
-            assert "outcome" not in one.memory.read()
-            assert one.take_part([2]) in ("counted", "already-counted")
-            assert one.reason == ""
+            error, message = (
+                (OSError, "cannot take the report now") if fate == "again" else (ValueError, "know the token")
+            )
+            with pytest.raises(error, match=message):
+                new_device.take_part([1])
+            assert "outcome" not in new_device.memory.read()
+            assert new_device.take_part([2]) in ("counted", "already-counted")
+            assert new_device.reason == ""
             assert len(service.bodies) == 2
             assert len(set(service.bodies)) == 1
         else:
-            assert one.take_part([1]) == fate
-            assert one.take_part([1]) == ("refused" if fate == "refused" else "already-counted")
-            assert (one.reason, len(service.bodies)) == (case["what"] if fate == "refused" else "", 1)
+            assert new_device.take_part([1]) == fate
+            assert new_device.take_part([1]) == ("refused" if fate == "refused" else "already-counted")
+            assert (new_device.reason, len(service.bodies)) == (case["what"] if fate == "refused" else "", 1)
 
     def test_counted_and_then_an_answer_of_somebody_else(self, tmp_path):
         service = FakeService(make_question(0, HALF, 0))
@@ -324,9 +328,9 @@ class TestWhatIsAnswered:
         with pytest.raises(ValueError, match="The device was given no token of a participant"):
             device(tmp_path, service, token="bb").take_part([2])
         assert device(tmp_path, service, token="bb" * 16).take_part([2]) == "counted"
-        first, second, third = map(json.loads, service.bodies)
-        assert first == second
-        assert third == {**first, "token": "bb" * 16}
+        first_body, second, third = map(json.loads, service.bodies)
+        assert first_body == second
+        assert third == {**first_body, "token": "bb" * 16}
 
     def test_another_token_is_no_use_while_the_first_may_have_been_counted(self, tmp_path):
         service = Answering((503, refusal("busy")))
@@ -346,7 +350,7 @@ class TestOverHttp:
         opened.close()
 
     @pytest.mark.parametrize(
-        "said",
+        "answer",
         [
             b"",
             b"HTT",
@@ -355,16 +359,18 @@ class TestOverHttp:
             b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         ],
     )
-    def test_half_an_answer_is_none(self, tmp_path, sockets, said):
+    def test_half_an_answer_is_none(self, tmp_path, sockets, answer):
         with pytest.raises(OSError):  # noqa: PT011
-            Participant(sockets.open(said), "breakfast", folder=tmp_path, max_epsilon=1).take_part([1])
+            Participant(sockets.open(answer), "breakfast", folder=tmp_path, max_epsilon=1).take_part([1])
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
     def test_nobody_is_followed_elsewhere(self, sockets, status):
         elsewhere = sockets.open(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         for body in (None, b"{}"):
-            here = sockets.open(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode())
-            assert over_http("GET" if body is None else "POST", here, body) == (status, b"")
+            address = sockets.open(
+                f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode()
+            )
+            assert over_http("GET" if body is None else "POST", address, body) == (status, b"")
 
 
 class Clock:
@@ -404,18 +410,18 @@ class TestWhenItIsSent:
     @pytest.mark.parametrize("pause", [0, 1.0, 60])
     def test_the_moment_does_not_depend_on_how_much_is_held(self, tmp_path, monkeypatch, pause):
         """From the question to the report, counted by a clock on which each symbol takes its time."""
-        sent = []
+        durations = []
         for number, texts in enumerate(([], ["a"], ["abababab" + "ab"] * 20_000, ["ab"] * 10**6)):
             with monkeypatch.context() as patched:
                 clock = Clock(patched, lambda texts: SECONDS * sum(map(len, texts)))
                 service = FakeService(*SPELT["questions"]["questions"])
                 service.study = SPELT["study"]
-                one = device(tmp_path / str(number), clock.watched(service), token="aa" * 16, pause=pause)
-                assert one.take_part([], texts=texts) == "counted"
-                begun, sending = (next(at for name, at in clock.moments if name == path) for path in LAST)
-                sent.append(sending - begun)
-        assert sent == [pytest.approx(sent[0])] * 4
-        assert sent[0] >= max(pause, 2 * SECONDS * answering.MOST_SYMBOLS_HELD)
+                new_device = device(tmp_path / str(number), clock.watched(service), token="aa" * 16, pause=pause)
+                assert new_device.take_part([], texts=texts) == "counted"
+                begun, sending = (next(moment for name, moment in clock.moments if name == path) for path in LAST_CALLS)
+                durations.append(sending - begun)
+        assert durations == [pytest.approx(durations[0])] * 4
+        assert durations[0] >= max(pause, 2 * SECONDS * answering.MOST_SYMBOLS_HELD)
 
     def test_an_answer_that_was_late_is_sent_at_the_next_of_the_same_moments(self, tmp_path, monkeypatch):
         """A machine that was held up: by whole pauses, so that what it took by itself does not show."""
@@ -424,12 +430,14 @@ class TestWhenItIsSent:
         service = FakeService(*SPELT["questions"]["questions"])
         service.study = SPELT["study"]
         device(tmp_path, clock.watched(service), token="aa" * 16, pause=5).take_part([], texts=["a"])
-        begun, sending = (next(at for name, at in clock.moments if name == path) for path in LAST)
+        begun, sending = (next(moment for name, moment in clock.moments if name == path) for path in LAST_CALLS)
         assert sending - begun == pytest.approx(0.2 + 35)
 
     def test_nobody_has_to_say_it(self, tmp_path):
-        made = Participant("http://service", "breakfast", folder=tmp_path / "b", max_epsilon=1, send=FakeService())
-        assert made.pause == 1
+        participant_by_default = Participant(
+            "http://service", "breakfast", folder=tmp_path / "b", max_epsilon=1, send=FakeService()
+        )
+        assert participant_by_default.pause == 1
 
     def test_a_rehearsal_uses_no_byte_of_the_answer_and_no_item_that_is_held(self, tmp_path):
         service = FakeService(make_question(0, HALF, 0))
@@ -444,18 +452,23 @@ class TestWhenItIsSent:
         """Whatever is asked: it has to take at least as long as any basket, so nothing of it is cut off."""
         question = asked_in(case)
         form = json.loads(question) if isinstance(question, bytes) else question
-        for own in rehearsal.build_largest_data(form):
-            held = DeviceData.of(own.get("basket", ()), own.get("texts"), own.get("given", ()), own.get("after", ()))
-            assert own.get("texts") == held.texts
-            if held.texts is None:
-                assert len(held.items) == answering.MOST_HELD
-                pairs = {"given": len(held.given), "after": len(held.after)}
+        for largest_holdings in rehearsal.build_largest_data(form):
+            device_data = DeviceData.of(
+                largest_holdings.get("basket", ()),
+                largest_holdings.get("texts"),
+                largest_holdings.get("given", ()),
+                largest_holdings.get("after", ()),
+            )
+            assert largest_holdings.get("texts") == device_data.texts
+            if device_data.texts is None:
+                assert len(device_data.items) == answering.MOST_HELD
+                pairs = {"given": len(device_data.given), "after": len(device_data.after)}
                 assert pairs == {kind: answering.MOST_HELD * (form.get("pairs") == kind) for kind in pairs}
             else:
-                assert sum(len(text) + 1 for text in held.texts) > 0.99 * answering.MOST_SYMBOLS_HELD
+                assert sum(len(text) + 1 for text in device_data.texts) > 0.99 * answering.MOST_SYMBOLS_HELD
 
 
-LAST = ("questions", "reports")
+LAST_CALLS = ("questions", "reports")
 MALFORMED = [
     ({"basket": ["tea"]}, "A basket holds whole numbers"),
     ({"basket": [1.5]}, "A basket holds whole numbers"),
@@ -466,29 +479,29 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("held", "why"), MALFORMED)
-def test_a_basket_that_is_none_shows_in_nothing(tmp_path, held, why):
+@pytest.mark.parametrize(("basket", "message"), MALFORMED)
+def test_a_basket_that_is_none_shows_in_nothing(tmp_path, basket, message):
     """Refused before anything is asked for, drawn or written: who has enrolled and is silent could be told apart."""
-    service, drawn = FakeService(make_question(0, HALF, 0)), []
+    service, drawn_counts = FakeService(make_question(0, HALF, 0)), []
 
-    def take(many):
-        drawn.append(many)
-        return bytes(many)
+    def take(byte_count):
+        drawn_counts.append(byte_count)
+        return bytes(byte_count)
 
-    one = device(tmp_path, service, take=take)
-    with pytest.raises(ValueError, match=why):
-        one.take_part(**held)
-    assert (service.seen, drawn, one.memory.read(), one.spending.memory.read()) == ([], [], {}, {})
-    assert one.take_part([1]) == "counted"
+    new_device = device(tmp_path, service, take=take)
+    with pytest.raises(ValueError, match=message):
+        new_device.take_part(**basket)
+    assert (service.seen, drawn_counts, new_device.memory.read(), new_device.spending.memory.read()) == ([], [], {}, {})
+    assert new_device.take_part([1]) == "counted"
 
 
 def test_what_was_given_elsewhere_shows_in_nothing(tmp_path):
     """Refused before it enrols: that it has given much in other studies is nobody's to know."""
     service, options = FakeService(make_question(0, HALF, 0)), {"max_total_epsilon": 1}
-    one = device(tmp_path, service, **options)
-    one.spending.charge("lunch", "1/2", None)
+    new_device = device(tmp_path, service, **options)
+    new_device.spending.charge("lunch", "1/2", None)
     with pytest.raises(ValueError, match=r"has given 0\.5 in other studies, and gives at most 1 in all"):
-        one.take_part([1])
+        new_device.take_part([1])
     assert service.seen == ["", "/questions"]
 
 
@@ -505,12 +518,12 @@ class TestWhereItRemembers:
     def test_the_home_is_the_same_from_everywhere(self, tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         service = FakeService(make_question(0, HALF, 0))
-        told = []
+        folders = []
         for name in ("here", "there"):
             (tmp_path / name).mkdir()
             monkeypatch.chdir(tmp_path / name)
-            told.append(device(tmp_path, service, folder="~/.breakfast").take_part([1]))
-        assert told == ["counted", "already-counted"]
+            folders.append(device(tmp_path, service, folder="~/.breakfast").take_part([1]))
+        assert folders == ["counted", "already-counted"]
         assert (tmp_path / "home" / ".breakfast" / "breakfast.json").is_file()
         assert list(tmp_path.glob("*here/*")) == []
 
@@ -535,85 +548,85 @@ class TestWhereItRemembers:
         service = FakeService(make_question(0, HALF, 0), make_question(0, HALF, 0))
         assert device(tmp_path, service).take_part([1]) == "counted"
         text = (tmp_path / "device" / "breakfast.json").read_bytes()
-        known = json.loads(text)
-        assert list(known) == ["number", "study", "key", "seen", "token", "asked", "report", "outcome"]
+        record = json.loads(text)
+        assert list(record) == ["number", "study", "key", "seen", "token", "asked", "report", "outcome"]
         assert "käse".encode() in text
-        assert len(known["seen"]) == 1
-        assert known["asked"] == make_question(0, HALF, 0)["question"]
+        assert len(record["seen"]) == 1
+        assert record["asked"] == make_question(0, HALF, 0)["question"]
 
 
 class TestAllStudiesTogether:
     """Every study promises its own epsilon; what a device gives in all of one folder is written down beside them."""
 
     @staticmethod
-    def told(tmp_path, study, most=None, **options):
+    def make_device(tmp_path, study, max_total_epsilon=None, **options):
         service = FakeService(make_question(0, HALF, 0))
-        good = parse_study(service.study, "breakfast", key=None, max_epsilon=1)
-        _, (question,) = parse_questions({"state": "open", "questions": service.questions}, good)
-        one = device(tmp_path, service, max_total_epsilon=most, **options)
+        known_study = parse_study(service.study, "breakfast", key=None, max_epsilon=1)
+        _, (question,) = parse_questions({"state": "open", "questions": service.questions}, known_study)
+        new_device = device(tmp_path, service, max_total_epsilon=max_total_epsilon, **options)
         # The same question under another name: what is signed has its own tests.
-        one.name, one.memory = study, participant.Memory(tmp_path / "device", study)
-        one._fetch_study, one._find_question = lambda known: good, lambda known, study: question
-        return one
+        new_device.name, new_device.memory = study, participant.Memory(tmp_path / "device", study)
+        new_device._fetch_study, new_device._find_question = lambda record: known_study, lambda record, study: question
+        return new_device
 
     def test_what_is_given_adds_up(self, tmp_path):
         for study in ("one", "two"):
-            assert self.told(tmp_path, study, "2.5").take_part([1]) == "counted"
+            assert self.make_device(tmp_path, study, "2.5").take_part([1]) == "counted"
         with pytest.raises(ValueError) as error:  # noqa: PT011
-            self.told(tmp_path, "three", "2.5").take_part([1])
+            self.make_device(tmp_path, "three", "2.5").take_part([1])
         assert str(error.value) == (
             "The question asks for epsilon 1. This device has given 2 in other studies, and gives at most 2.5 in all."
         )
         assert "report" not in json.loads((tmp_path / "device" / "three.json").read_text())
         assert (tmp_path / "device" / "_spent.json").read_text() == '{"spent":[["one","1"],["two","1"]]}'
         # What was given before counts, whether or not there was a limit then; and a study is not charged twice.
-        assert self.told(tmp_path, "three", 3).take_part([1]) == "counted"
-        assert self.told(tmp_path, "four").take_part([1]) == "counted"
-        assert self.told(tmp_path, "three", 3).take_part([1]) == "already-counted"
+        assert self.make_device(tmp_path, "three", 3).take_part([1]) == "counted"
+        assert self.make_device(tmp_path, "four").take_part([1]) == "counted"
+        assert self.make_device(tmp_path, "three", 3).take_part([1]) == "already-counted"
         with pytest.raises(ValueError, match="has given 4 in other studies"):
-            self.told(tmp_path, "five", 4).take_part([1])
+            self.make_device(tmp_path, "five", 4).take_part([1])
 
     def test_a_study_that_was_charged_and_not_answered_is_charged_once(self, tmp_path, monkeypatch):
-        one = self.told(tmp_path, "one", 1)
+        new_device = self.make_device(tmp_path, "one", 1)
         with monkeypatch.context() as patch:
             # The device is switched off between the charge and the report.
             patch.setattr(participant, "client", lambda *_, **__: (_ for _ in ()).throw(InterruptedError))
             with pytest.raises(InterruptedError):
-                one.take_part([1])
-        assert one.take_part([1]) == "counted"
+                new_device.take_part([1])
+        assert new_device.take_part([1]) == "counted"
         assert (tmp_path / "device" / "_spent.json").read_text() == '{"spent":[["one","1"]]}'
 
     def test_a_question_that_is_refused_costs_nothing(self, tmp_path):
-        one = self.told(tmp_path, "one", 1, max_epsilon="1/2")
+        new_device = self.make_device(tmp_path, "one", 1, max_epsilon="1/2")
         with pytest.raises(ValueError, match=r"gives at most 0\.5"):
-            one.take_part([1])
+            new_device.take_part([1])
         assert not (tmp_path / "device" / "_spent.json").exists()
 
-    @pytest.mark.parametrize("most", [0, -1, "many", float("nan"), True])
-    def test_a_limit_is_a_number(self, tmp_path, most):
+    @pytest.mark.parametrize("max_total_epsilon", [0, -1, "many", float("nan"), True])
+    def test_a_limit_is_a_number(self, tmp_path, max_total_epsilon):
         with pytest.raises(ValueError, match="max_total_epsilon is the largest epsilon this device gives away in all"):
-            self.told(tmp_path, "one", most).take_part([1])
+            self.make_device(tmp_path, "one", max_total_epsilon).take_part([1])
 
     @pytest.mark.parametrize("text", ["", "[]", '{"spent":7}', '{"spent":[["one"]]}', '{"spent":[["one",1]]}'])
     def test_what_is_damaged_is_not_begun_anew(self, tmp_path, text):
         (tmp_path / "device").mkdir()
         (tmp_path / "device" / "_spent.json").write_text(text)
         with pytest.raises(ValueError, match=r"_spent\.json is damaged: it answers no more"):
-            self.told(tmp_path, "one").take_part([1])
+            self.make_device(tmp_path, "one").take_part([1])
 
 
 def test_a_damaged_memory_answers_no_more(tmp_path):
     service = FakeService(make_question(0, HALF, 0))
-    one = device(tmp_path, service)
-    one.memory.path.write_bytes(b"\0\0\0")
+    new_device = device(tmp_path, service)
+    new_device.memory.path.write_bytes(b"\0\0\0")
     with pytest.raises(ValueError, match="is damaged: it answers no more"):
-        one.take_part([1])
+        new_device.take_part([1])
     assert service.seen == []
 
 
 def test_addresses_are_looked_at(tmp_path):
     with pytest.raises(ValueError, match="begins with https:// or http://"):
         Participant("file:///etc", "x", folder=tmp_path, max_epsilon=1)
-    one = Participant("http://127.0.0.1:1", "x", folder=tmp_path, max_epsilon=1)
+    new_device = Participant("http://127.0.0.1:1", "x", folder=tmp_path, max_epsilon=1)
     with pytest.raises(OSError, match="refused"):
-        one.take_part([1])
+        new_device.take_part([1])

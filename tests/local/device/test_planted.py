@@ -133,8 +133,8 @@ UNLIMITED = {
     "lists within lists within lists": ("trust", "if level and depth == MOST_DEPTH:", "if False:", "lists within"),
     "any number of texts": ("trust", 'if len(begin) * (len(symbols) + 1) ** coding["step"] > MOST_SYMBOLS:', "if False:", "numbers of"),
     **{
-        f"{name} is one more": ("limits", f"\n{name} = ", f"\n{name} = 1 + ", about)
-        for name, about in {
+        f"{name} is one more": ("limits", f"\n{name} = ", f"\n{name} = 1 + ", prefix)
+        for name, prefix in {
             "MOST_QUESTION": "bytes: ",
             "MOST_NUMBERS": "numbers",
             "MOST_DEPTH": "lists within",
@@ -190,10 +190,10 @@ def test_a_planted_bug_fails_a_vector(device, bug):
 
 @pytest.mark.parametrize("bug", UNLIMITED)
 def test_a_limit_that_does_not_hold_fails_a_vector(device, bug):
-    *planted, about = UNLIMITED[bug]
-    assert next(failures(device(*planted), ["limits"], about), "")
+    *planted, prefix = UNLIMITED[bug]
+    assert next(failures(device(*planted), ["limits"], prefix), "")
 
 
 def test_every_limit_is_planted_in():
-    named = {name for name in vars(limits) if name.startswith("MOST_")}
-    assert {bug.partition(" ")[0] for bug in UNLIMITED if bug.endswith("one more")} == named
+    limits_by_name = {name for name in vars(limits) if name.startswith("MOST_")}
+    assert {bug.partition(" ")[0] for bug in UNLIMITED if bug.endswith("one more")} == limits_by_name

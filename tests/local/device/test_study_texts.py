@@ -25,19 +25,21 @@ def test_the_script_writes_what_is_there():
 
 @pytest.mark.parametrize("case", cases("studies"), ids=lambda case: case["what"])
 def test_devices_do_as_every_case_says(case):
-    told = make_studies.decided({key: value for key, value in case.items() if key not in ("id", "rounds", "refused")})
-    assert told == case
+    outcome = make_studies.decided(
+        {key: value for key, value in case.items() if key not in ("id", "rounds", "refused")}
+    )
+    assert outcome == case
     if "id" in case:
         assert case["id"] == sha256(case["study"]["study"].encode()).hexdigest()[:32]
 
 
 @pytest.mark.parametrize("case", cases("measured"), ids=lambda case: case["what"])
 def test_it_is_the_bytes_of_the_signed_text_that_are_counted(case):
-    (one,) = case["questions"]["questions"]
-    text = one["question"] + " " * (case["bytes"] - len(one["question"].encode()))
-    answer = {"state": "open", "questions": [{**one, "question": text}]}
-    told = make_studies.decided({"study": case["study"], "name": case["name"], "questions": answer})
-    assert {name: told.get(name) for name in ("rounds", "refused")} == {
+    (signed_question,) = case["questions"]["questions"]
+    text = signed_question["question"] + " " * (case["bytes"] - len(signed_question["question"].encode()))
+    answer = {"state": "open", "questions": [{**signed_question, "question": text}]}
+    outcome = make_studies.decided({"study": case["study"], "name": case["name"], "questions": answer})
+    assert {name: outcome.get(name) for name in ("rounds", "refused")} == {
         name: case.get(name) for name in ("rounds", "refused")
     }
     assert ("refused" in case) is (len(text.encode()) > MOST_QUESTION)
@@ -46,16 +48,18 @@ def test_it_is_the_bytes_of_the_signed_text_that_are_counted(case):
 def test_devices_are_asked_and_enrol_as_every_case_says():
     """That the Python device does so, the script says, which writes what it did; here, that every outcome is tried."""
     outcomes = [{"round", "standing", "refused"} & set(case) for case in cases("asked")]
-    assert {name for one in outcomes for name in one} == {"round", "standing", "refused"}
+    assert {name for outcome in outcomes for name in outcome} == {"round", "standing", "refused"}
     assert {case.get("standing") for case in cases("asked")} == {None, "waiting", "not-asked"}
     for case in cases("asked"):
-        listed = [json.loads(one["question"]) for one in case["questions"]["questions"]]
-        hashes = [sha256(one["question"].encode()).hexdigest() for one in case["questions"]["questions"]]
-        seen = [[one["round"], *one["who"], digest] for one, digest in zip(listed, hashes, strict=True)]
-        assert case["seen"] == seen
+        questions = [json.loads(question["question"]) for question in case["questions"]["questions"]]
+        hashes = [sha256(question["question"].encode()).hexdigest() for question in case["questions"]["questions"]]
+        seen_rounds = [
+            [question["round"], *question["who"], digest] for question, digest in zip(questions, hashes, strict=True)
+        ]
+        assert case["seen"] == seen_rounds
         if "round" in case:
             (start, stop), expires = next(
-                (one["who"], one["expires"]) for one in listed if one["round"] == case["round"]
+                (question["who"], question["expires"]) for question in questions if question["round"] == case["round"]
             )
             assert start <= case["number"] < stop
             assert expires is None or case["now"] < expires
@@ -68,25 +72,27 @@ def test_the_page_has_every_field():
     page = (FOLDER.parents[2] / "docs" / "wire.md").read_text()
     section = page.partition("## A study and its questions")[2].partition("## Sending reports")[0]
     tables = section.split("| field | meaning |")[1:]
-    named = [
+    field_names = [
         re.findall("`([a-z]+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE))) for table in tables
     ]
     case = next(case for case in cases("studies") if case["what"] == "questions")
     texts = [case["study"]["study"], case["questions"]["questions"][0]["question"]]
-    assert list(map(sorted, named)) == [sorted(json.loads(text)) for text in texts]
+    assert list(map(sorted, field_names)) == [sorted(json.loads(text)) for text in texts]
     refused = {case["what"] for case in cases("studies") if "refused" in case}
-    assert {f"a study without {name}" for name in named[0]} <= refused
+    assert {f"a study without {name}" for name in field_names[0]} <= refused
 
 
 def test_what_was_seen_is_not_checked_again_but_compared(monkeypatch):
     case = next(case for case in cases("studies") if case["what"] == "questions")
     study = parse_study(case["study"], "breakfast", key=None, max_epsilon=1)
-    _, first = parse_questions(case["questions"], study)
-    seen = [(one.round, one.start, one.stop, one.hash) for one in first]
+    _, first_rounds = parse_questions(case["questions"], study)
+    seen_rounds = [
+        (signed_round.round, signed_round.start, signed_round.stop, signed_round.hash) for signed_round in first_rounds
+    ]
     monkeypatch.setattr("discreet.local.device._documents.is_signature", lambda *_: False)
-    assert parse_questions(case["questions"], study, seen)[1] == first
+    assert parse_questions(case["questions"], study, seen_rounds)[1] == first_rounds
     with pytest.raises(ValueError, match="is not signed"):
-        parse_questions(case["questions"], study, seen[:1])
+        parse_questions(case["questions"], study, seen_rounds[:1])
 
 
 def test_too_many_questions_are_not_looked_at():
@@ -104,7 +110,7 @@ class TestSignatures:
 
     @pytest.mark.parametrize(
         "case",
-        [one for one in cases("signatures") if "mixed order" in one.get("what", "")],
+        [case for case in cases("signatures") if "mixed order" in case.get("what", "")],
         ids=lambda case: case["what"],
     )
     def test_another_library_has_no_cofactor_either(self, case):

@@ -67,22 +67,22 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
     asks = [ask.oracle for ask in (make.numbered() if name == "published" else make.questions(name))]
     if name == "olh":
         asks.append(OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100)))
-    found = iter(cases(name))
+    numbered_cases = iter(cases(name))
     for number, oracle in enumerate(asks):
         for basket in make.BASKETS:
-            case = next(found)
+            case = next(numbered_cases)
             assert case["question"]["oracle"] == oracle.form
             values = np.array(find_values(case["question"], basket), np.int32)
             answered = Answered(offsets=np.array([0, len(values)]), held=values, people=np.zeros(1, np.int64))
             columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
             report = oracle.codec.make_report(columns, 0)
             assert json.dumps(report, separators=(",", ":")) == case["report"]
-            read = oracle.codec.read([case["report"].encode()])
-            assert (read.kept.tolist(), read.refused) == ([0], ())
-            assert {key: column.tolist() for key, column in read.columns.items()} == {
+            batch = oracle.codec.read([case["report"].encode()])
+            assert (batch.kept.tolist(), batch.refused) == ([0], ())
+            assert {key: column.tolist() for key, column in batch.columns.items()} == {
                 key: column.tolist() for key, column in columns.items()
             }
-    assert name == "published" or next(found, None) is None
+    assert name == "published" or next(numbered_cases, None) is None
 
 
 @pytest.mark.parametrize("name", means())
@@ -100,40 +100,42 @@ def test_numbers(name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_device_written_from_the_page_does_the_same(name):
     for case in cases(name):
-        told, held_by_kind = (
+        question, held_by_kind = (
             wire.read_question(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0")),
             held_in(case),
         )
-        other = told is not None and ("texts" in told) is not ("texts" in held_by_kind)  # than the device holds
-        assert (told is None or other) is ("refused" in case), case.get("what")
+        is_for_other_data = question is not None and ("texts" in question) is not (
+            "texts" in held_by_kind
+        )  # than the device holds
+        assert (question is None or is_for_other_data) is ("refused" in case), case.get("what")
         if "report" not in case:
             continue
         words = wire.Words(bytes.fromhex(case["random"]))
-        own = [list(pair) for pair in held_by_kind.get(told.get("pairs"), [])]
+        held_pairs = [list(pair) for pair in held_by_kind.get(question.get("pairs"), [])]
         basket = held_by_kind.get("texts", held_by_kind.get("basket", []))
-        assert wire.render_report(wire.device(told, basket, own, words)) == case["report"]
+        assert wire.render_report(wire.device(question, basket, held_pairs, words)) == case["report"]
         assert words.data == b""
 
 
 def test_some_words_of_the_vectors_are_drawn_again():
     """Without that, a device that takes any word would pass: its small numbers are likelier."""
 
-    class Counting(Draws):
-        again = 0
+    class CountingDraws(Draws):
+        redrawn_words = 0
 
         def below(self, bound):
             before = len(source.left)
-            drawn = super().below(bound)
-            Counting.again += (before - len(source.left)) // 4 - (bound > 1)
-            return drawn
+            position = super().below(bound)
+            CountingDraws.redrawn_words += (before - len(source.left)) // 4 - (bound > 1)
+            return position
 
-    found = {}
+    redrawn_counts = {}
     for case in cases("edges"):
-        oracle, source, Counting.again = case["question"]["oracle"], Bytes(case["random"]), 0
+        oracle, source, CountingDraws.redrawn_words = case["question"]["oracle"], Bytes(case["random"]), 0
         values = find_values(case["question"], case["basket"], map(tuple, case.get("given", [])))
-        ANSWERS[oracle["oracle"]](oracle, values, Counting(source.take))
-        found[oracle["oracle"]] = found.get(oracle["oracle"], 0) + Counting.again
-    assert all(found[name] > 5 for name in ("grr", "olh", "subset", "privset", "wheel"))
+        ANSWERS[oracle["oracle"]](oracle, values, CountingDraws(source.take))
+        redrawn_counts[oracle["oracle"]] = redrawn_counts.get(oracle["oracle"], 0) + CountingDraws.redrawn_words
+    assert all(redrawn_counts[name] > 5 for name in ("grr", "olh", "subset", "privset", "wheel"))
 
 
 def test_whole_numbers_are_short():

@@ -21,31 +21,37 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "good", "bad"), FIELDS, ids=lambda one: getattr(one, "name", None))
-def test_a_field_reads_what_it_writes_and_refuses_the_rest(field, good, bad):
+@pytest.mark.parametrize(
+    ("field", "good_values", "bad_values"), FIELDS, ids=lambda parameter: getattr(parameter, "name", None)
+)
+def test_a_field_reads_what_it_writes_and_refuses_the_rest(field, good_values, bad_values):
     codec = Codec(oracle="grr", longest=256, fields=(field,))
-    assert [codec.find_flaw({field.name: value}) for value in good] == ["", ""]
-    assert all(codec.find_flaw({field.name: value}) for value in bad)
-    assert codec.find_flaw({field.name: good[0], "more": 1})
+    assert [codec.find_flaw({field.name: value}) for value in good_values] == ["", ""]
+    assert all(codec.find_flaw({field.name: value}) for value in bad_values)
+    assert codec.find_flaw({field.name: good_values[0], "more": 1})
     assert codec.find_flaw({})
     assert codec.find_flaw([])
-    columns = codec.make_columns([{field.name: value} for value in good])
-    assert [codec.make_report(columns, row) for row in (0, 1)] == [{field.name: value} for value in good]
+    columns = codec.make_columns([{field.name: value} for value in good_values])
+    assert [codec.make_report(columns, row) for row in (0, 1)] == [{field.name: value} for value in good_values]
 
 
-@pytest.mark.parametrize(("field", "good", "bad"), FIELDS[:4], ids=lambda one: getattr(one, "name", None))
-def test_a_field_is_packed_into_words_and_knows_bad_ones(field, good, bad):
+@pytest.mark.parametrize(
+    ("field", "good_values", "bad_values"), FIELDS[:4], ids=lambda parameter: getattr(parameter, "name", None)
+)
+def test_a_field_is_packed_into_words_and_knows_bad_ones(field, good_values, bad_values):
     codec = Codec(oracle="grr", longest=256, fields=(field, WholeField("last", 5)))
-    columns = codec.make_columns([{field.name: value, "last": 4} for value in good])
+    columns = codec.make_columns([{field.name: value, "last": 4} for value in good_values])
     words = codec.pack(columns)
     assert words.shape == (2, codec.width)
     assert codec.find_good_rows(words).all()
-    again = codec.unpack(words)
+    unpacked_columns = codec.unpack(words)
     for name, column in columns.items():
-        assert np.array_equal(column, again[name])
-        assert column.dtype == again[name].dtype
-    whole = [value if isinstance(value, list) else [value] for value in bad if isinstance(value, list | int)]
-    rows = [row for row in whole if len(row) == codec.width - 1 and all(type(one) is int for one in row)]
+        assert np.array_equal(column, unpacked_columns[name])
+        assert column.dtype == unpacked_columns[name].dtype
+    value_lists = [
+        value if isinstance(value, list) else [value] for value in bad_values if isinstance(value, list | int)
+    ]
+    rows = [row for row in value_lists if len(row) == codec.width - 1 and all(type(value) is int for value in row)]
     rows = np.array([[*row, 4] for row in rows if min(row) >= 0 and max(row) < 2**32], np.uint32)
     assert len(rows)
     assert not codec.find_good_rows(rows).any()
@@ -61,5 +67,7 @@ def test_seeds_are_one_of_two_randomisers(name):
 
 def test_only_one_place_asks_which_seeds_an_oracle_has():
     files = [*(ROOM / "oracles").glob("*.py"), *(ROOM / "oracle_steps").glob("*.py"), ROOM / "_oracle.py"]
-    asking = [(file.name, line) for file in files for line in file.read_text().splitlines() if "self.seeds is" in line]
-    assert [name for name, _ in asking] == ["_seeding.py"]
+    checks_of_seeds = [
+        (file.name, line) for file in files for line in file.read_text().splitlines() if "self.seeds is" in line
+    ]
+    assert [name for name, _ in checks_of_seeds] == ["_seeding.py"]

@@ -16,21 +16,21 @@ from discreet.local.device import ANSWERS, LOSSES
 from discreet.local.oracle_steps import _choice as choice, adaptive, make, means, oracles
 
 ROOM = Path(choice.__file__).parents[1] / "oracles"
-ALL = list(oracles())
+ORACLE_NAMES = list(oracles())
 # Distance from the truth, in standard deviations, that tests allow: passed by chance once in 1.7 million.
-FAR = 5.0
+TOLERANCE = 5.0
 
 
-def people(rows, many):
+def people(rows, person_count):
     """Return `many` people who hold these rows in turn."""
-    chosen = [rows[at % len(rows)] for at in range(many)]
-    offsets = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
-    held = np.array([value for row in chosen for value in row], np.int32)
-    return Answered(offsets=offsets, held=held, people=np.arange(many))
+    chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
+    offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
+    held_values = np.array([value for row in chosen_rows for value in row], np.int32)
+    return Answered(offsets=offsets, held=held_values, people=np.arange(person_count))
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 @pytest.mark.parametrize(
     ("epsilon", "size", "pad", "single"),
     [("1", 12, 3, False), ("3", 40, 2, False), ("0.5", 1, 1, False), ("2", 6, 1, True)],
@@ -38,22 +38,25 @@ def people(rows, many):
 def test_supports_are_as_likely_as_stated(name, epsilon, size, pad, single):
     """Both speeds. About 120 numbers an oracle, so that all oracles together fail by chance once in 1,500 seeds."""
     oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
-    many = 40_000
-    answered = people([list(range(1 if single else min(size, pad)))], many)
+    person_count = 40_000
+    answered = people([list(range(1 if single else min(size, pad)))], person_count)
     generator = np.random.default_rng(5)
     for counts in (oracle.supports(oracle.reports(answered, 3)), oracle.sample_supports(answered, 4, generator)):
         for value in range(size):
             chance = float(oracle.p_held if value in answered.held[:pad] else oracle.p_other)
-            assert abs(counts[value] - many * chance) <= FAR * sqrt(many * chance * (1 - chance)) + 1e-6
+            assert (
+                abs(counts[value] - person_count * chance)
+                <= TOLERANCE * sqrt(person_count * chance * (1 - chance)) + 1e-6
+            )
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("speed", ["person", "aggregated"])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_estimates_are_unbiased_and_as_exact_as_stated(name, speed):
     """Over 600 trials, the mean is within 5 deviations, and so is the variance: about 5 sqrt(2 / 600) of it."""
     oracle = oracles()[name].make(Fraction(1), 5, pad=2)
-    answered, many, trials = people([[], [0], [0, 1], [0, 3]], 200), 200, 600
+    answered, person_count, trials = people([[], [0], [0, 1], [0, 3]], 200), 200, 600
     truth = np.array([0.75, 0.25, 0, 0.25, 0])
     estimates = []
     for trial in range(trials):
@@ -61,10 +64,10 @@ def test_estimates_are_unbiased_and_as_exact_as_stated(name, speed):
             counts = oracle.supports(oracle.reports(answered, trial))
         else:
             counts = oracle.sample_supports(answered, trial, np.random.default_rng(trial))
-        estimates.append(oracle.estimate(counts, many))
-    variance = oracle.variance(truth, many)
-    assert (np.abs(np.mean(estimates, 0) - truth) < FAR * np.sqrt(variance / trials)).all()
-    assert (np.abs(np.var(estimates, 0) / variance - 1) < FAR * sqrt(2 / trials)).all()
+        estimates.append(oracle.estimate(counts, person_count))
+    variance = oracle.variance(truth, person_count)
+    assert (np.abs(np.mean(estimates, 0) - truth) < TOLERANCE * np.sqrt(variance / trials)).all()
+    assert (np.abs(np.var(estimates, 0) / variance - 1) < TOLERANCE * sqrt(2 / trials)).all()
 
 
 @pytest.mark.statistical
@@ -73,7 +76,7 @@ def test_counts_drawn_together_vary_together_as_reports_do(name):
     """The covariance of two counts over 600 trials; its deviation is about that of their product over sqrt(600)."""
     oracle = oracles()[name].make(Fraction(2), 3, pad=1)
     answered, trials = people([[], [0], [1], [0]], 200), 600
-    found = []
+    deviations = []
     for speed in ("person", "aggregated"):
         counts = [
             oracle.supports(oracle.reports(answered, trial))
@@ -81,22 +84,24 @@ def test_counts_drawn_together_vary_together_as_reports_do(name):
             else oracle.sample_supports(answered, trial, np.random.default_rng(trial))
             for trial in range(trials)
         ]
-        found.append(np.cov(np.array(counts).T))
-    scale = np.sqrt(np.outer(np.diag(found[0]), np.diag(found[0])))
-    assert (np.abs(found[0] - found[1]) < FAR * sqrt(2) * sqrt(2 / trials) * scale).all()
+        deviations.append(np.cov(np.array(counts).T))
+    scale = np.sqrt(np.outer(np.diag(deviations[0]), np.diag(deviations[0])))
+    assert (np.abs(deviations[0] - deviations[1]) < TOLERANCE * sqrt(2) * sqrt(2 / trials) * scale).all()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_reports_round_trip(name):
     for size, single in ((1, False), (33, False), (70, True)):
         oracle = oracles()[name].make(Fraction(1), size, pad=1, single=single)
         columns = oracle.reports(people([[0], [size - 1]] if single else [[], [0], [size - 1]], 30), 8)
         reports = [oracle.codec.make_report(columns, row) for row in range(30)]
-        again = oracle.codec.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
-        assert {name: column.tolist() for name, column in again.items()} == {
+        columns_again = oracle.codec.read(
+            [json.dumps(report, separators=(",", ":")).encode() for report in reports]
+        ).columns
+        assert {name: column.tolist() for name, column in columns_again.items()} == {
             name: column.tolist() for name, column in columns.items()
         }
-        assert {name: column.dtype for name, column in again.items()} == {
+        assert {name: column.dtype for name, column in columns_again.items()} == {
             name: column.dtype for name, column in columns.items()
         }
         assert oracle.supports(oracle.codec.read([]).columns).tolist() == [0] * size
@@ -110,33 +115,39 @@ def spoilt(report):
     yield {}
     yield {**report, "more": 1}
     for key, value in report.items():
-        yield {other: one for other, one in report.items() if other != key}
-        yield from ({**report, key: bad} for bad in (None, True, 0.5, "x", -1, 2**64, [], {}))
+        yield {other_key: other_value for other_key, other_value in report.items() if other_key != key}
+        yield from ({**report, key: bad_value} for bad_value in (None, True, 0.5, "x", -1, 2**64, [], {}))
         if isinstance(value, list):
-            for bad in (value[:-1], [*value, 10**6], [-1, *value[1:]], [*value[:-1], 2**70], [*value[:-1], True]):
-                yield {**report, key: bad}
-            yield {**report, key: [float(one) for one in value]}
+            for bad_value in (value[:-1], [*value, 10**6], [-1, *value[1:]], [*value[:-1], 2**70], [*value[:-1], True]):
+                yield {**report, key: bad_value}
+            yield {**report, key: [float(number) for number in value]}
         if isinstance(value, str):
-            yield from ({**report, key: bad} for bad in (value[:-1], value + "0", "zz" + value[2:], " " + value[1:]))
+            yield from (
+                {**report, key: bad_value} for bad_value in (value[:-1], value + "0", "zz" + value[2:], " " + value[1:])
+            )
             yield {**report, key: value[:-2] + "ff"}  # bits beyond the candidates
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_strange_reports_are_refused(name):
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     answered = people([[0, 4]], 1)
-    good = oracle.codec.make_report(oracle.reports(answered, 1), 0)
-    bad = list(spoilt(good))
-    assert len(bad) > 12
-    batch = oracle.codec.read([good, *bad, good])
-    assert batch.kept.tolist() == [0, len(bad) + 1]
+    good_report = oracle.codec.make_report(oracle.reports(answered, 1), 0)
+    bad_reports = list(spoilt(good_report))
+    assert len(bad_reports) > 12
+    batch = oracle.codec.read([good_report, *bad_reports, good_report])
+    assert batch.kept.tolist() == [0, len(bad_reports) + 1]
     assert len(batch) == 2
     assert all(len(column) == 2 for column in batch.columns.values())
-    assert [one.place for one in batch.refused] == list(range(1, len(bad) + 1))
-    assert all(0 < len(one.reason) < 100 for one in batch.refused)
+    assert [refusal.place for refusal in batch.refused] == list(range(1, len(bad_reports) + 1))
+    assert all(0 < len(refusal.reason) < 100 for refusal in batch.refused)
     # The same as bytes, as far as JSON has them.
-    sent = [json.dumps(report, separators=(",", ":")).encode() for report in (good, *bad, good)]
-    assert [one.place for one in oracle.codec.read(sent).refused] == [one.place for one in batch.refused]
+    sent_reports = [
+        json.dumps(report, separators=(",", ":")).encode() for report in (good_report, *bad_reports, good_report)
+    ]
+    assert [refusal.place for refusal in oracle.codec.read(sent_reports).refused] == [
+        refusal.place for refusal in batch.refused
+    ]
 
 
 HOSTILE = [
@@ -154,36 +165,42 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_a_bad_report_is_refused_alone(name):
     """Its neighbours are counted, its place is named, and the reason repeats nothing of it."""
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     columns = oracle.reports(people([[0, 4], [], [1]], 50), 1)
-    good = [json.dumps(oracle.codec.make_report(columns, row), separators=(",", ":")).encode() for row in range(50)]
-    assert max(map(len, good)) <= oracle.longest_report
-    spaced = [good[0] + b" ", good[0].replace(b":", b": ", 1), good[0][:-1] + b',"more":1}']
-    bad = [*HOSTILE, *spaced]
-    sent = [one for place, report in enumerate(good) for one in (report, *bad[place : place + 1])]
-    batch = oracle.codec.read(sent)
-    assert [sent[place] for place in batch.kept] == good
-    assert [sent[one.place] for one in batch.refused] == bad
+    good_reports = [
+        json.dumps(oracle.codec.make_report(columns, row), separators=(",", ":")).encode() for row in range(50)
+    ]
+    assert max(map(len, good_reports)) <= oracle.longest_report
+    spaced = [good_reports[0] + b" ", good_reports[0].replace(b":", b": ", 1), good_reports[0][:-1] + b',"more":1}']
+    bad_reports = [*HOSTILE, *spaced]
+    sent_reports = [
+        report_text
+        for place, report in enumerate(good_reports)
+        for report_text in (report, *bad_reports[place : place + 1])
+    ]
+    batch = oracle.codec.read(sent_reports)
+    assert [sent_reports[place] for place in batch.kept] == good_reports
+    assert [sent_reports[refusal.place] for refusal in batch.refused] == bad_reports
     assert oracle.supports(batch.columns).tolist() == oracle.supports(columns).tolist()
-    assert all(len(one.reason) < 100 and "xxx" not in one.reason for one in batch.refused)
+    assert all(len(refusal.reason) < 100 and "xxx" not in refusal.reason for refusal in batch.refused)
     assert batch.refused[3].reason.startswith("it has 70,002 bytes, and no report to this question has over ")
 
 
 def test_a_report_alone_is_no_list_of_reports():
     oracle = oracles()["olh"].make(Fraction(1), 9)
-    for one in (b'{"seed":[1,2],"value":0}', '{"seed":[1,2],"value":0}', {"seed": [1, 2], "value": 0}):
+    for report in (b'{"seed":[1,2],"value":0}', '{"seed":[1,2],"value":0}', {"seed": [1, 2], "value": 0}):
         with pytest.raises(MisuseError) as refused:
-            oracle.codec.read(one)
-        kind = type(one).__name__
+            oracle.codec.read(report)
+        kind = type(report).__name__
         assert str(refused.value) == f"Reports are given in a list, also a single one; {kind} was given."
 
 
 def test_reasons():
     oracle = oracles()["olh"].make(Fraction(1), 9)
-    sent = [
+    sent_reports = [
         b'{"seed":[1,2],"value":0}',
         b'{"seed":[2,2],"value":0}',
         b'{"seed":[1,2],"value":9}',
@@ -193,7 +210,7 @@ def test_reasons():
         b"{",
         b" " * 257,
     ]
-    assert [(one.place, one.reason) for one in oracle.codec.read(sent).refused] == [
+    assert [(refusal.place, refusal.reason) for refusal in oracle.codec.read(sent_reports).refused] == [
         (1, "the first number of its seed is even"),
         (2, "its value is not a whole number below 4"),
         (3, "its seed is not two whole numbers of 32 bits"),
@@ -210,19 +227,19 @@ def test_symbols_of_a_subset_ascend_and_differ(name):
     values = list(range(oracle.many))
     assert oracle.many > 1
     assert not oracle.codec.read([{"values": values}]).refused
-    for bad in (values[::-1], [0, 0, *values[2:]], [*values[:-1], oracle.symbols_in_all]):
-        assert len(oracle.codec.read([{"values": bad}]).refused) == 1
+    for bad_values in (values[::-1], [0, 0, *values[2:]], [*values[:-1], oracle.symbols_in_all]):
+        assert len(oracle.codec.read([{"values": bad_values}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
 def test_seeds_are_odd_first(name):
     oracle = oracles()[name].make(Fraction(1), 9)
-    good = oracle.codec.make_report(oracle.reports(people([[0]], 1), 1), 0)
+    good_report = oracle.codec.make_report(oracle.reports(people([[0]], 1), 1), 0)
     for seed in ([2, 0], [1, 2**32], [2**32 + 1, 0], [1], [1, 2, 3], (1, 2)):
-        assert len(oracle.codec.read([{**good, "seed": seed}]).refused) == 1
+        assert len(oracle.codec.read([{**good_report, "seed": seed}]).refused) == 1
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_report_sizes(name):
     """As many bits as tell all reports apart: the largest of each number, and what is fixed is not sent."""
     for size, pad in ((1, 1), (9, 2), (1000, 3)):
@@ -243,7 +260,7 @@ def test_report_sizes(name):
             assert oracle.bits == expected[name](oracle, size, size + oracle.dummies)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_at_the_limits(name):
     for epsilon in ("0.001", "20"):
         for size, pad, single in ((1, 1, False), (1, 4, False), (3, 5, False), (2, 1, True)):
@@ -252,7 +269,7 @@ def test_at_the_limits(name):
             assert 0 < oracle.p_other < oracle.p_held <= 1
             rows = [[0]] if single else [[], list(range(size))]
             for answered in (people(rows, 1), people(rows, 3), people([[0]], 0)):
-                many = len(answered.people)
+                person_count = len(answered.people)
                 for counts in (
                     oracle.supports(oracle.reports(answered, 2)),
                     oracle.sample_supports(answered, 2, np.random.default_rng(1)),
@@ -260,22 +277,22 @@ def test_at_the_limits(name):
                     assert counts.shape == (size,)
                     assert counts.dtype == np.int64
                     assert (counts >= 0).all()
-                    assert (counts <= many).all()
-                    assert np.isfinite(oracle.estimate(counts, many)).all()
-                    assert np.isfinite(oracle.spread(oracle.estimate(counts, many), many)).all()
+                    assert (counts <= person_count).all()
+                    assert np.isfinite(oracle.estimate(counts, person_count)).all()
+                    assert np.isfinite(oracle.spread(oracle.estimate(counts, person_count), person_count)).all()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_what_cannot_be_made(name):
     kind = oracles()[name]
-    for epsilon, shown in (("0", "0"), ("0.0009", "0.0009"), ("20.1", "20.1"), ("-1", "-1")):
+    for epsilon, epsilon_shown in (("0", "0"), ("0.0009", "0.0009"), ("20.1", "20.1"), ("-1", "-1")):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(epsilon), 5)
-        assert str(error.value) == f"epsilon of a report is from 0.001 to 20; {shown} was given."
-    for size, single, least in ((0, False, 1), (1, True, 2), (-3, False, 1), (2**28, False, 1)):
+        assert str(error.value) == f"epsilon of a report is from 0.001 to 20; {epsilon_shown} was given."
+    for size, single, min_size in ((0, False, 1), (1, True, 2), (-3, False, 1), (2**28, False, 1)):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(1), size, single=single)
-        assert str(error.value) == f"An oracle needs {least} to 268,435,455 candidates; {size:,} were given."
+        assert str(error.value) == f"An oracle needs {min_size} to 268,435,455 candidates; {size:,} were given."
     for pad, single in ((0, False), (-1, False), (2, True)):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(1), 5, pad=pad, single=single)
@@ -284,7 +301,7 @@ def test_what_cannot_be_made(name):
         )
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ORACLE_NAMES)
 def test_one_device_by_itself(name):
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     assert (name in ANSWERS) is oracle.live
@@ -359,17 +376,19 @@ def test_oracles_by_name():
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
 def test_adaptive_is_the_best_that_fits(epsilon):
     for size, pad, single in ((10, 1, True), (128, 5, False), (40_000, 8, False), (3000, 1, True)):
-        best = adaptive(Fraction(epsilon), size, pad=pad, single=single)
-        assert best.live
+        best_oracle = adaptive(Fraction(epsilon), size, pad=pad, single=single)
+        assert best_oracle.live
         for kind in oracles().values():
             if not kind.live or kind.by_name:
                 continue
             try:
-                other = kind.make(Fraction(epsilon), size, pad=pad, single=single)
+                other_oracle = kind.make(Fraction(epsilon), size, pad=pad, single=single)
             except MisuseError:
                 continue
-            assert best.variance(0.0) <= other.variance(0.0) * (1 + 1e-6) or other.bits > choice.ROOM
-        assert best.bits <= choice.ROOM
+            assert (
+                best_oracle.variance(0.0) <= other_oracle.variance(0.0) * (1 + 1e-6) or other_oracle.bits > choice.ROOM
+            )
+        assert best_oracle.bits <= choice.ROOM
     with pytest.raises(MisuseError) as error:
         adaptive(Fraction(1), 10**6, pad=2**30, room=10)
     assert (

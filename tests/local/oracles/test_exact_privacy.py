@@ -26,15 +26,18 @@ def ratio(form):
 def baskets(size, single):
     if single:
         return [(value,) for value in range(size)]
-    return [some for many in range(size + 1) for some in combinations(range(size), many)]
+    return [basket for size_of_basket in range(size + 1) for basket in combinations(range(size), size_of_basket)]
 
 
 def largest(laws):
     """Return the largest ratio of the chances of one report; every report is possible for everyone."""
-    assert all(sum(one.values()) == 1 for one in laws)
+    assert all(sum(report_law.values()) == 1 for report_law in laws)
     reports = laws[0].keys()
-    assert all(one.keys() == reports for one in laws)
-    return max(max(one[report] for one in laws) / min(one[report] for one in laws) for report in reports)
+    assert all(report_law.keys() == reports for report_law in laws)
+    return max(
+        max(report_law[report] for report_law in laws) / min(report_law[report] for report_law in laws)
+        for report in reports
+    )
 
 
 def test_the_bound_of_the_exponential_is_below_it_and_near():
@@ -59,10 +62,10 @@ def test_no_report_is_likelier_than_promised(name, size, pad, single):
         promised = ratio(oracle.form)
         assert promised <= exp_lower_bound(epsilon)
         for seed in SEEDS if name in ("olh", "blh") else SEEDS[:1]:
-            found = largest([law(oracle.form, basket, seed) for basket in baskets(size, single)])
-            assert found <= promised
+            largest_ratio = largest([law(oracle.form, basket, seed) for basket in baskets(size, single)])
+            assert largest_ratio <= promised
             if name in ("grr", "privset") and size > 2 * pad:
-                assert found > 1 + (promised - 1) * Fraction(999, 1000)  # the bound is met: nothing is wasted
+                assert largest_ratio > 1 + (promised - 1) * Fraction(999, 1000)  # the bound is met: nothing is wasted
 
 
 @pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
@@ -82,25 +85,29 @@ def test_published_seeds_lose_what_fresh_ones_do(name, size, pad, single):
         assert len(laws[0]) == 4 * oracle.places
         assert largest(laws) <= ratio(form)
         # Which seed it is says nothing: all are as likely, whatever is held.
-        for one in laws:
+        for report_law in laws:
             for seed in range(4):
-                assert sum(share for text, share in one.items() if json.loads(text)["seed"] == seed) == Fraction(1, 4)
+                assert sum(share for text, share in report_law.items() if json.loads(text)["seed"] == seed) == Fraction(
+                    1, 4
+                )
 
 
 @pytest.mark.parametrize("name", ["olh", "oue"])
 def test_local_hashing_and_unary_codes_gain_nothing_from_sampling(name):
     """One of two items is sampled, and the loss is that of a single item, where a report speaks for both."""
     for epsilon in EPSILONS:
-        alone, sampled = (oracles()[name].make(epsilon, 4, pad=pad, single=pad == 1) for pad in (1, 2))
+        single_oracle, sampled = (oracles()[name].make(epsilon, 4, pad=pad, single=pad == 1) for pad in (1, 2))
         seed = SEEDS[0] if name == "oue" else one_bucket_each(sampled.form["buckets"], (0, 1), (2, 3))
-        found = largest([law(sampled.form, basket, seed) for basket in ((0, 1), (2, 3))])
-        assert found == ratio(alone.form)
+        largest_ratio = largest([law(sampled.form, basket, seed) for basket in ((0, 1), (2, 3))])
+        assert largest_ratio == ratio(single_oracle.form)
 
 
-def one_bucket_each(buckets, one, other):
+def one_bucket_each(buckets, left_value, right_value):
     """Return a hash seed that puts each basket into one bucket, and the two into different ones."""
     for number in range(100_000):
-        places = [{hash_item((number, 0), item) * buckets >> 32 for item in basket} for basket in (one, other)]
+        places = [
+            {hash_item((number, 0), item) * buckets >> 32 for item in basket} for basket in (left_value, right_value)
+        ]
         if len(places[0]) == len(places[1]) == 1 and places[0] != places[1]:
             return number, 0
     raise AssertionError
@@ -113,21 +120,25 @@ def densities(form, seed, values):
     edges = sorted({0, WORD, *starts, *((start + arc) % WORD for start in starts)})
     stretches = list(pairwise(edges))
     covered = [any((a - start) % WORD < arc for start in starts) for a, _ in stretches]
-    inside = sum(b - a for (a, b), over in zip(stretches, covered, strict=True) if over)
-    rest, outside = WEIGHT_SCALE - weight * inside, WORD - inside
+    inside = sum(b - a for (a, b), is_covered in zip(stretches, covered, strict=True) if is_covered)
+    remaining_weight, outside = WEIGHT_SCALE - weight * inside, WORD - inside
 
     def place(point):
         """Return the place that stands for a point, counted by stretches."""
         before = [0, 0]
-        for (a, b), over in zip(stretches, covered, strict=True):
+        for (a, b), is_covered in zip(stretches, covered, strict=True):
             if a <= point < b:
-                return before[over] + point - a + (0 if over else inside)
-            before[over] += b - a
+                return before[is_covered] + point - a + (0 if is_covered else inside)
+            before[is_covered] += b - a
         raise AssertionError
 
     def density(point):
-        at = place(point)
-        return weight if at < inside else rest // outside + (at - inside < rest % outside)
+        place_of_point = place(point)
+        return (
+            weight
+            if place_of_point < inside
+            else remaining_weight // outside + (place_of_point - inside < remaining_weight % outside)
+        )
 
     changes = {point for edge in edges for point in (edge - 1, edge) if 0 <= point < WORD}
     return density, place, changes
@@ -155,17 +166,17 @@ def test_no_point_of_the_wheel_is_likelier_than_promised(size, pad):
         assert promised <= exp_lower_bound(epsilon)
         for seed in SEEDS:
             # A basket that is too long is cut to one of these at random, so its chances lie between theirs.
-            cut = [basket for basket in baskets(size, False) if len(basket) <= pad]
-            laws = [densities(form, seed, basket) for basket in cut]
+            fitting_baskets = [basket for basket in baskets(size, False) if len(basket) <= pad]
+            laws = [densities(form, seed, basket) for basket in fitting_baskets]
             points = sorted(set().union(*(changes for _, _, changes in laws)))
-            for basket, (_, place, _) in zip(cut, laws, strict=True):
+            for basket, (_, place, _) in zip(fitting_baskets, laws, strict=True):
                 for point in points:  # the device's way from places to points is the way back from points to places
-                    told = ANSWERS["wheel"](form, list(basket), Placing(seed, place(point)))
-                    assert told == {"seed": list(seed), "point": point}
+                    report = ANSWERS["wheel"](form, list(basket), Placing(seed, place(point)))
+                    assert report == {"seed": list(seed), "point": point}
             weights = [[density(point) for density, _, _ in laws] for point in points]
-            found = max(Fraction(max(some) + 1, min(some) - 1) for some in weights)
-            assert found <= promised * (1 + Fraction(1, 2**30))
-            assert max(Fraction(max(some), min(some)) for some in weights) <= promised
+            largest_ratio = max(Fraction(max(point_weights) + 1, min(point_weights) - 1) for point_weights in weights)
+            assert largest_ratio <= promised * (1 + Fraction(1, 2**30))
+            assert max(Fraction(max(point_weights), min(point_weights)) for point_weights in weights) <= promised
 
 
 def test_overlapping_arcs_of_the_wheel():
@@ -187,7 +198,7 @@ def test_no_number_is_told_more_than_promised(name):
         for form in forms:
             laws = [law(form, [value]) for value in (-5, -2, -1, 0, 1, 2, 7)]
             assert largest(laws) <= ratio(form)
-            shares = [one[json.dumps({"sign": 1})] for one in laws[1:6]]
+            shares = [report_law[json.dumps({"sign": 1})] for report_law in laws[1:6]]
             assert len({b - a for a, b in pairwise(shares)}) == 1  # exactly linear
 
 
@@ -196,7 +207,9 @@ def test_the_window_of_a_number_by_enumeration():
     form = {"oracle": "pm", "span": 2, "step": 2, "window": 3, "points": 11, "inside": str(WEIGHT_SCALE // 16)}
     laws = [law(form, [value]) for value in (-9, -2, -1, 0, 1, 2, 9)]
     assert largest(laws) == ratio(form)
-    means_ = [sum(json.loads(report)["point"] * share for report, share in one.items()) for one in laws[1:6]]
+    means_ = [
+        sum(json.loads(report)["point"] * share for report, share in report_law.items()) for report_law in laws[1:6]
+    ]
     assert len({b - a for a, b in pairwise(means_)}) == 1
     assert means_[2] == 5
     form = {
@@ -222,7 +235,7 @@ def test_what_reports_support_has_the_stated_chances(name, size, pad, single):
         shares = [Fraction(0)] * size
         for text, share in law(oracle.form, basket).items():
             supports = oracle.supports(oracle.codec.make_columns([json.loads(text)])).tolist()
-            shares = [old + share * one for old, one in zip(shares, supports, strict=True)]
+            shares = [share_so_far + share * support for share_so_far, support in zip(shares, supports, strict=True)]
         assert shares == [oracle.p_held if value in basket else oracle.p_other for value in range(size)]
 
 
@@ -234,9 +247,9 @@ class Fixed(Draws):
         self.left = data
 
     def take(self, count):
-        taken, self.left = self.left[:count], self.left[count:]
-        assert len(taken) == count
-        return taken
+        chunk, self.left = self.left[:count], self.left[count:]
+        assert len(chunk) == count
+        return chunk
 
 
 def test_choices_are_made_of_words_as_stated():
@@ -258,19 +271,24 @@ def test_choices_are_made_of_words_as_stated():
 def test_bits_have_their_chance_exactly(threshold):
     """The lowest bit that is set says how many fair bits are drawn: here at most four, and all of them are tried."""
     levels = 32 - ((threshold & -threshold).bit_length() - 1)
-    ones = sum(Fixed(*(word >> level & 1 for level in range(levels))).bits(1, threshold) for word in range(1 << levels))
-    assert Fraction(ones, 1 << levels) == Fraction(threshold, WORD)
+    ones_drawn = sum(
+        Fixed(*(word >> level & 1 for level in range(levels))).bits(1, threshold) for word in range(1 << levels)
+    )
+    assert Fraction(ones_drawn, 1 << levels) == Fraction(threshold, WORD)
 
 
 @pytest.mark.parametrize("name", ["subset", "privset"])
-@pytest.mark.parametrize("many", [1, 2, 3])
-def test_a_subset_is_as_likely_as_any_other_that_meets_as_much(name, many):
+@pytest.mark.parametrize("subset_size", [1, 2, 3])
+def test_a_subset_is_as_likely_as_any_other_that_meets_as_much(name, subset_size):
     """Two weights, one for sets that meet the own values and one for those that do not, however many they meet."""
     pad = 2 if name == "privset" else 1
-    made = oracles()[name].make(Fraction(1), 3, pad=pad).form
-    everything, missing = comb(3 + made["dummies"], many), comb(3 + made["dummies"] - pad, many)
+    oracle_form = oracles()[name].make(Fraction(1), 3, pad=pad).form
+    everything, missing = (
+        comb(3 + oracle_form["dummies"], subset_size),
+        comb(3 + oracle_form["dummies"] - pad, subset_size),
+    )
     meeting = (everything - missing) * grown(Fraction(1))
-    form = {**made, "many": many, "hit": int(meeting / (meeting + missing) * WORD)}
+    form = {**oracle_form, "many": subset_size, "hit": int(meeting / (meeting + missing) * WORD)}
     hit = Fraction(form["hit"], WORD)
     laws = []
     for basket in baskets(3, False):

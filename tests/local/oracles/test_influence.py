@@ -34,9 +34,9 @@ def every_value(field):
     if isinstance(field, WholeField):
         return list(range(field.bound))
     if isinstance(field, SubsetField):
-        return [list(some) for some in combinations(range(field.bound), field.count)]
+        return [list(values) for values in combinations(range(field.bound), field.count)]
     if isinstance(field, RowField):
-        return [list(some) for some in product(range(field.bound), repeat=field.count)]
+        return [list(values) for values in product(range(field.bound), repeat=field.count)]
     assert isinstance(field, BitsField), f"say here which values {field.name} has"
     return [f"{bits:02x}" for bits in range(1 << field.count)]
 
@@ -57,17 +57,17 @@ def test_no_report_adds_more_and_some_report_adds_as_much(name, epsilon, size, p
     oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
     batch = oracle.codec.read(every_report(oracle))
     assert not batch.refused
-    named = oracle.named(batch.columns, np.arange(size))
-    assert named.sum(0).tolist() == oracle.supports(batch.columns).tolist()
-    assert named.sum(1).max() == oracle.influence.values
+    is_named = oracle.named(batch.columns, np.arange(size))
+    assert is_named.sum(0).tolist() == oracle.supports(batch.columns).tolist()
+    assert is_named.sum(1).max() == oracle.influence.values
     # By how much the estimate of one value, in people, grows with a report: exactly, in fractions.
-    held, other = oracle.p_held, oracle.p_other
-    worth = {int(one): (int(one) - other) / (held - other) for one in np.unique(named)}
+    p_held, p_other = oracle.p_held, oracle.p_other
+    worth = {int(support): (int(support) - p_other) / (p_held - p_other) for support in np.unique(is_named)}
     assert max(worth.values()) == oracle.influence.people
     # And so it does in the estimate itself, beside 9 reports that name nothing.
     ten = oracle.estimate(np.array([1, *[0] * (size - 1)]), 10)[0] * 10
-    none = oracle.estimate(np.zeros(size, np.int64), 9)[0] * 9
-    assert ten - none == pytest.approx(float(oracle.influence.people))
+    estimate_of_none = oracle.estimate(np.zeros(size, np.int64), 9)[0] * 9
+    assert ten - estimate_of_none == pytest.approx(float(oracle.influence.people))
 
 
 @pytest.mark.parametrize("name", sorted(HASHING))
@@ -76,16 +76,16 @@ def test_seeds_put_as_many_values_together_as_there_are_seeds_for(name, bits):
     """Of 2^bits seeds some put a few values less together than is said, and none a few more: by chance once in 100."""
     oracle = oracles()[name].make(Fraction(2), 500, pad=1)
     generator = np.random.default_rng(bits)
-    first = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32) | np.uint32(1)
-    second = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32)
-    said = count_colliding_values(oracle.p_other, bits)
-    few = ceil(log(100) / -log(oracle.p_other))
-    for many, possible in ((said - few, True), (said + few + 1, False)):
-        values = generator.permutation(500)[:many]
-        at = hashes(first, second, values)
+    multiplier = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32) | np.uint32(1)
+    increment = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32)
+    stated_count = count_colliding_values(oracle.p_other, bits)
+    margin = ceil(log(100) / -log(oracle.p_other))
+    for value_count, possible in ((stated_count - margin, True), (stated_count + margin + 1, False)):
+        values = generator.permutation(500)[:value_count]
+        hash_values = hashes(multiplier, increment, values)
         window = (1 << 32) // oracle.buckets if name != "wheel" else oracle.arc
-        together = (at // np.uint32(window) == (at // np.uint32(window))[:, :1]).all(1)
-        assert together.any() == possible
+        collide = (hash_values // np.uint32(window) == (hash_values // np.uint32(window))[:, :1]).all(1)
+        assert collide.any() == possible
     assert oracle.influence.values == min(500, count_colliding_values(oracle.p_other))
     assert oracle.influence.people == (1 - oracle.p_other) / (oracle.p_held - oracle.p_other)
 

@@ -16,7 +16,7 @@ from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles.hm import HM
 
 EPSILONS = ("0.001", "0.1", "0.5", "0.61", "0.62", "1", "2", "4")
-FAR = 5.0  # standard deviations: passed by chance once in 1.7 million
+TOLERANCE = 5.0  # standard deviations: passed by chance once in 1.7 million
 
 
 def one_each(values, people):
@@ -71,26 +71,26 @@ def test_a_point_is_unbiased_exactly(epsilon):
     """Sums over all points: those outside share what is left without a rest."""
     oracle = means()["pm"].make(Fraction(epsilon), 4)
     outside = oracle.points - oracle.window
-    rest = WEIGHT_SCALE - oracle.inside * oracle.window
-    assert rest % outside == 0
-    inner, outer = Fraction(oracle.inside, WEIGHT_SCALE), Fraction(rest // outside, WEIGHT_SCALE)
+    remaining_weight = WEIGHT_SCALE - oracle.inside * oracle.window
+    assert remaining_weight % outside == 0
+    inner, outer = Fraction(oracle.inside, WEIGHT_SCALE), Fraction(remaining_weight // outside, WEIGHT_SCALE)
     assert 1 < inner / outer <= grown(Fraction(epsilon))
     middle = Fraction(oracle.points - 1, 2)
 
-    def below(many, power):
+    def below(point_count, power):
         """Return the sum of a power of the distances from the middle of the first points."""
         if power == 1:
-            return Fraction(many * (many - 1), 2) - many * middle
-        squares = Fraction((many - 1) * many * (2 * many - 1), 6)
-        return squares - middle * many * (many - 1) + many * middle**2
+            return Fraction(point_count * (point_count - 1), 2) - point_count * middle
+        squares = Fraction((point_count - 1) * point_count * (2 * point_count - 1), 6)
+        return squares - middle * point_count * (point_count - 1) + point_count * middle**2
 
     for value in range(-4, 5):
         start = (value + 4) * oracle.step
         moments = []
         for power in (1, 2):
             window = below(start + oracle.window, power) - below(start, power)
-            whole = inner * window + outer * (below(oracle.points, power) - window)
-            moments.append(whole * oracle._unit**power)
+            moment = inner * window + outer * (below(oracle.points, power) - window)
+            moments.append(moment * oracle._unit**power)
         assert moments[0] == Fraction(value, 4)
         assert moments[1] - moments[0] ** 2 == oracle.variance(Fraction(value, 4))
 
@@ -99,16 +99,16 @@ def test_a_point_is_unbiased_exactly(epsilon):
 @pytest.mark.parametrize("name", means())
 def test_estimates(name):
     """A mean of 200,000 numbers is within 5 deviations, and its stated variance is right or larger."""
-    many = 200_000
-    values = np.random.default_rng(3).integers(-1024, 1025, many)
+    person_count = 200_000
+    values = np.random.default_rng(3).integers(-1024, 1025, person_count)
     for epsilon in ("0.5", "2"):
         oracle = means()[name].make(Fraction(epsilon))
-        columns = oracle.reports(one_each(values, np.arange(many)), 5)
-        mean = oracle.estimate(oracle.supports(columns), many)
-        variance = float(oracle.spread(mean, many)[0])
+        columns = oracle.reports(one_each(values, np.arange(person_count)), 5)
+        mean = oracle.estimate(oracle.supports(columns), person_count)
+        variance = float(oracle.spread(mean, person_count)[0])
         noise = np.mean([float(oracle.variance(Fraction(int(value), 1024))) for value in values[:500]])
-        assert abs(float(mean[0]) - values.mean() / 1024) < FAR * sqrt(noise / many)
-        spread = oracle.worth(columns).var() / many
+        assert abs(float(mean[0]) - values.mean() / 1024) < TOLERANCE * sqrt(noise / person_count)
+        spread = oracle.worth(columns).var() / person_count
         assert spread < variance * 1.02
         if name == "duchi":
             assert spread == pytest.approx(variance, rel=0.01)
@@ -118,8 +118,8 @@ def test_numbers_beyond_the_range_count_as_its_ends():
     """D5."""
     for kind in means().values():
         oracle = kind.make(Fraction(1), 8)
-        for far, end in ((9, 8), (10**9, 8), (-9, -8)):
-            assert oracle.randomise(far, lambda count: b"\x37" * count) == oracle.randomise(
+        for number, end in ((9, 8), (10**9, 8), (-9, -8)):
+            assert oracle.randomise(number, lambda count: b"\x37" * count) == oracle.randomise(
                 end, lambda count: b"\x37" * count
             )
 
@@ -129,8 +129,10 @@ def test_reports_round_trip_and_strange_ones_are_refused(name):
     oracle = means()[name].make(Fraction(1), 16)
     columns = oracle.reports(one_each(np.arange(-16, 17), np.arange(33)), 4)
     reports = [oracle.codec.make_report(columns, row) for row in range(33)]
-    again = oracle.codec.read([json.dumps(report, separators=(",", ":")).encode() for report in reports]).columns
-    assert {key: column.tolist() for key, column in again.items()} == {
+    columns_again = oracle.codec.read(
+        [json.dumps(report, separators=(",", ":")).encode() for report in reports]
+    ).columns
+    assert {key: column.tolist() for key, column in columns_again.items()} == {
         key: column.tolist() for key, column in columns.items()
     }
     no_reports = oracle.supports(oracle.codec.read([]).columns)
@@ -139,8 +141,8 @@ def test_reports_round_trip_and_strange_ones_are_refused(name):
     strange += [{**reports[0], "more": 1}, {"pm": 3}, {"pm": {"sign": 1}}, {"duchi": {"sign": 5}}, {"duchi": None}]
     batch = oracle.codec.read([reports[0], *strange, reports[1]])
     assert batch.kept.tolist() == [0, len(strange) + 1]
-    assert [one.place for one in batch.refused] == list(range(1, len(strange) + 1))
-    assert all(0 < len(one.reason) < 100 for one in batch.refused)
+    assert [refusal.place for refusal in batch.refused] == list(range(1, len(strange) + 1))
+    assert all(0 < len(refusal.reason) < 100 for refusal in batch.refused)
 
 
 def test_the_coin_of_the_hybrid():

@@ -55,16 +55,16 @@ def test_words_written_from_the_page_are_the_same(case):
 def test_the_page_has_the_words_of_every_oracle():
     page = (Path(__file__).parents[3] / "docs" / "wire.md").read_text()
     table = page.split("| oracle | words |")[1].split("\n\n")[0].splitlines()[2:]
-    told = {name.strip(" `"): words for name, words in (row.split("|")[1:3] for row in table)}
+    documented_words = {name.strip(" `"): words for name, words in (row.split("|")[1:3] for row in table)}
     for oracle in packed_oracles():
         name = oracle.name if getattr(oracle, "seeds", None) is None else f"{oracle.name}` with `seeds"
-        listed = next(words for names, words in told.items() if name in names.split("`, `"))
+        word_text = next(words for names, words in documented_words.items() if name in names.split("`, `"))
         if oracle.name in ("subset", "privset"):
-            assert "`many` words" in listed
+            assert "`many` words" in word_text
         elif oracle.name == "hm":
-            assert "0 and the sign, or 1 and the point" in listed
+            assert "0 and the sign, or 1 and the point" in word_text
         else:
-            assert len(listed.split(",")) == oracle.codec.width, name
+            assert len(word_text.split(",")) == oracle.codec.width, name
 
 
 @pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)
@@ -77,10 +77,12 @@ def test_what_is_packed_adds_up_to_the_same(oracle):
     words = oracle.codec.pack(columns)
     assert (words.dtype, words.shape) == (np.uint32, (people, oracle.codec.width))
     assert oracle.codec.find_good_rows(words).all()
-    again = oracle.codec.unpack(words)
-    assert {name: one.dtype for name, one in again.items()} == {name: one.dtype for name, one in columns.items()}
-    assert oracle.supports(again).tolist() == oracle.supports(columns).tolist()
-    assert oracle.codec.pack(again).tolist() == words.tolist()
+    columns_again = oracle.codec.unpack(words)
+    assert {name: column.dtype for name, column in columns_again.items()} == {
+        name: column.dtype for name, column in columns.items()
+    }
+    assert oracle.supports(columns_again).tolist() == oracle.supports(columns).tolist()
+    assert oracle.codec.pack(columns_again).tolist() == words.tolist()
 
 
 def test_another_width_is_another_oracle_s():

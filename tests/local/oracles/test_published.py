@@ -21,12 +21,12 @@ from discreet.local.oracle_steps._collisions import LEAST_SEEDS, LOSS, WORTH, Co
 from discreet.local.oracles import OLH
 
 ITEMS, PEOPLE = 400, 200_000
-FAR = 5.0  # standard deviations: once in 1.7 million by chance
+TOLERANCE = 5.0  # standard deviations: once in 1.7 million by chance
 
 
 def one_each(items):
-    many = len(items)
-    return Answered(offsets=np.arange(many + 1), held=items.astype(np.int32), people=np.arange(many))
+    item_count = len(items)
+    return Answered(offsets=np.arange(item_count + 1), held=items.astype(np.int32), people=np.arange(item_count))
 
 
 def crowd(kind, items=ITEMS, people=PEOPLE):
@@ -39,10 +39,10 @@ def crowd(kind, items=ITEMS, people=PEOPLE):
     return generator.choice(items, people, p=law / law.sum())
 
 
-def estimates(oracle, held, seed):
+def estimates(oracle, answered_people, seed):
     aggregate = oracle.adder.start()
-    oracle.adder.add(aggregate, oracle.reports(one_each(held), seed))
-    return oracle.estimate(oracle.adder.decode(aggregate), len(held))
+    oracle.adder.add(aggregate, oracle.reports(one_each(answered_people), seed))
+    return oracle.estimate(oracle.adder.decode(aggregate), len(answered_people))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_travels():
     assert oracle.as_asked(plain.form) == plain
     assert plain.as_asked(oracle.form) == oracle
     strange = [{"seed": [1, 2], "value": 0}, {"seed": 4096, "value": 0}, {"seed": -1, "value": 0}]
-    assert [one.reason for one in oracle.codec.read([*strange, {"seed": 0, "value": 4}]).refused] == [
+    assert [refusal.reason for refusal in oracle.codec.read([*strange, {"seed": 0, "value": 4}]).refused] == [
         *["its seed is not a whole number below 4,096"] * 3,
         "its value is not a whole number below 4",
     ]
@@ -135,21 +135,21 @@ def test_the_sampling_is_not_counted_on_with_published_seeds():
 )
 def test_estimates_are_unbiased_and_vary_as_derived(kind):
     """24 trials of 400 items: the mean square is within 5 %, which is over 3 deviations of it; and no mean is far."""
-    held, trials = crowd(kind), 24
-    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    answered_people, trials = crowd(kind), 24
+    truth = np.bincount(answered_people, minlength=ITEMS) / PEOPLE
     plain = make("olh", Fraction(1), ITEMS)
     oracle = plain.expecting(PEOPLE)
-    errors = np.array([estimates(oracle, held, seed) for seed in range(trials)]) - truth
+    errors = np.array([estimates(oracle, answered_people, seed) for seed in range(trials)]) - truth
     fresh, squares = plain.variance(truth, PEOPLE), float((truth**2).sum())
     derived = fresh - (squares - truth**2) / ((plain.buckets - 1) * PEOPLE)
-    rest = np.arange(ITEMS) != np.argmax(truth)
-    ratio = float((errors**2 / derived)[:, rest].mean())
-    most = (1 + oracle_loss(oracle)) if kind.startswith("items") else 1.0
-    assert 0.95 < ratio < 1.05 * most
+    is_rare = np.arange(ITEMS) != np.argmax(truth)
+    ratio = float((errors**2 / derived)[:, is_rare].mean())
+    max_leak = (1 + oracle_loss(oracle)) if kind.startswith("items") else 1.0
+    assert 0.95 < ratio < 1.05 * max_leak
     # As good as with fresh seeds, at the number of seeds that is chosen, and within what is stated.
     assert float((errors**2).mean() / fresh.mean()) <= 1.05
     assert float((errors**2).mean() / oracle.variance(truth, PEOPLE).mean()) <= 1.05
-    assert np.abs(errors.mean(0) / np.sqrt(derived / trials)).max() < FAR
+    assert np.abs(errors.mean(0) / np.sqrt(derived / trials)).max() < TOLERANCE
 
 
 def oracle_loss(oracle):
@@ -161,12 +161,12 @@ def oracle_loss(oracle):
 @pytest.mark.parametrize("epsilon", ["1/2", "4"])
 def test_other_numbers_of_buckets(epsilon):
     """Two buckets, and over fifty: few cells are compared with, and many are looked up."""
-    held = crowd("one item that half hold")
-    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    answered_people = crowd("one item that half hold")
+    truth = np.bincount(answered_people, minlength=ITEMS) / PEOPLE
     plain = make("olh", Fraction(epsilon), ITEMS)
     seeds = seeds_for(10**7, plain.buckets, ITEMS + 1, 1.0) or 4096
     oracle = replace(plain, seeds=seeds)
-    errors = np.array([estimates(oracle, held, seed) for seed in range(10)]) - truth
+    errors = np.array([estimates(oracle, answered_people, seed) for seed in range(10)]) - truth
     assert 0.9 < float((errors**2).mean() / plain.variance(truth, PEOPLE).mean()) < 1.1
 
 
@@ -179,24 +179,24 @@ def test_people_who_hold_nothing_leak_into_nobody():
     answered = Answered(offsets=offsets, held=np.full(offsets[-1], 3, np.int32), people=np.arange(PEOPLE))
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, oracle.reports(answered, 5))
-    found = oracle.estimate(oracle.adder.decode(aggregate), PEOPLE)
+    estimates = oracle.estimate(oracle.adder.decode(aggregate), PEOPLE)
     truth = np.where(np.arange(50) == 3, 0.1, 0.0)
-    assert np.abs(found - truth).max() < FAR * sqrt(oracle.variance(0.1, PEOPLE))
+    assert np.abs(estimates - truth).max() < TOLERANCE * sqrt(oracle.variance(0.1, PEOPLE))
     # Read plainly, report by report, it is far more off.
     plain = oracle.estimate(oracle.supports(oracle.reports(answered, 5)), PEOPLE)
-    assert ((plain - truth) ** 2).mean() > 5 * ((found - truth) ** 2).mean()
+    assert ((plain - truth) ** 2).mean() > 5 * ((estimates - truth) ** 2).mean()
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("seeds", [2, 16, 256])
 def test_too_few_seeds_are_said_and_nothing_diverges(seeds):
     """What is stated grows as seeds get fewer than the condition asks for; what comes out stays within it."""
-    held = crowd("one item that half hold")
-    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    answered_people = crowd("one item that half hold")
+    truth = np.bincount(answered_people, minlength=ITEMS) / PEOPLE
     oracle = replace(make("olh", Fraction(1), ITEMS), seeds=seeds)
-    added = Collisions(seeds=seeds, buckets=oracle.buckets, symbols=ITEMS + 1, noise=3.7 / PEOPLE)
-    assert added.solved + added.leaked > LOSS
-    error = estimates(oracle, held, 3) - truth
+    collisions = Collisions(seeds=seeds, buckets=oracle.buckets, symbols=ITEMS + 1, noise=3.7 / PEOPLE)
+    assert collisions.solved + collisions.leaked > LOSS
+    error = estimates(oracle, answered_people, 3) - truth
     assert (error**2).mean() < oracle.variance(0.0, PEOPLE)
     assert np.abs(error).max() < 1.5
 
@@ -205,19 +205,22 @@ def test_frequencies_are_those_of_least_squares():
     """The conjugate gradients against the normal equations, written out for a few symbols."""
     generator = np.random.default_rng(2)
     table = generator.integers(50, 150, (1024, 4))
-    read = SeedTable(table=table, symbols=30, own_chance=0.5)
+    seed_table = SeedTable(table=table, symbols=30, own_chance=0.5)
     items = np.array([3, 8, 21])
     buckets = hashes(*published_pairs(np.arange(1024, dtype=np.uint32)), items).astype(np.int64) * 4 >> 32
     weights = table.sum(1) / table.sum()
-    meeting = [[(weights * (buckets[:, one] == buckets[:, other])).sum() for other in range(3)] for one in range(3)]
+    meeting = [
+        [(weights * (buckets[:, left_item] == buckets[:, right_item])).sum() for right_item in range(3)]
+        for left_item in range(3)
+    ]
     matrix = (np.array(meeting) - 0.25) / 0.75
-    wanted = np.array([0.5, 0.1, 0.02])
-    assert read._meet(items, wanted) == pytest.approx(matrix @ wanted)
-    assert read._solve(items, matrix @ wanted, np.zeros(3)) == pytest.approx(wanted, abs=1e-4)
+    frequencies = np.array([0.5, 0.1, 0.02])
+    assert seed_table._meet(items, frequencies) == pytest.approx(matrix @ frequencies)
+    assert seed_table._solve(items, matrix @ frequencies, np.zeros(3)) == pytest.approx(frequencies, abs=1e-4)
     # What is left of the symbols that are solved for is nothing.
-    plain = read._read(np.zeros(0, np.int64), np.zeros(0))
-    solved = read._solve(items, plain[items], np.zeros(3))
-    assert np.abs(read._read(items, solved)[items]).max() < 1e-4
+    plain = seed_table._read(np.zeros(0, np.int64), np.zeros(0))
+    solved = seed_table._solve(items, plain[items], np.zeros(3))
+    assert np.abs(seed_table._read(items, solved)[items]).max() < 1e-4
 
 
 @pytest.mark.statistical
@@ -225,30 +228,30 @@ def test_frequencies_are_those_of_least_squares():
 def test_no_report_adds_more_than_is_said(epsilon):
     """Every cell of a table, with as many values solved for as ever are: what one more report there adds to each."""
     oracle = replace(make("olh", Fraction(epsilon), 400), seeds=1024)
-    first, second = published_pairs(np.arange(1024, dtype=np.uint32))
+    multiplier, increment = published_pairs(np.arange(1024, dtype=np.uint32))
     items = np.arange(1024 * (oracle.buckets - 1) // 64)
-    places = hashes(first, second, items).astype(np.int64) * oracle.buckets >> 32
+    places = hashes(multiplier, increment, items).astype(np.int64) * oracle.buckets >> 32
     inside = (places[:, None, :] == np.arange(oracle.buckets)[None, :, None]).astype(float) - 1 / oracle.buckets
     cells = inside.reshape(-1, len(items))
-    added = cells @ np.linalg.inv(cells.T @ cells / (1024 * (1 - 1 / oracle.buckets)))
-    most = float(added.max() / (oracle.p_own - oracle.p_other))
+    report_weights = cells @ np.linalg.inv(cells.T @ cells / (1024 * (1 - 1 / oracle.buckets)))
+    largest_weight = float(report_weights.max() / (oracle.p_own - oracle.p_other))
     fresh = float(replace(oracle, seeds=None).influence.people)
-    assert 1.05 * fresh < most < float(oracle.influence.people)
+    assert 1.05 * fresh < largest_weight < float(oracle.influence.people)
 
 
 def test_parts_of_a_round_add_up():
     oracle = replace(make("olh", Fraction(1), 40), seeds=64)
     columns = oracle.reports(one_each(np.arange(3000) % 40), 9)
-    whole, parts = oracle.adder.start(), [oracle.adder.start() for _ in range(3)]
-    oracle.adder.add(whole, columns)
-    for at, part in enumerate(parts):
-        oracle.adder.add(part, {name: column[at * 1000 : (at + 1) * 1000] for name, column in columns.items()})
-    assert (sum(parts) == whole).all()
-    assert whole.sum() == 3000
-    assert oracle.adder.decode(sum(parts)).tolist() == oracle.adder.decode(whole).tolist()
-    oracle.adder.add(whole, columns, -1)
-    assert not whole.any()
-    assert oracle.adder.decode(whole).tolist() == [0] * 40
+    total, parts = oracle.adder.start(), [oracle.adder.start() for _ in range(3)]
+    oracle.adder.add(total, columns)
+    for number, part in enumerate(parts):
+        oracle.adder.add(part, {name: column[number * 1000 : (number + 1) * 1000] for name, column in columns.items()})
+    assert (sum(parts) == total).all()
+    assert total.sum() == 3000
+    assert oracle.adder.decode(sum(parts)).tolist() == oracle.adder.decode(total).tolist()
+    oracle.adder.add(total, columns, -1)
+    assert not total.any()
+    assert oracle.adder.decode(total).tolist() == [0] * 40
 
 
 def test_what_is_left_is_read_in_pieces_of_any_size(monkeypatch):
@@ -278,17 +281,17 @@ def test_both_speeds_of_a_simulation_make_the_same_reports():
 @pytest.mark.statistical
 def test_any_two_items_share_buckets_as_seldom_as_with_random_seeds():
     """Over 4,096 seeds and 4 buckets, two items meet in 1,024 ± 28; the squares of 45 pairs each have their law."""
-    first, second = published_pairs(np.arange(4096, dtype=np.uint32))
-    assert len(set(zip(first.tolist(), second.tolist(), strict=True))) == 4096
-    assert [(int(a), int(b)) for a, b in zip(first[:9], second[:9], strict=True)] == [
-        derive_seed(at) for at in range(9)
+    multiplier, increment = published_pairs(np.arange(4096, dtype=np.uint32))
+    assert len(set(zip(multiplier.tolist(), increment.tolist(), strict=True))) == 4096
+    assert [(int(a), int(b)) for a, b in zip(multiplier[:9], increment[:9], strict=True)] == [
+        derive_seed(number) for number in range(9)
     ]
     for items in (np.arange(10), np.arange(10) * 1000 + 7, 1 << np.arange(10, 20)):
-        buckets = hashes(first, second, items) >> np.uint32(30)
-        off = [
+        buckets = hashes(multiplier, increment, items) >> np.uint32(30)
+        deviations = [
             ((buckets[:, a] == buckets[:, b]).sum() - 1024) / sqrt(4096 * 0.25 * 0.75)
             for a in range(10)
             for b in range(a)
         ]
-        assert max(map(abs, off)) < FAR
-        assert abs(float(np.square(off).mean()) - 1) < FAR * sqrt(2 / 45)
+        assert max(map(abs, deviations)) < TOLERANCE
+        assert abs(float(np.square(deviations).mean()) - 1) < TOLERANCE * sqrt(2 / 45)

@@ -50,31 +50,31 @@ DIFFERENT = {
 }
 
 
-def enlarged(own, others):
+def enlarged(p_own, p_other):
     """Return the epsilon of randomised response with these chances."""
-    return log(own / others)
+    return log(p_own / p_other)
 
 
 @pytest.mark.parametrize("epsilon", TABLE_II)
 def test_table_2(epsilon):
-    found = []
+    printed_epsilons = []
     for pad in PADS:
         oracle = oracles()["grr"].make(Fraction(epsilon), 1000, pad=pad)
-        found.append(f"{enlarged(oracle.p_own, oracle.p_other):.2f}")
-    assert " ".join(found) == TABLE_II[epsilon]
+        printed_epsilons.append(f"{enlarged(oracle.p_own, oracle.p_other):.2f}")
+    assert " ".join(printed_epsilons) == TABLE_II[epsilon]
 
 
 def test_table_3():
     different = {}
     for (delta, epsilon), printed in TABLE_III.items():
-        for pad, shown in zip(PADS, printed.split(), strict=True):
+        for pad, printed_epsilon in zip(PADS, printed.split(), strict=True):
             oracle = OLH.sampled(Fraction(epsilon), 1000, pad=pad, delta=Fraction(delta))
             assert oracle.delta <= Fraction(delta)
             assert oracle.ratio <= grown(Fraction(epsilon))
-            found = f"{enlarged(oracle.p_own, (1 - oracle.p_own) / (oracle.buckets - 1)):.2f}"
-            if found != shown:
-                assert found > shown
-                different[delta, epsilon, pad] = found
+            computed_epsilon = f"{enlarged(oracle.p_own, (1 - oracle.p_own) / (oracle.buckets - 1)):.2f}"
+            if computed_epsilon != printed_epsilon:
+                assert computed_epsilon > printed_epsilon
+                different[delta, epsilon, pad] = computed_epsilon
     assert different == DIFFERENT
 
 
@@ -101,8 +101,8 @@ def test_exact_variance_of_sampled_randomised_response(epsilon, low):
     oracle, pad, frequency = oracles()["grr"].make(Fraction(epsilon), 128, pad=5), 5, 0.3
     growth = pad * (exp(float(epsilon)) - 1) + 1
     p, q = growth / (growth + 132), 1 / (growth + 132)
-    kept = p / pad + (1 - 1 / pad) * q
-    exact = pad**2 / (p - q) ** 2 * (frequency * kept * (1 - kept) + (1 - frequency) * q * (1 - q))
+    kept_share = p / pad + (1 - 1 / pad) * q
+    exact = pad**2 / (p - q) ** 2 * (frequency * kept_share * (1 - kept_share) + (1 - frequency) * q * (1 - q))
     assert oracle.variance(frequency) == pytest.approx(exact, rel=1e-9)
     assert oracle.variance(frequency) / oracle.variance(0.0) == pytest.approx(low, rel=0.04)
 
@@ -123,8 +123,8 @@ SETS = [
 
 @pytest.mark.parametrize("row", SETS, ids=lambda row: "-".join(map(str, row[:3])))
 def test_variances_for_sets(row):
-    epsilon, pad, size, *shown = row
-    for name, digits in zip(("olh", "grr", "wheel", "privset"), shown, strict=True):
+    epsilon, pad, size, *printed_variances = row
+    for name, digits in zip(("olh", "grr", "wheel", "privset"), printed_variances, strict=True):
         if digits is None:
             continue
         variance = oracles()[name].make(Fraction(epsilon), size, pad=pad).variance(0.0)

@@ -17,7 +17,10 @@ def baskets() -> discreet.Baskets:
     """Return 3,000 people, one of twelve of whom holds all but one of 30 items: more than any padding keeps."""
     return discreet.read(
         [
-            [f"item {at:02}" for at in (range(person % 2, 29) if person % 12 == 0 else (person % 5, 5 + person % 7))]
+            [
+                f"item {item:02}"
+                for item in (range(person % 2, 29) if person % 12 == 0 else (person % 5, 5 + person % 7))
+            ]
             for person in range(3_000)
         ]
     )
@@ -39,9 +42,9 @@ def test_no_change_is_called_clear(baskets, exact, protocol, tmp_path):
     for outcome in outcomes:
         bias = outcome.facts[BIAS_FACT]
         assert any(bias in note and "Intervals hold noise alone" in note for note in outcome.notes)
-        found = discreet.diff(exact, outcome)
-        assert not found.clear
-        assert any("no change is called clear" in note and bias in note for note in found.notes)
+        difference = discreet.diff(exact, outcome)
+        assert not difference.clear
+        assert any("no change is called clear" in note and bias in note for note in difference.notes)
     outcomes[0].patterns.save(tmp_path / "made.json")
     assert not discreet.diff(exact, tmp_path / "made.json").clear
     assert not discreet.diff(outcomes[0], outcomes[1]).clear
@@ -52,8 +55,8 @@ def test_others_have_intervals_for_the_truth(baskets, exact, protocol):
     outcome = discreet.simulate(baskets, top=8, epsilon=4, seed=1, protocol=protocol)
     assert BIAS_FACT not in outcome.facts
     assert not any("noise alone" in note for note in outcome.notes)
-    small = discreet.mine([["item 00"]] * 2_900 + [[]] * 100, min_count=1)
-    assert discreet.diff(small, outcome).clear
+    small_result = discreet.mine([["item 00"]] * 2_900 + [[]] * 100, min_count=1)
+    assert discreet.diff(small_result, outcome).clear
 
 
 def test_what_decides_is_the_settings():

@@ -32,42 +32,48 @@ def receipts(people, segments=None) -> Baskets:
     rows = [sorted(basket) for person in people for basket in person]
     codes = np.array([item for row in rows for item in row], np.int32)
     owners = starts([len(person) for person in people])
-    where = None
+    segments_of_baskets = None
     if segments is not None:
-        each = np.repeat(np.array(segments, np.int32), np.diff(owners))
-        where = Segments("region", each, Vocabulary(["north", "south"]))
-    return Baskets(starts([len(row) for row in rows]), codes, Vocabulary(NAMES), segments=where, owners=owners)
+        item_shares = np.repeat(np.array(segments, np.int32), np.diff(owners))
+        segments_of_baskets = Segments("region", item_shares, Vocabulary(["north", "south"]))
+    return Baskets(
+        starts([len(row) for row in rows]), codes, Vocabulary(NAMES), segments=segments_of_baskets, owners=owners
+    )
 
 
 def shop(people: int, seed: int = 7) -> list[list[list[int]]]:
     """Return people of whom some have many baskets, and buy other things than most do."""
     source = np.random.default_rng(seed)
-    made = []
+    baskets_of_people = []
     for _ in range(people):
-        many = 1 + min(int(source.pareto(1.2)), 40)
-        each = (0.7, 0.5, 0.1, 0.3) if many < 8 else (0.2, 0.9, 0.6, 0.3)
-        made.append([[at for at, share in enumerate(each) if source.random() < share] for _ in range(many)])
-    return made
+        basket_count = 1 + min(int(source.pareto(1.2)), 40)
+        item_shares = (0.7, 0.5, 0.1, 0.3) if basket_count < 8 else (0.2, 0.9, 0.6, 0.3)
+        baskets_of_people.append(
+            [[item for item, share in enumerate(item_shares) if source.random() < share] for _ in range(basket_count)]
+        )
+    return baskets_of_people
 
 
-def by_hand(people, most: int) -> dict[frozenset[str], Fraction]:
+def by_hand(people, max_baskets: int) -> dict[frozenset[str], Fraction]:
     """Return the expected number of people for every pattern, from the definition."""
-    found: Counter[frozenset[str]] = Counter()
+    expected_counts: Counter[frozenset[str]] = Counter()
     for person in people:
         for basket in person:
             for size in range(1, len(basket) + 1):
-                for some in combinations(sorted(basket), size):
-                    found[frozenset(NAMES[item] for item in some)] += Fraction(1, max(len(person), most))
-    return dict(found)
+                for items in combinations(sorted(basket), size):
+                    expected_counts[frozenset(NAMES[item] for item in items)] += Fraction(
+                        1, max(len(person), max_baskets)
+                    )
+    return dict(expected_counts)
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_the_simulator_draws_what_devices_draw(most):
+@pytest.mark.parametrize("max_baskets", [1, 3])
+def test_the_simulator_draws_what_devices_draw(max_baskets):
     people = shop(200)
-    baskets = draw_baskets(receipts(people), 5, most)
+    baskets = draw_baskets(receipts(people), 5, max_baskets)
     for number, person in enumerate(people):
         words = SeededWords(seed_of(5, "basket"), number)
-        assert baskets[number] == {NAMES[item] for item in chosen(person, max_baskets=most, take=words.take)}
+        assert baskets[number] == {NAMES[item] for item in chosen(person, max_baskets=max_baskets, take=words.take)}
     assert not baskets.several
     assert baskets.people == 200
 
@@ -76,18 +82,18 @@ def test_words_that_devices_draw_again(monkeypatch):
     """One word in 2^32 / r is drawn again: here those of everybody are."""
     people = [[[0], [1], [2]]] * 50
 
-    def highest(seed, out):
-        out[:] = (1 << 32) - 1
+    def highest(seed, words_out):
+        words_out[:] = (1 << 32) - 1
 
     monkeypatch.setattr(device_baskets, "draw_tickets", highest)
-    again = draw_baskets(receipts(people), 5)
+    drawn_again = draw_baskets(receipts(people), 5)
     monkeypatch.undo()
-    assert again == draw_baskets(receipts(people), 5)
+    assert drawn_again == draw_baskets(receipts(people), 5)
 
 
 def test_segments_come_along():
-    held = draw_baskets(receipts([[[0], [1]], [[2]], [[3], [3], [3]]], segments=[1, 0, 1]), 1)
-    assert held.segments.of_people() == ["south", "north", "south"]
+    drawn_baskets = draw_baskets(receipts([[[0], [1]], [[2]], [[3], [3], [3]]], segments=[1, 0, 1]), 1)
+    assert drawn_baskets.segments.of_people() == ["south", "north", "south"]
 
 
 def test_one_basket_each_is_left_as_it_is():
@@ -95,42 +101,52 @@ def test_one_basket_each_is_left_as_it_is():
     assert draw_baskets(baskets, 3) is baskets
 
 
-@pytest.mark.parametrize("most", [1, 4])
-def test_equal_people_draw_by_themselves_and_every_basket_is_as_likely(most):
+@pytest.mark.parametrize("max_baskets", [1, 4])
+def test_equal_people_draw_by_themselves_and_every_basket_is_as_likely(max_baskets):
     """6,000 equal people; a chi-square over its 99.999 % point is a false alarm once in 100,000."""
     from scipy.stats import chi2
 
-    many = 3
-    held = draw_baskets(receipts([[[0], [1], [2]]] * 6000), 11, most)
-    seen = [*held.item_counts[:many].tolist(), int((held.sizes == 0).sum())]
-    likely = [6000 / max(many, most)] * many + [6000 * max(0, most - many) / max(many, most)]
-    assert sum(seen) == 6000
-    kept = [(one, other) for one, other in zip(seen, likely, strict=True) if other]
-    assert sum((one - other) ** 2 / other for one, other in kept) < chi2.ppf(0.99999, len(kept) - 1)
-    assert len(kept) == len([one for one in seen if one])
-
-
-@pytest.mark.parametrize("most", [1, 2, 5, 100])
-def test_what_is_expected_is_every_basket_by_its_chance(most):
-    people = shop(60)
-    truth = by_hand(people, most)
-    patterns = discreet.mine(receipts(people), min_count=1)
-    found = dict(
-        zip(patterns.itemsets.sets(patterns.vocabulary), expected_counts(receipts(people), patterns, most), strict=True)
+    basket_count = 3
+    drawn_baskets = draw_baskets(receipts([[[0], [1], [2]]] * 6000), 11, max_baskets)
+    observed_counts = [*drawn_baskets.item_counts[:basket_count].tolist(), int((drawn_baskets.sizes == 0).sum())]
+    expected_counts = [6000 / max(basket_count, max_baskets)] * basket_count + [
+        6000 * max(0, max_baskets - basket_count) / max(basket_count, max_baskets)
+    ]
+    assert sum(observed_counts) == 6000
+    compared_pairs = [
+        (observed, expected) for observed, expected in zip(observed_counts, expected_counts, strict=True) if expected
+    ]
+    assert sum((observed - expected) ** 2 / expected for observed, expected in compared_pairs) < chi2.ppf(
+        0.99999, len(compared_pairs) - 1
     )
-    assert found == pytest.approx({itemset: float(count) for itemset, count in truth.items()})
+    assert len(compared_pairs) == len([observed for observed in observed_counts if observed])
 
 
-@pytest.mark.parametrize("most", [1, 3])
-@pytest.mark.parametrize(("top", "least"), [(1, 1), (3, 1), (4, 2), (100, 1)])
+@pytest.mark.parametrize("max_baskets", [1, 2, 5, 100])
+def test_what_is_expected_is_every_basket_by_its_chance(max_baskets):
+    people = shop(60)
+    truth = by_hand(people, max_baskets)
+    patterns = discreet.mine(receipts(people), min_count=1)
+    counts = dict(
+        zip(
+            patterns.itemsets.sets(patterns.vocabulary),
+            expected_counts(receipts(people), patterns, max_baskets),
+            strict=True,
+        )
+    )
+    assert counts == pytest.approx({itemset: float(count) for itemset, count in truth.items()})
+
+
+@pytest.mark.parametrize("max_baskets", [1, 3])
+@pytest.mark.parametrize(("top", "min_length"), [(1, 1), (3, 1), (4, 2), (100, 1)])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_true_top_is_that_of_the_definition(most, top, least, seed):
+def test_the_true_top_is_that_of_the_definition(max_baskets, top, min_length, seed):
     people = shop(40, seed)
-    truth = {itemset: count for itemset, count in by_hand(people, most).items() if len(itemset) >= least}
-    best = sorted(truth.values(), reverse=True)[:top]
-    found = true_patterns(receipts(people), most, top, least)
-    assert sorted(found.values(), reverse=True) == pytest.approx([float(count) for count in best])
-    assert all(count == pytest.approx(float(truth[itemset])) for itemset, count in found.items())
+    truth = {itemset: count for itemset, count in by_hand(people, max_baskets).items() if len(itemset) >= min_length}
+    best_counts = sorted(truth.values(), reverse=True)[:top]
+    patterns = true_patterns(receipts(people), max_baskets, top, min_length)
+    assert sorted(patterns.values(), reverse=True) == pytest.approx([float(count) for count in best_counts])
+    assert all(count == pytest.approx(float(truth[itemset])) for itemset, count in patterns.items())
 
 
 def test_the_true_top_is_not_that_of_baskets():
@@ -149,22 +165,24 @@ def test_a_truth_that_is_too_much(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_intervals_hold_what_is_expected(most):
+@pytest.mark.parametrize("max_baskets", [1, 3])
+def test_intervals_hold_what_is_expected(max_baskets):
     """Over 32 of 160 intervals that miss are a false alarm once in 5,000, even if the four of a run miss together.
 
     Against counts of baskets, or of people who ever hold it, nearly all of them miss.
     """
     people = shop(4000)
-    baskets, truth = receipts(people), by_hand(people, most)
-    ever = {item: sum(any(at in basket for basket in person) for person in people) for at, item in enumerate(NAMES)}
-    missed, of_ever = [], []
+    baskets, truth = receipts(people), by_hand(people, max_baskets)
+    ever = {item: sum(any(name in basket for basket in person) for person in people) for name, item in enumerate(NAMES)}
+    missed_intervals, of_ever = [], []
     for seed in range(40):
-        for one in discreet.simulate(baskets, "svim", top=4, epsilon=4, seed=seed, max_baskets=most).patterns:
-            missed.append(not one.low <= truth[one.items] <= one.high)
-            of_ever.append(not one.low <= ever[next(iter(one.items))] <= one.high)
-    assert len(missed) == 160
-    assert sum(missed) <= 32
+        for pattern in discreet.simulate(
+            baskets, "svim", top=4, epsilon=4, seed=seed, max_baskets=max_baskets
+        ).patterns:
+            missed_intervals.append(not pattern.low <= truth[pattern.items] <= pattern.high)
+            of_ever.append(not pattern.low <= ever[next(iter(pattern.items))] <= pattern.high)
+    assert len(missed_intervals) == 160
+    assert sum(missed_intervals) <= 32
     assert sum(of_ever) >= 128
 
 
@@ -174,45 +192,47 @@ def test_estimates_weigh_people_and_not_baskets():
     Over 30 runs the mean is off by four standard errors once in 15,000.
     """
     baskets = receipts([[[2]] * 30] * 1000 + [[[3]]] * 4000)
-    found = {1: [], 30: []}
-    for most, counts in found.items():
+    counts_by_cap = {1: [], 30: []}
+    for max_baskets, counts in counts_by_cap.items():
         for seed in range(30):
-            outcome = discreet.simulate(baskets, "svim", top=2, epsilon=4, seed=seed, max_baskets=most)
+            outcome = discreet.simulate(baskets, "svim", top=2, epsilon=4, seed=seed, max_baskets=max_baskets)
             counts.append(outcome.learnt.to_dict().get(frozenset({"tea"}), 0))
-    for most, true in ((1, 4000), (30, 4000 / 30)):
-        counts = np.array(found[most], float)
-        assert abs(counts.mean() - true) < 4 * counts.std(ddof=1) / np.sqrt(30) + 25  # estimates below 0 are shown as 0
+    for max_baskets, true_count in ((1, 4000), (30, 4000 / 30)):
+        counts = np.array(counts_by_cap[max_baskets], float)
+        assert (
+            abs(counts.mean() - true_count) < 4 * counts.std(ddof=1) / np.sqrt(30) + 25
+        )  # estimates below 0 are shown as 0
 
 
 def test_what_the_outcome_says():
     baskets = receipts(shop(500))
-    one = discreet.simulate(baskets, top=3, epsilon=4, seed=1, score=True)
-    assert one.notes[0] == (
+    outcome = discreet.simulate(baskets, top=3, epsilon=4, seed=1, score=True)
+    assert outcome.notes[0] == (
         "Counts are of people. Each answered for one of their baskets, drawn at random, so everybody weighs the same, "
         "however many baskets they have. The unit of privacy is the person, with all their baskets."
     )
-    assert (one.people, one.patterns.unit, one.asked["max_baskets"]) == (500, "people", 1)
-    assert sum(line.people for line in one.rounds) == 500
-    assert one.scores["normalised cumulative rank"] > 0
-    several = discreet.simulate(baskets, top=3, epsilon=4, seed=1, max_baskets=4)
-    assert several.notes[0] == (
+    assert (outcome.people, outcome.patterns.unit, outcome.asked["max_baskets"]) == (500, "people", 1)
+    assert sum(line.people for line in outcome.rounds) == 500
+    assert outcome.scores["normalised cumulative rank"] > 0
+    outcome_of_several = discreet.simulate(baskets, top=3, epsilon=4, seed=1, max_baskets=4)
+    assert outcome_of_several.notes[0] == (
         "Counts are of people. Each answered for one of their baskets, drawn at random; those with fewer than 4 had "
         "empty baskets added up to that number, and could draw one. 4 times a count estimates a number of baskets, of "
         "which a person has 4 at most. The unit of privacy is the person, with all their baskets."
     )
-    assert several.asked["max_baskets"] == 4
-    alone = discreet.simulate(draw_baskets(baskets, 1), top=3, epsilon=4, seed=1)
-    assert alone.patterns.to_dict() == one.patterns.to_dict()
-    assert "max_baskets" not in alone.asked
+    assert outcome_of_several.asked["max_baskets"] == 4
+    outcome_of_drawn = discreet.simulate(draw_baskets(baskets, 1), top=3, epsilon=4, seed=1)
+    assert outcome_of_drawn.patterns.to_dict() == outcome.patterns.to_dict()
+    assert "max_baskets" not in outcome_of_drawn.asked
 
 
 def test_scores_are_against_what_is_expected():
     people = shop(2000)
-    for most in (1, 5):
-        outcome = discreet.simulate(receipts(people), top=4, epsilon=4, seed=1, score=True, max_baskets=most)
-        expected_counts = by_hand(people, most)
-        best = sorted(expected_counts, key=lambda itemset: -expected_counts[itemset])[:4]
-        truth = {itemset: float(expected_counts[itemset]) for itemset in best}
+    for max_baskets in (1, 5):
+        outcome = discreet.simulate(receipts(people), top=4, epsilon=4, seed=1, score=True, max_baskets=max_baskets)
+        expected_counts = by_hand(people, max_baskets)
+        best_itemsets = sorted(expected_counts, key=lambda itemset: -expected_counts[itemset])[:4]
+        truth = {itemset: float(expected_counts[itemset]) for itemset in best_itemsets}
         assert outcome.scores["normalised cumulative rank"] == cumulative_rank(outcome.patterns, truth, top=4)
         assert outcome.scores["squared error"] == pytest.approx(squared_error(outcome.patterns, truth))
         assert outcome.scores["squared error"] < 100**2
@@ -252,7 +272,7 @@ def test_relations_of_what_is_together():
 
 def test_the_result_in_a_file(tmp_path):
     discreet.simulate(receipts(shop(300)), top=3, epsilon=4, seed=1, max_baskets=2).save(tmp_path / "found.json")
-    told = json.loads((tmp_path / "found.json").read_text())
-    assert told["people"] == 300
-    assert told["asked"]["max_baskets"] == 2
-    assert told["notes"][0].startswith("Counts are of people.")
+    document = json.loads((tmp_path / "found.json").read_text())
+    assert document["people"] == 300
+    assert document["asked"]["max_baskets"] == 2
+    assert document["notes"][0].startswith("Counts are of people.")

@@ -21,14 +21,14 @@ from discreet.results import load, promise_lines
 from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
 EVERYONE = Who(0, 1 << 32)
-PEOPLE, SHARE, HELD = 20_000, Fraction(1, 10), 0.4
+PEOPLE, SHARE, HELD_SHARE = 20_000, Fraction(1, 10), 0.4
 RUNS = 120
 # An end misses in 1 of 40 runs at most: more than 12 of 120 are an accident in one of 20,000 tests.
 MOST_MISSES = 12
-LIVE = [name for name, one in oracles().items() if one.live]
+LIVE = [name for name, entry in oracles().items() if entry.live]
 
 
-def named(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
+def find_report(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
     """Return the supports of a real report that names the first value, or that does not."""
     for _ in range(10_000):
         columns = oracle.codec.make_columns([oracle.randomise(holds)])
@@ -38,13 +38,13 @@ def named(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
     raise AssertionError
 
 
-def answered(held: np.ndarray) -> Answered:
+def answered(holds_item: np.ndarray) -> Answered:
     """Return what people answer who hold the values that are marked, a row each."""
-    lines, values = np.nonzero(held)
+    lines, values = np.nonzero(holds_item)
     return Answered(
-        offsets=starts(np.bincount(lines, minlength=len(held))),
+        offsets=starts(np.bincount(lines, minlength=len(holds_item))),
         held=values.astype(np.int32),
-        people=np.arange(len(held)),
+        people=np.arange(len(holds_item)),
     )
 
 
@@ -57,7 +57,7 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
     oracle, liars, misses = ask.frequencies, int(SHARE * PEOPLE), {Fraction(1, 10**9): 0, SHARE: 0}
     for run in range(30):
         generator = np.random.default_rng(run)
-        honest = generator.random((PEOPLE - liars, 3)) < (HELD, 0.2, 0.2)
+        honest = generator.random((PEOPLE - liars, 3)) < (HELD_SHARE, 0.2, 0.2)
         seeds, values = generator.integers(0, 1024, liars).astype(np.uint32), np.arange(oracle.places)
         cells = {"seed": np.repeat(seeds, len(values)), oracle.place: np.tile(values, liars)}
         names = oracle.named(cells, np.zeros(1, np.int64)).reshape(liars, -1)
@@ -65,7 +65,7 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
         aggregate = oracle.adder.start()
         for columns in (oracle.reports(answered(honest), run), lies):
             oracle.adder.add(aggregate, columns)
-        truth = HELD * (1 - float(SHARE)) + (0.0 if lifting else float(SHARE))
+        truth = HELD_SHARE * (1 - float(SHARE)) + (0.0 if lifting else float(SHARE))
         for share in misses:
             low, high = LiarBounds([Estimate(ask, PEOPLE, oracle.adder.decode(aggregate))], share).itemset((0,))
             misses[share] += not low <= truth <= high
@@ -76,12 +76,12 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
 def test_a_round_of_sizes_with_published_seeds_cuts_off_as_much():
     """What sizes say of a padding is about as sure as with fresh seeds, and not as where nothing is known."""
     sizes = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=30), tuple(range(11))), "olh", Fraction(2))
-    which = Ask.of("which", EVERYONE, Which(CandidateList(items=30)), "olh", Fraction(2), pad=3)
-    told = Estimate(which, PEOPLE, np.full(30, PEOPLE // which.frequencies.buckets))
+    item_ask = Ask.of("which", EVERYONE, Which(CandidateList(items=30)), "olh", Fraction(2), pad=3)
+    size_estimate = Estimate(item_ask, PEOPLE, np.full(30, PEOPLE // item_ask.frequencies.buckets))
     ends = []
     for ask in (sizes, replace(sizes, oracle=replace(sizes.frequencies, seeds=1024))):
         supports = np.full(11, PEOPLE // ask.frequencies.buckets)
-        ends.append(LiarBounds([told, Estimate(ask, PEOPLE, supports)], Fraction(1, 1000)).itemset((0,))[1])
+        ends.append(LiarBounds([size_estimate, Estimate(ask, PEOPLE, supports)], Fraction(1, 1000)).itemset((0,))[1])
     assert ends[0] < ends[1] < 1.5 * ends[0]
 
 
@@ -92,13 +92,13 @@ def test_the_truth_is_inside_whatever_liars_send(name, lifting):
     ask = Ask.of("which", EVERYONE, Which(CandidateList(items=3)), name, Fraction(2), pad=3)
     oracle, generator = ask.frequencies, np.random.default_rng(7)
     liars = int(SHARE * PEOPLE)
-    lie = named(oracle, lifting, holds=[0] if lifting else [1])
+    lie = find_report(oracle, lifting, holds=[0] if lifting else [1])
     misses = dict.fromkeys(("nobody", "half", "share"), 0)
     for run in range(RUNS):
-        honest = generator.random((PEOPLE - liars, 3)) < (HELD, 0.2, 0.2)
+        honest = generator.random((PEOPLE - liars, 3)) < (HELD_SHARE, 0.2, 0.2)
         supports = oracle.sample_supports(answered(honest), run, generator) + liars * lie
         # What is true of everybody a round could have asked: liars are people too.
-        truth = HELD * (1 - float(SHARE)) + (0.0 if lifting else float(SHARE))
+        truth = HELD_SHARE * (1 - float(SHARE)) + (0.0 if lifting else float(SHARE))
         for share, word in ((Fraction(1, 10**9), "nobody"), (SHARE / 2, "half"), (SHARE, "share")):
             low, high = LiarBounds([Estimate(ask, PEOPLE, supports)], share).itemset((0,))
             misses[word] += not low <= truth <= high
@@ -110,21 +110,21 @@ def test_the_truth_is_inside_whatever_liars_send(name, lifting):
 @pytest.mark.parametrize("name", LIVE)
 def test_what_a_padding_cuts_off_is_allowed_for_though_sizes_are_lied_about(name):
     """The value is in the largest baskets alone, of which most is cut off; liars say that nobody has such."""
-    of = CandidateList(items=6)
-    ask = Ask.of("which", EVERYONE, Which(of), name, Fraction(2), pad=2)
-    sizes = Ask.of("how many", EVERYONE, HowMany(of, (0, 1, 2, 3, 5)), "grr", Fraction(2))
+    candidates = CandidateList(items=6)
+    ask = Ask.of("which", EVERYONE, Which(candidates), name, Fraction(2), pad=2)
+    sizes = Ask.of("how many", EVERYONE, HowMany(candidates, (0, 1, 2, 3, 5)), "grr", Fraction(2))
     oracle, generator, liars, truth = ask.frequencies, np.random.default_rng(3), int(SHARE * PEOPLE), 0.3
-    lie, none = named(oracle, False, holds=[1]), named(sizes.frequencies, True, holds=[0])
+    lie, size_lie = find_report(oracle, False, holds=[1]), find_report(sizes.frequencies, True, holds=[0])
     misses = unasked = 0
     for run in range(60):
-        large = generator.random(PEOPLE - liars) < (truth - float(SHARE)) / (1 - float(SHARE))
-        held = answered(large[:, None] | (np.arange(6) == 1))
-        told = answered(np.where(large, 4, 1)[:, None] == np.arange(5))
-        which = Estimate(ask, PEOPLE, oracle.sample_supports(held, run, generator) + liars * lie)
-        many = sizes.frequencies.sample_supports(told, run, generator) + liars * none
-        low, high = LiarBounds([Estimate(sizes, PEOPLE, many), which], SHARE).itemset((0,))
+        holds_many = generator.random(PEOPLE - liars) < (truth - float(SHARE)) / (1 - float(SHARE))
+        item_answers = answered(holds_many[:, None] | (np.arange(6) == 1))
+        size_answers = answered(np.where(holds_many, 4, 1)[:, None] == np.arange(5))
+        item_estimate = Estimate(ask, PEOPLE, oracle.sample_supports(item_answers, run, generator) + liars * lie)
+        size_supports = sizes.frequencies.sample_supports(size_answers, run, generator) + liars * size_lie
+        low, high = LiarBounds([Estimate(sizes, PEOPLE, size_supports), item_estimate], SHARE).itemset((0,))
         misses += not low <= truth <= high
-        unasked += LiarBounds([which], SHARE).itemset((0,))[1] < 1
+        unasked += LiarBounds([item_estimate], SHARE).itemset((0,))[1] < 1
     assert misses <= 8  # of 60: an accident in one of 10,000 tests
     assert unasked == 0  # where nobody was asked for sizes, there may be any number of large baskets
 
@@ -151,25 +151,25 @@ def crowd(people: int = 20_000, items: int = 60) -> Baskets:
 def outside(baskets: Baskets, patterns) -> int:
     """Return of how many patterns the true count lies outside the interval."""
     sets = [set(baskets.codes[a:b].tolist()) for a, b in zip(baskets.offsets, baskets.offsets[1:], strict=False)]
-    missed = 0
+    missed_intervals = 0
     for row in range(len(patterns)):
         items = set(patterns.codes[patterns.offsets[row] : patterns.offsets[row + 1]].tolist())
-        missed += not patterns.low[row] <= sum(items <= one for one in sets) <= patterns.high[row]
-    return missed
+        missed_intervals += not patterns.low[row] <= sum(items <= basket for basket in sets) <= patterns.high[row]
+    return missed_intervals
 
 
 @pytest.mark.parametrize("name", ["adept", "svsm"])
 def test_a_whole_conversation_with_crafted_reports(name):
     """Five in a hundred craft their reports, and nobody screens: as listed, counts are off, and intervals are not."""
     baskets, plan = crowd(), protocol(name)
-    wanted = Wanted(items=baskets.items, top=12, epsilon=Fraction(2))
+    goal = Wanted(items=baskets.items, top=12, epsilon=Fraction(2))
     liars = Liars(share=0.05, targets=select_targets(baskets, first=30), attack="crafted", seed=1)
     # Liars draw their rounds as everybody does, so that some rounds have a few more of them than others.
-    found = {
-        share: simulate_attack(baskets, plan, wanted, liars, seed=1, screen=False, malicious=share).patterns
+    outcomes = {
+        share: simulate_attack(baskets, plan, goal, liars, seed=1, screen=False, malicious=share).patterns
         for share in (Fraction(0), Fraction(6, 100))
     }
-    honest, widened = found.values()
+    honest, widened = outcomes.values()
     assert honest.counts.tolist() == widened.counts.tolist()
     assert outside(baskets, honest) >= 2
     assert outside(baskets, widened) == 0
@@ -177,8 +177,8 @@ def test_a_whole_conversation_with_crafted_reports(name):
 
 def test_what_no_round_asked_about_is_as_rare_as_its_rarest_part():
     ask = Ask.of("which", EVERYONE, Which(CandidateList(items=2)), "grr", Fraction(1), pad=2)
-    heard = Estimate(ask, 1000, np.array([900, 400]))
-    bounds = LiarBounds([heard], Fraction(1, 1000))
+    estimate = Estimate(ask, 1000, np.array([900, 400]))
+    bounds = LiarBounds([estimate], Fraction(1, 1000))
     assert bounds.itemset((0, 1)) == (0.0, pytest.approx(bounds.itemset((1,), 2)[1]))
     assert bounds.itemset((7,)) == (0.0, 1.0)
     assert LiarBounds([Estimate(ask, 0, np.array([0, 0]))], Fraction(1, 100)).itemset((0,)) == (0.0, 1.0)
@@ -186,9 +186,9 @@ def test_what_no_round_asked_about_is_as_rare_as_its_rarest_part():
 
 @pytest.mark.parametrize("name", ["pairs", "relations", "calm"])
 def test_confidences_are_widened_too(name):
-    given = {"top": 4, "epsilon": 4, "seed": 3, "speed": "aggregated", "settings": {"items": 5, "support": 12}}
-    plain = discreet.simulate(crowd(5000, 12), name, **given).relations
-    widened = discreet.simulate(crowd(5000, 12), name, **given, assume_malicious="2%").relations
+    question = {"top": 4, "epsilon": 4, "seed": 3, "speed": "aggregated", "settings": {"items": 5, "support": 12}}
+    plain = discreet.simulate(crowd(5000, 12), name, **question).relations
+    widened = discreet.simulate(crowd(5000, 12), name, **question, assume_malicious="2%").relations
     assert (widened.low <= plain.low).all()
     assert (widened.high >= plain.high).all()
     assert (widened.high - widened.low > plain.high - plain.low).any()
@@ -196,14 +196,16 @@ def test_confidences_are_widened_too(name):
 
 
 def test_the_outcome_says_so_and_carries_it_into_files(tmp_path: Path):
-    given = {"top": 5, "epsilon": 2, "seed": 3, "speed": "aggregated"}
-    plain, none = (discreet.simulate(crowd(5000), **given, **more) for more in ({}, {"assume_malicious": 0}))
-    assert plain.patterns.to_dict() == none.patterns.to_dict()
-    assert plain.to_dict() == none.to_dict()
-    widened = [discreet.simulate(crowd(5000), **given, assume_malicious=share) for share in ("1%", 0.01, "1/100")]
-    assert len({str(one.to_dict()) for one in widened}) == 1
+    question = {"top": 5, "epsilon": 2, "seed": 3, "speed": "aggregated"}
+    plain, outcome_without_liars = (
+        discreet.simulate(crowd(5000), **question, **changes) for changes in ({}, {"assume_malicious": 0})
+    )
+    assert plain.patterns.to_dict() == outcome_without_liars.patterns.to_dict()
+    assert plain.to_dict() == outcome_without_liars.to_dict()
+    widened = [discreet.simulate(crowd(5000), **question, assume_malicious=share) for share in ("1%", 0.01, "1/100")]
+    assert len({str(outcome.to_dict()) for outcome in widened}) == 1
     assert widened[0].asked["assume_malicious"] == "1%"
-    (note,) = [one for one in widened[0].notes if "liars" in one]
+    (note,) = [note for note in widened[0].notes if "liars" in note]
     assert "up to 1% of the reports of each round" in note
     assert "push some off" in note
     widened[0].save(tmp_path / "found.json")
@@ -211,7 +213,7 @@ def test_the_outcome_says_so_and_carries_it_into_files(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"),
+    ("options", "hint"),
     [
         ("one percent", ""),
         ("100%", ""),
@@ -225,10 +227,10 @@ def test_the_outcome_says_so_and_carries_it_into_files(tmp_path: Path):
         (100, ""),
     ],
 )
-def test_what_is_no_part_of_the_reports(given, hint):
+def test_what_is_no_part_of_the_reports(options, hint):
     with pytest.raises(MisuseError) as caught:
-        discreet.simulate([{"a"}], top=1, epsilon=1, seed=1, assume_malicious=given)
+        discreet.simulate([{"a"}], top=1, epsilon=1, seed=1, assume_malicious=options)
     assert str(caught.value) == (
-        f"assume_malicious is a part of all, from 0% to below 100%, such as 1% or 0.01; {given!r} was given.{hint}"
+        f"assume_malicious is a part of all, from 0% to below 100%, such as 1% or 0.01; {options!r} was given.{hint}"
     )
     assert "--assume-malicious is a part" in caught.value.message.typed

@@ -38,9 +38,9 @@ def truth(baskets):
 
 
 def run(baskets, name, attack, share, *, screen, seed=1, **settings):
-    wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(1))
+    goal = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(1))
     liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)
-    return simulate_attack(baskets, protocol(name, settings), wanted, liars, seed=seed, screen=screen)
+    return simulate_attack(baskets, protocol(name, settings), goal, liars, seed=seed, screen=screen)
 
 
 def test_crafted_reports_lift_targets_unless_they_are_screened(baskets, truth):
@@ -52,7 +52,7 @@ def test_crafted_reports_lift_targets_unless_they_are_screened(baskets, truth):
     assert screened.left_out > 500
     assert screened.honest_left_out <= 3
     assert screened.alarms >= 1
-    ranks = [cumulative_rank(one.patterns, truth, top=TOP) for one in (plain, screened)]
+    ranks = [cumulative_rank(outcome.patterns, truth, top=TOP) for outcome in (plain, screened)]
     assert ranks[0] + 0.2 < ranks[1] > 0.8
 
 
@@ -61,8 +61,8 @@ def test_lies_about_sizes_do_not_decide_paddings_and_heights(name, baskets, trut
     """5 of 100 claim to hold the most there is."""
     ranks = {}
     for robust in (False, True):
-        found = run(baskets, name, "sizes", 0.05, screen=False, robust=robust)
-        ranks[robust] = cumulative_rank(found.patterns, truth, top=TOP)
+        outcome = run(baskets, name, "sizes", 0.05, screen=False, robust=robust)
+        ranks[robust] = cumulative_rank(outcome.patterns, truth, top=TOP)
     honest = cumulative_rank(run(baskets, name, "sizes", 0.0, screen=False).patterns, truth, top=TOP)
     assert ranks[True] > honest - 0.15
     assert ranks[True] > ranks[False]
@@ -70,16 +70,16 @@ def test_lies_about_sizes_do_not_decide_paddings_and_heights(name, baskets, trut
 
 def test_a_false_basket_told_by_the_rules_is_one_of_many(baskets):
     """One target each: nothing is made up, so nothing is seen; ten targets share what one report can add."""
-    found = run(baskets, "adept", "one target", 0.01, screen=True)
-    assert (found.alarms, found.left_out, found.lifted) == (0, 0, 0)
+    outcome = run(baskets, "adept", "one target", 0.01, screen=True)
+    assert (outcome.alarms, outcome.left_out, outcome.lifted) == (0, 0, 0)
 
 
 def test_whoever_screens_an_honest_study_sees_nothing(baskets):
-    one = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
-    other = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, screen=False)
-    assert one.patterns.to_dict() == other.patterns.to_dict()
-    assert all((line.left_out, line.alarms) == (0, ()) for line in one.rounds)
-    assert (one.asked["screen"], other.asked["screen"]) == (True, False)
+    screened = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
+    unscreened = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, screen=False)
+    assert screened.patterns.to_dict() == unscreened.patterns.to_dict()
+    assert all((line.left_out, line.alarms) == (0, ()) for line in screened.rounds)
+    assert (screened.asked["screen"], unscreened.asked["screen"]) == (True, False)
     assert not discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, speed="aggregated").asked["screen"]
 
 
@@ -87,9 +87,11 @@ def test_whoever_screens_an_honest_study_sees_nothing(baskets):
 @pytest.mark.parametrize("name", ["svim", "svsm"])
 def test_an_honest_study_of_people_who_are_all_alike_is_not_accused(name):
     """Less than one report in a cell of a table of published seeds: 12 rounds, by chance once in 160 times at most."""
-    many, size = 100_000, 3
-    held = np.tile(np.arange(size, dtype=np.int32), many)
-    alike = Baskets(np.arange(many + 1) * size, held, Vocabulary([f"item {code}" for code in range(ITEMS)]))
+    person_count, size = 100_000, 3
+    held_values = np.tile(np.arange(size, dtype=np.int32), person_count)
+    alike = Baskets(
+        np.arange(person_count + 1) * size, held_values, Vocabulary([f"item {code}" for code in range(ITEMS)])
+    )
     for seed in range(2):
         outcome = discreet.simulate(alike, name, top=10, epsilon=4, seed=seed)
         assert all((line.left_out, line.alarms) == (0, ()) for line in outcome.rounds)
@@ -98,9 +100,9 @@ def test_an_honest_study_of_people_who_are_all_alike_is_not_accused(name):
 def test_reports_that_are_too_many_to_keep_are_made_again(baskets, monkeypatch):
     from discreet.local.study import _simulate as simulate
 
-    one = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
+    outcome = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3)
     monkeypatch.setattr(simulate, "_MAX_KEPT_BYTES", 0)
-    assert discreet.simulate(baskets, top=TOP, epsilon=2, seed=3).patterns.to_dict() == one.patterns.to_dict()
+    assert discreet.simulate(baskets, top=TOP, epsilon=2, seed=3).patterns.to_dict() == outcome.patterns.to_dict()
 
 
 def test_choosing_weighs_what_liars_could_add():

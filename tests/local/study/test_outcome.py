@@ -41,19 +41,19 @@ class OneRelation(Protocol):
     summary: ClassVar[str] = "one relation"
     citation: ClassVar[str] = "none"
 
-    def check(self, wanted: Wanted) -> None:
+    def check(self, goal: Wanted) -> None:
         """Refuse nothing."""
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, goal: Wanted) -> Talk:
         """Ask once; what holds for the items is made up."""
         question = Which(Relations(Items((0, 1), "together"), ((1, 0), (0, 1))))
-        seen: Estimate = yield Ask.of("both", Partition().next(1), question, "grr", wanted.epsilon, pad=2)
+        estimate: Estimate = yield Ask.of("both", Partition().next(1), question, "grr", goal.epsilon, pad=2)
         sides = np.array([1.0, 0.75]), np.full(2, 1e-6)
         related = RelationEstimates(
             first=((1,), (0,)),
             second=((0,), (1,)),
-            values=seen.values,
-            variance=seen.variance,
+            values=estimate.values,
+            variance=estimate.variance,
             first_values=sides[0],
             first_variance=sides[1],
             second_values=sides[0][::-1],
@@ -81,8 +81,8 @@ def test_it_is_shown_as_relations(outcome):
 
 
 def test_intervals_hold_confidences(outcome):
-    for rule, true in zip(outcome.relations, (0.75, 1.0), strict=True):
-        assert rule.low <= true <= rule.high
+    for rule, true_confidence in zip(outcome.relations, (0.75, 1.0), strict=True):
+        assert rule.low <= true_confidence <= rule.high
 
 
 @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
@@ -102,23 +102,23 @@ def test_it_comes_back_as_rules(outcome, tmp_path, suffix):
 
 def test_json_has_relations_and_the_items_they_are_of(outcome, tmp_path):
     outcome.save(tmp_path / "found.json")
-    told = json.loads((tmp_path / "found.json").read_text())
-    assert told["discreet"] == "relations/1"
-    assert [(one["antecedent"], one["consequent"]) for one in told["relations"]] == [
+    document = json.loads((tmp_path / "found.json").read_text())
+    assert document["discreet"] == "relations/1"
+    assert [(relation["antecedent"], relation["consequent"]) for relation in document["relations"]] == [
         (["tea"], ["milk"]),
         (["milk"], ["tea"]),
     ]
-    assert {"support", "confidence", "confidence_low", "confidence_high"} <= set(told["relations"][0])
-    assert [one["items"] for one in told["patterns"]] == [["tea"], ["milk"]]
-    assert (told["simulated"], told["guarantee"]["model"]) == (True, "local")
+    assert {"support", "confidence", "confidence_low", "confidence_high"} <= set(document["relations"][0])
+    assert [pattern["items"] for pattern in document["patterns"]] == [["tea"], ["milk"]]
+    assert (document["simulated"], document["guarantee"]["model"]) == (True, "local")
 
 
 def test_the_command_line_writes_them(outcome, tmp_path, capsys):
     place = tmp_path / "found.json"
     command._write_outcome(outcome, Writing(output=place), is_seed_drawn=False)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(f"2 relations written to {place}\n")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"2 relations written to {place}\n")
     assert discreet.load(place) == outcome.relations
     command._write_outcome(outcome, Writing(), is_seed_drawn=False)
     assert capsys.readouterr().out.lstrip().startswith("2 relations of 4,000 people\n")
@@ -127,9 +127,11 @@ def test_the_command_line_writes_them(outcome, tmp_path, capsys):
 def test_a_score_that_is_not_defined_is_null_in_json(tmp_path):
     """Nothing wanted was found, so there is no error over what was found; strict readers of JSON know no NaN."""
     rows = [["tea", "milk"], ["sugar", "salt"], ["sugar", "salt"]]
-    asked = {"top": 1, "epsilon": "0.1", "settings": {"items": 4}, "score": True}
+    question = {"top": 1, "epsilon": "0.1", "settings": {"items": 4}, "score": True}
     outcome = next(
-        one for seed in range(20) if not (one := discreet.simulate(rows, "pairs", seed=seed, **asked)).scores["F-score"]
+        simulated
+        for seed in range(20)
+        if not (simulated := discreet.simulate(rows, "pairs", seed=seed, **question)).scores["F-score"]
     )
     assert np.isnan(outcome.scores["confidence error of those found"])
     outcome.save(tmp_path / "found.json")

@@ -15,20 +15,22 @@ from discreet.errors import MisuseError
 from discreet.local.device import find_values
 from discreet.local.study import CandidateList, CellQuestion, DeviceQuestion, HowMany, PrefixQuestion, Which
 
-KNOWN = 9  # items the data have; questions name up to 12
-ROWS = strategies.rows(KNOWN, 8)
+KNOWN_ITEMS = 9  # items the data have; questions name up to 12
+ROWS = strategies.rows(KNOWN_ITEMS, 8)
 ITEMSETS = st.lists(
-    st.sets(st.integers(0, 11), min_size=1, max_size=4).map(lambda one: tuple(sorted(one))),
+    st.sets(st.integers(0, 11), min_size=1, max_size=4).map(lambda itemset: tuple(sorted(itemset))),
     min_size=1,
     max_size=10,
     unique=True,
-).map(lambda many: CandidateList(itemsets=tuple(many)))
-CANDIDATES = st.one_of(st.integers(1, 12).map(lambda many: CandidateList(items=many)), ITEMSETS)
+).map(lambda itemsets: CandidateList(itemsets=tuple(itemsets)))
+CANDIDATES = st.one_of(st.integers(1, 12).map(lambda item_count: CandidateList(items=item_count)), ITEMSETS)
 
 
 def baskets_of(rows: list[list[int]]) -> Baskets:
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return Baskets(offsets, np.array([code for row in rows for code in row], np.int32), Vocabulary(list(range(KNOWN))))
+    return Baskets(
+        offsets, np.array([code for row in rows for code in row], np.int32), Vocabulary(list(range(KNOWN_ITEMS)))
+    )
 
 
 def agree(question: DeviceQuestion, rows: list[list[int]]) -> None:
@@ -44,13 +46,13 @@ def agree(question: DeviceQuestion, rows: list[list[int]]) -> None:
 
 
 @given(CANDIDATES, ROWS)
-def test_which(of, rows):
-    agree(Which(of), rows)
+def test_which(candidates, rows):
+    agree(Which(candidates), rows)
 
 
 @given(CANDIDATES, ROWS, st.sets(st.integers(1, 12), min_size=1, max_size=5))
-def test_how_many(of, rows, bins):
-    agree(HowMany(of, (0, *sorted(bins))), rows)
+def test_how_many(candidates, rows, bins):
+    agree(HowMany(candidates, (0, *sorted(bins))), rows)
 
 
 @given(st.data(), ROWS)
@@ -58,14 +60,14 @@ def test_prefix(data, rows):
     order = data.draw(st.permutations(range(12)))[: data.draw(st.integers(1, 12))]
     length = data.draw(st.integers(1, min(3, len(order))))
     places = st.sets(st.integers(0, len(order) - 1), min_size=length, max_size=length)
-    prefix = places.map(lambda some: tuple(order[place] for place in sorted(some)))
-    of = data.draw(st.lists(prefix, min_size=1, max_size=6, unique=True))
-    agree(PrefixQuestion(tuple(order), tuple(of), length), rows)
+    prefix = places.map(lambda positions: tuple(order[place] for place in sorted(positions)))
+    prefixes = data.draw(st.lists(prefix, min_size=1, max_size=6, unique=True))
+    agree(PrefixQuestion(tuple(order), tuple(prefixes), length), rows)
 
 
 @given(st.permutations(range(12)), st.integers(1, 6), ROWS)
-def test_cells(order, many, rows):
-    agree(CellQuestion(tuple(order[:many])), rows)
+def test_cells(order, cell_count, rows):
+    agree(CellQuestion(tuple(order[:cell_count])), rows)
 
 
 def test_items_beyond_the_list_are_ignored():
@@ -86,7 +88,13 @@ def test_the_empty_handed_have_an_answer_to_a_count():
 
 def test_the_last_bin_takes_the_rest():
     question = HowMany(CandidateList(items=9), (0, 1, 4))
-    assert [find_values(question.form(), range(many)) for many in (0, 1, 3, 4, 9)] == [[0], [1], [1], [2], [2]]
+    assert [find_values(question.form(), range(value_count)) for value_count in (0, 1, 3, 4, 9)] == [
+        [0],
+        [1],
+        [1],
+        [2],
+        [2],
+    ]
 
 
 def test_candidates_as_they_travel():
@@ -104,7 +112,7 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "message"),
+    ("kind", "arguments", "message"),
     [
         (CandidateList, {}, NUMBER_OR_LIST),
         (CandidateList, {"items": -1}, NUMBER_OR_LIST),
@@ -134,7 +142,7 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
     ],
     ids=str,
 )
-def test_what_is_no_question(kind: Any, given: dict[str, Any], message: str):
+def test_what_is_no_question(kind: Any, arguments: dict[str, Any], message: str):
     with pytest.raises(MisuseError) as error:
-        kind(**given)
+        kind(**arguments)
     assert str(error.value) == message

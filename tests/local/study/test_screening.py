@@ -25,12 +25,12 @@ HASHING = ["olh", "blh", "wheel"]
 LIVE = [name for name, kind in oracles().items() if kind.live]
 
 
-def people(rows, many, begin=0):
+def people(rows, person_count, begin=0):
     """Return `many` people who hold these rows in turn."""
-    chosen = [rows[at % len(rows)] for at in range(many)]
-    offsets = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
-    held = np.array([value for row in chosen for value in row], np.int32)
-    return Answered(offsets=offsets, held=held, people=np.arange(begin, begin + many))
+    chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
+    offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
+    held_values = np.array([value for row in chosen_rows for value in row], np.int32)
+    return Answered(offsets=offsets, held=held_values, people=np.arange(begin, begin + person_count))
 
 
 def chances(oracle, basket):
@@ -49,59 +49,61 @@ def test_what_is_known_of_honest_reports_is_so_for_every_basket(name, size, pad,
     """By the device's own functions over all of their choices: two values together, and the ratio to blank reports."""
     oracle = oracles()[name].make(Fraction(1), size, pad=pad, single=single)
     honest, q = oracle.honest, oracle.p_other
-    baskets = [(one,) for one in range(size)]
+    baskets = [(value,) for value in range(size)]
     if not single:
-        baskets = [some for many in range(size) for some in combinations(range(size), many)]
+        baskets = [basket for size_of_basket in range(size) for basket in combinations(range(size), size_of_basket)]
     reached = Fraction(-1)
     for basket in baskets:
-        weights, named = chances(oracle, basket)
-        for one, other in combinations(range(size), 2):
-            if name == "pckv-ue" and one // 2 == other // 2:
+        weights, named_sets = chances(oracle, basket)
+        for left_value, right_value in combinations(range(size), 2):
+            if name == "pckv-ue" and left_value // 2 == right_value // 2:
                 continue  # the two signs of one key: never together
-            parts = [(int(row[one]) - q) * (int(row[other]) - q) for row in named]
+            parts = [(int(row[left_value]) - q) * (int(row[right_value]) - q) for row in named_sets]
             mean = sum(weight * part for weight, part in zip(weights, parts, strict=True))
             square = sum(weight * part * part for weight, part in zip(weights, parts, strict=True))
             assert mean <= honest.excess
             assert square <= honest.square
             reached = max(reached, mean)
         if honest.tail is not None:
-            blank = blank_law(oracle, named)
+            blank = blank_law(oracle, named_sets)
             assert max(weight / chance for weight, chance in zip(weights, blank, strict=True)) <= honest.ratio
-            for many in range(1, size + 1):
-                counts = named[:, :many].sum(1)
-                tails = [float(sum(c for c, n in zip(blank, counts, strict=True) if n >= t)) for t in range(many + 1)]
-                assert honest.tail(many) == pytest.approx(tails)
+            for value_count in range(1, size + 1):
+                counts = named_sets[:, :value_count].sum(1)
+                tails = [
+                    float(sum(c for c, n in zip(blank, counts, strict=True) if n >= t)) for t in range(value_count + 1)
+                ]
+                assert honest.tail(value_count) == pytest.approx(tails)
     if pad <= size - 2 or single:
         assert reached == honest.excess  # nothing is wasted: some basket is at the bound
 
 
-def blank_law(oracle, named):
+def blank_law(oracle, named_sets):
     """Return the chance of each report under the blank law."""
     if oracle.name in ("oue", "sue"):
         q = oracle.p_other
-        return [q ** int(row.sum()) * (1 - q) ** (oracle.size - int(row.sum())) for row in named]
-    drawn = 1 if oracle.name == "grr" else oracle.many
-    assert len(named) == comb(oracle.symbols_in_all, drawn)
-    return [Fraction(1, len(named))] * len(named)
+        return [q ** int(row.sum()) * (1 - q) ** (oracle.size - int(row.sum())) for row in named_sets]
+    values_per_report = 1 if oracle.name == "grr" else oracle.many
+    assert len(named_sets) == comb(oracle.symbols_in_all, values_per_report)
+    return [Fraction(1, len(named_sets))] * len(named_sets)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("held", [[], [0], [0, 1]])
+@pytest.mark.parametrize("held_values", [[], [0], [0, 1]])
 @pytest.mark.parametrize("name", HASHING)
-def test_hashed_values_come_together_as_if_hashes_were_random(name, held):
+def test_hashed_values_come_together_as_if_hashes_were_random(name, held_values):
     """All 45 pairs of ten values within 5 deviations of one of the ways: by chance once in 7,000 for all nine cases."""
     oracle = oracles()[name].make(Fraction(1), 10, pad=2)
-    many = 60_000
-    named = oracle.named(oracle.reports(people([held], many), 3), np.arange(10))
-    counts = count_named_pairs(named)
-    for one, other in combinations(range(10), 2):
+    person_count = 60_000
+    is_named = oracle.named(oracle.reports(people([held_values], person_count), 3), np.arange(10))
+    counts = count_named_pairs(is_named)
+    for left_value, right_value in combinations(range(10), 2):
         # One value of two that are held is sampled half of the time: then it is between two of the ways.
-        ways = [many * float(way.both) for way in oracle.honest.pair_laws]
+        ways = [person_count * float(way.both) for way in oracle.honest.pair_laws]
         low, high = min(ways), max(ways)
-        assert low - 5 * np.sqrt(low) <= counts[one, other] <= high + 5 * np.sqrt(high)
-        if not {one, other} & set(held):
-            assert counts[one, other] <= low + 5 * np.sqrt(low)
-    assert counts[np.arange(10), np.arange(10)].tolist() == named.sum(0).tolist()
+        assert low - 5 * np.sqrt(low) <= counts[left_value, right_value] <= high + 5 * np.sqrt(high)
+        if not {left_value, right_value} & set(held_values):
+            assert counts[left_value, right_value] <= low + 5 * np.sqrt(low)
+    assert counts[np.arange(10), np.arange(10)].tolist() == is_named.sum(0).tolist()
 
 
 @pytest.mark.parametrize("name", list(oracles()))
@@ -118,8 +120,8 @@ HONEST = {
     "the same basket": [[0, 1, 2, 3, 4]],
     "nothing": [[]],
     "everything": [list(range(60))],
-    "pairs that go together": [[2 * at, 2 * at + 1] for at in range(30)],
-    "anything": [sorted(np.random.default_rng(at).permutation(60)[: at % 8].tolist()) for at in range(100)],
+    "pairs that go together": [[2 * number, 2 * number + 1] for number in range(30)],
+    "anything": [sorted(np.random.default_rng(number).permutation(60)[: number % 8].tolist()) for number in range(100)],
 }
 
 
@@ -127,8 +129,8 @@ EPSILONS = ["1/10", "1/2", "1", "2", "3", "4", "6", "8"]
 
 
 @lru_cache
-def honest_people(kind, many):
-    return people(HONEST[kind], many)
+def honest_people(kind, person_count):
+    return people(HONEST[kind], person_count)
 
 
 def honest_rounds(name):
@@ -136,10 +138,10 @@ def honest_rounds(name):
     sizes = [(4000, 60, 3)]
     if name in HASHING:
         sizes += [(20_000, 60, 3), (40_000, 60, 1), (40_000, 300, 5)]
-    for epsilon, kind, (many, size, pad) in product(EPSILONS, HONEST, sizes):
-        oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad).expecting(many)
-        if many == 4000 or oracle.seeds is not None:
-            yield oracle, oracle.reports(honest_people(kind, many), 11)
+    for epsilon, kind, (person_count, size, pad) in product(EPSILONS, HONEST, sizes):
+        oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad).expecting(person_count)
+        if person_count == 4000 or oracle.seeds is not None:
+            yield oracle, oracle.reports(honest_people(kind, person_count), 11)
 
 
 @pytest.mark.statistical
@@ -148,13 +150,15 @@ def test_honest_rounds_are_accused_as_seldom_as_is_said(name):
     """At most as many of all rounds as would be by chance once in 1,000 times, if one in 2,000 were: an exact bound."""
     accused, rounds = [], 0
     for oracle, columns in honest_rounds(name):
-        seen = screen_reports(oracle, lambda columns=columns: [columns])
+        screened = screen_reports(oracle, lambda columns=columns: [columns])
         rounds += 1
-        if seen.alarms:
-            accused.append((oracle.form, [str(alarm) for alarm in seen.alarms]))
+        if screened.alarms:
+            accused.append((oracle.form, [str(alarm) for alarm in screened.alarms]))
         else:
-            assert (seen.people, seen.left_out) == (len(next(iter(columns.values()))), 0)
-    tails = [1 - float(sum(binomial(rounds, at, FALSE_ALARM) for at in range(count))) for count in range(4)]
+            assert (screened.people, screened.left_out) == (len(next(iter(columns.values()))), 0)
+    tails = [
+        1 - float(sum(binomial(rounds, alarm_count, FALSE_ALARM) for alarm_count in range(count))) for count in range(4)
+    ]
     assert rounds >= 40
     assert len(accused) < next(count for count, tail in enumerate(tails) if tail < 0.001), accused
 
@@ -177,13 +181,21 @@ def test_bounds_of_all_signs_add_up_to_what_is_said():
 @pytest.mark.parametrize("name", ["oue", "sue"])
 def test_honest_reports_name_too_many_or_too_few_as_seldom_as_is_said(name, epsilon):
     """Over all of a round's reports, counted exactly: each bit by itself, the own one with another chance."""
-    oracle, many = oracles()[name].make(Fraction(epsilon), 60, pad=1), 4000
-    screen = Screen(oracle, sum_reports([oracle.reports(people([[1]], many), 1)], oracle))
-    least, most = screen.named_range
-    own, other = float(oracle.p_held), float(oracle.p_other)
-    others = [binomial(59, named, other) for named in range(60)] + [0.0]
-    chances = [own * (others[named - 1] if named else 0.0) + (1 - own) * others[named] for named in range(61)]
-    assert many * sum(chance for named, chance in enumerate(chances) if not least <= named <= most) <= FALSE_ALARM / 5
+    oracle, person_count = oracles()[name].make(Fraction(epsilon), 60, pad=1), 4000
+    screen = Screen(oracle, sum_reports([oracle.reports(people([[1]], person_count), 1)], oracle))
+    min_named, max_named = screen.named_range
+    p_held, p_other = float(oracle.p_held), float(oracle.p_other)
+    chances_of_others = [binomial(59, named_count, p_other) for named_count in range(60)] + [0.0]
+    chances = [
+        p_held * (chances_of_others[named_count - 1] if named_count else 0.0)
+        + (1 - p_held) * chances_of_others[named_count]
+        for named_count in range(61)
+    ]
+    assert (
+        person_count
+        * sum(chance for named_count, chance in enumerate(chances) if not min_named <= named_count <= max_named)
+        <= FALSE_ALARM / 5
+    )
 
 
 def test_values_are_looked_at_as_far_as_a_table_has_room():
@@ -196,11 +208,11 @@ def test_values_are_looked_at_as_far_as_a_table_has_room():
     oracle.adder.add(aggregate, honest)
     oracle.adder.add(aggregate, lies)
     watched = np.arange(256)
-    more, variance = oracle.adder.read(aggregate).table.shared(watched)
+    shared_counts, variance = oracle.adder.read(aggregate).table.shared(watched)
     looked_at = np.flatnonzero(variance.sum(0))
     assert 64 < len(looked_at) <= 96
     assert set(targets) <= set(looked_at.tolist())
-    assert not more[np.ix_(np.setdiff1d(watched, looked_at), watched)].any()
+    assert not shared_counts[np.ix_(np.setdiff1d(watched, looked_at), watched)].any()
     alarm = screen_reports(oracle, lambda: [honest, lies]).alarms[0]
     assert (alarm.sign, len(set(alarm.values) & set(targets)) > 2) == ("together", True)
 
@@ -215,24 +227,27 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
     rows = [[value for value in row if value < 60] for row in HONEST[kind]]
     honest = oracle.reports(people(rows, 28_800), 7)
     lies = craft_reports(oracle, targets, 1200, np.random.default_rng(3))
-    seen = screen_reports(oracle, lambda: [honest, lies])
-    alarm = seen.alarms[0]
+    screened = screen_reports(oracle, lambda: [honest, lies])
+    alarm = screened.alarms[0]
     assert (alarm.sign, set(alarm.values) <= set(targets), len(alarm.values) > 2) == ("together", True, True)
-    places = seen.places([honest, lies])
-    assert len(places) == seen.left_out
+    places = screened.places([honest, lies])
+    assert len(places) == screened.left_out
     assert (places < 28_800).sum() <= 3
-    assert seen.people == 30_000 - seen.left_out
+    assert screened.people == 30_000 - screened.left_out
     plain = oracle.estimate(oracle.supports(honest) + oracle.supports(lies), 30_000)[targets].mean()
-    left = oracle.estimate(seen.supports, seen.people)[targets].mean()
-    assert left < 0.6 * plain
+    remaining_share = oracle.estimate(screened.supports, screened.people)[targets].mean()
+    assert remaining_share < 0.6 * plain
     if name == "privset":
-        assert left < 0.01
+        assert remaining_share < 0.01
         assert (places >= 28_800).sum() > 1000
     # Whoever is not a target is estimated as before.
-    rest = np.setdiff1d(np.arange(size), targets)
-    sure = 5 * np.sqrt(oracle.variance(0.0, 28_800))
-    after, before = oracle.estimate(seen.supports, seen.people), oracle.estimate(oracle.supports(honest), 28_800)
-    assert np.abs(after - before)[rest].max() < sure
+    other_values = np.setdiff1d(np.arange(size), targets)
+    largest_error = 5 * np.sqrt(oracle.variance(0.0, 28_800))
+    after, before = (
+        oracle.estimate(screened.supports, screened.people),
+        oracle.estimate(oracle.supports(honest), 28_800),
+    )
+    assert np.abs(after - before)[other_values].max() < largest_error
 
 
 @pytest.mark.statistical
@@ -242,19 +257,19 @@ def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports(name, p
     oracle = oracles()[name].make(Fraction(1), 400, pad=pad).numbered(1024)
     targets = list(range(100, 110))
     honest = oracle.reports(people([[3], [4], []], 60_000), 7)
-    best = craft_reports(oracle, targets, 1, np.random.default_rng(3))
-    lies = {name: np.repeat(column, 600) for name, column in best.items()}
-    seen = screen_reports(oracle, lambda: [honest, lies])
-    assert [(one.sign, one.values, one.reports) for one in seen.alarms] == [
-        ("lots", (int(best["seed"][0]),), seen.left_out)
+    best_reports = craft_reports(oracle, targets, 1, np.random.default_rng(3))
+    lies = {name: np.repeat(column, 600) for name, column in best_reports.items()}
+    screened = screen_reports(oracle, lambda: [honest, lies])
+    assert [(alarm.sign, alarm.values, alarm.reports) for alarm in screened.alarms] == [
+        ("lots", (int(best_reports["seed"][0]),), screened.left_out)
     ]
-    assert str(seen.alarms[0]) == (
-        f"1 published seeds are named more often than devices draw them; {seen.left_out} reports are left out."
+    assert str(screened.alarms[0]) == (
+        f"1 published seeds are named more often than devices draw them; {screened.left_out} reports are left out."
     )
-    assert (seen.places([honest, lies]) >= 60_000).sum() == 600
-    assert (honest["seed"] == best["seed"][0]).sum() == seen.left_out - 600 < 120
-    found = oracle.estimate(seen.supports, seen.people)
-    assert np.abs(found[targets]).max() < 5 * np.sqrt(oracle.variance(0.0, 60_000))
+    assert (screened.places([honest, lies]) >= 60_000).sum() == 600
+    assert (honest["seed"] == best_reports["seed"][0]).sum() == screened.left_out - 600 < 120
+    estimates = oracle.estimate(screened.supports, screened.people)
+    assert np.abs(estimates[targets]).max() < 5 * np.sqrt(oracle.variance(0.0, 60_000))
 
 
 @pytest.mark.statistical
@@ -264,13 +279,13 @@ def test_liars_who_keep_below_what_is_screened_lift_their_targets_less_than_with
     plain = oracles()[name].make(Fraction(1), 400, pad=pad)
     oracle, targets = plain.numbered(4096), list(range(100, 110))
     lifted = []
-    for one in (plain, oracle):
-        honest = one.reports(people([[3], [4], []], 98_000), 7)
-        lies = craft_reports(one, targets, 2000, np.random.default_rng(3), 100_000)
-        aggregate = one.adder.start()
-        one.adder.add(aggregate, honest)
-        one.adder.add(aggregate, lies)
-        lifted.append(one.estimate(one.adder.decode(aggregate), 100_000)[targets].mean())
+    for tested_oracle in (plain, oracle):
+        honest = tested_oracle.reports(people([[3], [4], []], 98_000), 7)
+        lies = craft_reports(tested_oracle, targets, 2000, np.random.default_rng(3), 100_000)
+        aggregate = tested_oracle.adder.start()
+        tested_oracle.adder.add(aggregate, honest)
+        tested_oracle.adder.add(aggregate, lies)
+        lifted.append(tested_oracle.estimate(tested_oracle.adder.decode(aggregate), 100_000)[targets].mean())
     assert lifted[1] < 0.8 * lifted[0]
 
 
@@ -279,10 +294,10 @@ def test_bits_that_are_too_many_are_left_out():
     honest = oracle.reports(people([[1], [2]], 5000), 2)
     all_ones = {"bits": np.full((40, 2), 0xFFFFFFFF, np.uint32)}
     no_ones = {"bits": np.zeros((40, 2), np.uint32)}
-    seen = screen_reports(oracle, lambda: [honest, all_ones, no_ones])
-    assert seen.places([honest, all_ones, no_ones]).tolist() == list(range(5000, 5080))
-    assert seen.alarms[0] == Alarm(sign="ones", values=(), reports=80) or seen.alarms[1].reports == 80
-    assert sum(alarm.reports for alarm in seen.alarms) == 80
+    screened = screen_reports(oracle, lambda: [honest, all_ones, no_ones])
+    assert screened.places([honest, all_ones, no_ones]).tolist() == list(range(5000, 5080))
+    assert screened.alarms[0] == Alarm(sign="ones", values=(), reports=80) or screened.alarms[1].reports == 80
+    assert sum(alarm.reports for alarm in screened.alarms) == 80
 
 
 def test_a_bucket_that_everybody_names_and_a_value_that_more_than_all_hold_are_said():
@@ -291,9 +306,9 @@ def test_a_bucket_that_everybody_names_and_a_value_that_more_than_all_hold_are_s
     columns["value"][:] = 0
     assert [alarm.sign for alarm in screen_reports(oracle, lambda: [columns]).alarms] == ["cells"]
     grr = oracles()["grr"].make(Fraction(1), 20, pad=1)
-    seen = screen_reports(grr, lambda: [{"value": np.full(4000, 3)}])
-    (alarm,) = seen.alarms
-    assert (alarm.sign, seen.left_out, alarm.values) == ("supports", 0, tuple(range(20)))
+    screened = screen_reports(grr, lambda: [{"value": np.full(4000, 3)}])
+    (alarm,) = screened.alarms
+    assert (alarm.sign, screened.left_out, alarm.values) == ("supports", 0, tuple(range(20)))
     assert str(alarm) == "20 values are named more often than if everybody held them, or less than if nobody did."
 
 
@@ -310,10 +325,10 @@ def test_memory_does_not_grow_with_the_reports():
     oracle = oracles()["wheel"].make(Fraction(1), 3000, pad=3)
     columns = oracle.reports(people([[1, 2]], 500), 2)
     sizes = []
-    for many in (1, 2, 3):
-        screen = Screen(oracle, sum_reports([columns] * many, oracle))
-        screen.set_pair_counts(count_pairs([columns] * many, oracle, screen.watched))
-        sizes.append(sum(one.nbytes for one in vars(screen).values() if isinstance(one, np.ndarray)))
+    for block_count in (1, 2, 3):
+        screen = Screen(oracle, sum_reports([columns] * block_count, oracle))
+        screen.set_pair_counts(count_pairs([columns] * block_count, oracle, screen.watched))
+        sizes.append(sum(array.nbytes for array in vars(screen).values() if isinstance(array, np.ndarray)))
     assert len(set(sizes)) == 1
     assert len(screen.watched) == WATCHED
 
@@ -321,8 +336,8 @@ def test_memory_does_not_grow_with_the_reports():
 def test_a_round_without_reports_and_a_round_of_one_value():
     for name in LIVE:
         oracle = oracles()[name].make(Fraction(1), 1, pad=1)
-        seen = screen_reports(oracle, lambda oracle=oracle: [oracle.codec.read([]).columns])
-        assert (seen.people, seen.supports.tolist(), seen.alarms) == (0, [0], ())
+        screened = screen_reports(oracle, lambda oracle=oracle: [oracle.codec.read([]).columns])
+        assert (screened.people, screened.supports.tolist(), screened.alarms) == (0, [0], ())
 
 
 def test_a_collector_screens_the_bytes_that_were_sent():
@@ -349,16 +364,21 @@ def test_windows_are_met_as_kernels_count_them():
 
 
 @pytest.mark.parametrize("name", HASHING)
-@pytest.mark.parametrize("many", ["1", "3"])
-def test_any_number_of_threads_counts_the_same(name, many, monkeypatch):
+@pytest.mark.parametrize("chunk_count", ["1", "3"])
+def test_any_number_of_threads_counts_the_same(name, chunk_count, monkeypatch):
     """Candidates are shared out unevenly here, and there are fewer of them than a tile has."""
     oracle = oracles()[name].make(Fraction(1), 100, pad=2)
     columns = oracle.reports(people([[1, 2]], 333), 2)
-    ones = np.array([[oracle.supports({key: one[at : at + 1] for key, one in columns.items()})] for at in range(333)])
-    monkeypatch.setenv("DISCREET_THREADS", many)
+    supports_by_report = np.array(
+        [
+            [oracle.supports({key: column[position : position + 1] for key, column in columns.items()})]
+            for position in range(333)
+        ]
+    )
+    monkeypatch.setenv("DISCREET_THREADS", chunk_count)
     monkeypatch.setattr(hashing, "_BLOCK_REPORTS", 100)
     monkeypatch.setattr(hashing, "_BLOCK_HASHES", 512)
-    named = oracle.named(columns, np.arange(100))
-    assert oracle.supports(columns).tolist() == ones.sum((0, 1)).tolist()
-    assert (named == (ones[:, 0] > 0)).all()
-    assert count_named_pairs(named).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()
+    is_named = oracle.named(columns, np.arange(100))
+    assert oracle.supports(columns).tolist() == supports_by_report.sum((0, 1)).tolist()
+    assert (is_named == (supports_by_report[:, 0] > 0)).all()
+    assert count_named_pairs(is_named).tolist() == (is_named.T.astype(int) @ is_named.astype(int)).tolist()

@@ -35,22 +35,22 @@ NAMES = ["ldpminer", "svim", "svim-better", "svsm", "svsm-better"]
 ITEMS = 60
 
 
-def made(people: int, seed: int = 0) -> Baskets:
+def make_shop(people: int, seed: int = 0) -> Baskets:
     """Baskets of about four items, the first ones most often; one in twenty is empty."""
     generator = np.random.default_rng(seed)
     chances = 0.5 / np.arange(1, ITEMS + 1) ** 0.7
     rows, columns = np.nonzero(generator.random((people, ITEMS)) < chances)
-    kept = generator.random(people)[rows] > 0.05
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows[kept], minlength=people)))).astype(np.int64)
-    return Baskets(offsets, columns[kept].astype(np.int32), Vocabulary([f"item {code}" for code in range(ITEMS)]))
+    is_kept = generator.random(people)[rows] > 0.05
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows[is_kept], minlength=people)))).astype(np.int64)
+    return Baskets(offsets, columns[is_kept].astype(np.int32), Vocabulary([f"item {code}" for code in range(ITEMS)]))
 
 
 @pytest.fixture(scope="module")
 def baskets() -> Baskets:
-    return made(20_000)
+    return make_shop(20_000)
 
 
-def told(outcome) -> str:
+def text_of(outcome) -> str:
     return json.dumps([outcome.to_dict(), [[sorted(k), v] for k, v in outcome.patterns.to_dict().items()]])
 
 
@@ -58,13 +58,13 @@ def told(outcome) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_outcome(name, speed, baskets, monkeypatch):
     """Whatever the number of threads; another seed gives another."""
-    one = simulate(baskets, name, top=5, epsilon=2, seed=7, speed=speed)
+    first_outcome = simulate(baskets, name, top=5, epsilon=2, seed=7, speed=speed)
     monkeypatch.setenv("DISCREET_THREADS", "1")
     assert jit.threads() == 1
-    again = simulate(baskets, name, top=5, epsilon=2, seed=7, speed=speed)
-    assert told(one) == told(again)
-    assert one.patterns.low.tobytes() == again.patterns.low.tobytes()
-    assert told(simulate(baskets, name, top=5, epsilon=2, seed=8, speed=speed)) != told(one)
+    outcome_again = simulate(baskets, name, top=5, epsilon=2, seed=7, speed=speed)
+    assert text_of(first_outcome) == text_of(outcome_again)
+    assert first_outcome.patterns.low.tobytes() == outcome_again.patterns.low.tobytes()
+    assert text_of(simulate(baskets, name, top=5, epsilon=2, seed=8, speed=speed)) != text_of(first_outcome)
 
 
 @pytest.mark.parametrize("oracle", ["grr", "olh", "blh", "oue", "sue", "hr", "subset", "privset", "wheel"])
@@ -76,58 +76,66 @@ def test_two_speeds_agree_in_distribution(oracle, pad, baskets):
     runs = 40
 
     def supports(speed) -> np.ndarray:
-        heard = []
+        supports_heard = []
         for seed in range(runs):
             crowd = SimulatedPeople(baskets=part, seed=seed + (1000 if speed == "person" else 0), speed=speed)
-            heard.append(crowd.hear(ask, crowd.numbers()).supports)
-        return np.array(heard, float)
+            supports_heard.append(crowd.hear(ask, crowd.numbers()).supports)
+        return np.array(supports_heard, float)
 
-    one, other = supports("person"), supports("aggregated")
-    wide = np.sqrt((one.var(0, ddof=1) + other.var(0, ddof=1)) / runs)
-    assert np.all(np.abs(one.mean(0) - other.mean(0)) < 5 * wide)
+    person_supports, aggregated_supports = supports("person"), supports("aggregated")
+    standard_error = np.sqrt((person_supports.var(0, ddof=1) + aggregated_supports.var(0, ddof=1)) / runs)
+    assert np.all(np.abs(person_supports.mean(0) - aggregated_supports.mean(0)) < 5 * standard_error)
     # The logarithm of a ratio of two variances, each of 40 runs: its standard deviation is 2 / sqrt(39).
-    ratio = np.log(one.var(0, ddof=1) / other.var(0, ddof=1))
+    ratio = np.log(person_supports.var(0, ddof=1) / aggregated_supports.var(0, ddof=1))
     assert np.abs(ratio).max() < 5 * 2 / np.sqrt(runs - 1)
 
 
 def test_many_people_are_asked_with_published_seeds_at_both_speeds():
     """Reports into a table are made at either speed, so both give the same numbers, and nothing is drawn one by one."""
-    few, times = made(3000), 100
-    sizes = np.tile(np.diff(few.offsets), times)
-    many = Baskets(np.concatenate(([0], np.cumsum(sizes))), np.tile(few.codes, times), few.vocabulary)
+    few_baskets, times = make_shop(3000), 100
+    sizes = np.tile(np.diff(few_baskets.offsets), times)
+    many_baskets = Baskets(
+        np.concatenate(([0], np.cumsum(sizes))), np.tile(few_baskets.codes, times), few_baskets.vocabulary
+    )
     settings = {"first_oracle": "olh", "oracle": "olh", "size_oracle": "olh", "padding": 3}
-    found = [
-        simulate(many, "svim", top=5, epsilon=2, seed=7, speed=speed, settings=settings)
+    outcomes = [
+        simulate(many_baskets, "svim", top=5, epsilon=2, seed=7, speed=speed, settings=settings)
         for speed in ("person", "aggregated")
     ]
-    assert [one.marginal for one in found] == [False, False]
-    assert found[0].patterns.to_dict() == found[1].patterns.to_dict()
-    true = {pattern.items for pattern in discreet.mine(few, top=5, lengths=1)}
-    assert len(true & set(found[0].patterns.to_dict())) >= 4
+    assert [outcome.marginal for outcome in outcomes] == [False, False]
+    assert outcomes[0].patterns.to_dict() == outcomes[1].patterns.to_dict()
+    true_itemsets = {pattern.items for pattern in discreet.mine(few_baskets, top=5, lengths=1)}
+    assert len(true_itemsets & set(outcomes[0].patterns.to_dict())) >= 4
 
 
 def test_sums_over_very_many_items_are_drawn_once_for_as_many_people(baskets):
     """Otherwise drawing would cost people × items; reports that are made come in blocks that stay in a cache."""
     ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(100_000)), "olh", Fraction(1))
     published = replace(ask, oracle=replace(ask.frequencies, seeds=1024))
-    for speed, many in (("person", 1 << 15), ("aggregated", 100_000)):
+    for speed, person_count in (("person", 1 << 15), ("aggregated", 100_000)):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
-        assert crowd._block_size(ask.oracle) == many
+        assert crowd._block_size(ask.oracle) == person_count
         assert crowd._block_size(published.oracle) == 1 << 15
 
 
 def test_marginal_where_counts_were_drawn_one_by_one(baskets):
     exact = {"first_oracle": "grr", "size_oracle": "grr", "oracle": "oue"}
-    asked = {"top": 5, "epsilon": 1, "seed": 1}
-    assert not simulate(baskets, "svim", speed="aggregated", settings=exact, **asked).marginal
-    assert simulate(baskets, "svim", speed="aggregated", **asked).marginal
-    assert not simulate(baskets, "svim", speed="person", **asked).marginal
+    question = {"top": 5, "epsilon": 1, "seed": 1}
+    assert not simulate(baskets, "svim", speed="aggregated", settings=exact, **question).marginal
+    assert simulate(baskets, "svim", speed="aggregated", **question).marginal
+    assert not simulate(baskets, "svim", speed="person", **question).marginal
 
 
 def test_what_the_outcome_says(baskets):
-    seen = []
+    progress_calls = []
     outcome = simulate(
-        baskets, "svsm", top=5, epsilon="1/2", seed=1, score=True, progress=lambda name, done: seen.append((name, done))
+        baskets,
+        "svsm",
+        top=5,
+        epsilon="1/2",
+        seed=1,
+        score=True,
+        progress=lambda name, fraction_done: progress_calls.append((name, fraction_done)),
     )
     assert str(outcome.guarantee) == "local differential privacy, replace one person, epsilon = 0.5"
     assert [(line.name, line.oracle, line.pad, line.epsilon) for line in outcome.rounds] == [
@@ -138,8 +146,8 @@ def test_what_the_outcome_says(baskets):
         ("which itemsets", outcome.rounds[4].oracle, outcome.facts["itemset padding"], "1/2"),
     ]
     assert sum(line.people for line in outcome.rounds) == len(baskets)  # the empty-handed too (A7, X3)
-    asked = {"top": 5, "least": 1, "epsilon": "1/2", "seed": 1, "speed": "person", "screen": True}
-    assert dict(outcome.asked) == asked
+    expected_question = {"top": 5, "least": 1, "epsilon": "1/2", "seed": 1, "speed": "person", "screen": True}
+    assert dict(outcome.asked) == expected_question
     assert outcome.settings["shares"] == ("0.5", "0.1", "0.4")
     assert outcome.simulated
     assert (len(outcome), outcome.people) == (5, len(baskets))
@@ -159,7 +167,9 @@ def test_what_the_outcome_says(baskets):
         "squared error",
     }
     assert outcome.to_dict()["reports"] == 1
-    assert [name for name, done in seen if done == 1.0] == [line.name for line in outcome.rounds]
+    assert [name for name, fraction_done in progress_calls if fraction_done == 1.0] == [
+        line.name for line in outcome.rounds
+    ]
     assert json.loads(json.dumps(outcome.to_dict()))["simulated"] is True
     assert np.all(outcome.patterns.low <= outcome.patterns.counts + 0.5)
     assert np.all(outcome.patterns.counts <= outcome.patterns.high + 0.5)
@@ -188,20 +198,22 @@ class TestOddData:
         """One person, one item, fewer people than groups, top over the universe."""
         outcome = simulate(rows, name, top=50, epsilon=1, seed=1, speed=speed)
         assert len(outcome) <= 7
-        wanted = f"50 patterns were wanted and {len(outcome)} were estimated."
-        assert wanted in outcome.notes
+        missing_note = f"50 patterns were wanted and {len(outcome)} were estimated."
+        assert missing_note in outcome.notes
         nobody = any(not line.people for line in outcome.rounds)
         silent = ", ".join(repr(line.name) for line in outcome.rounds if not line.people)
-        told = f"There are too few people for this protocol: nobody was asked {silent}, and nothing is known of it."
-        assert (told in outcome.notes) == nobody
+        silent_note = (
+            f"There are too few people for this protocol: nobody was asked {silent}, and nothing is known of it."
+        )
+        assert (silent_note in outcome.notes) == nobody
         assert outcome.guarantee.epsilon == 1
 
     def test_a_round_without_people_says_nothing(self):
         """Even where one report alone would say nearly everything."""
         ask = Ask.of("any", Who(0, WORD), Which(CandidateList(items=3)), "grr", Fraction(20))
         nobody = Estimate(ask, 0, np.zeros(3, np.int64))
-        learnt = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
-        patterns = build_patterns(learnt, Vocabulary(list("abc")), 9)
+        result = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
+        patterns = build_patterns(result, Vocabulary(list("abc")), 9)
         assert (patterns.low.tolist(), patterns.high.tolist()) == ([0] * 3, [9] * 3)
 
     @pytest.mark.parametrize("speed", ["person", "aggregated"])
@@ -221,9 +233,9 @@ class TestOddData:
         crowd = SimulatedPeople(baskets=empty, seed=1, speed="person")
         for question in (HowMany.up_to(CandidateList(items=6), 6), Which(CandidateList(items=6))):
             ask = Ask.of("any", Who(0, WORD), question, "grr", Fraction(20))
-            heard = crowd.hear(ask, crowd.numbers())
-            assert heard.people == 300
-            assert heard.supports.tolist() == ([300, *[0] * 6] if question.single else [0] * 6)
+            estimate = crowd.hear(ask, crowd.numbers())
+            assert estimate.people == 300
+            assert estimate.supports.tolist() == ([300, *[0] * 6] if question.single else [0] * 6)
 
     def test_no_items_at_all(self):
         with pytest.raises(InputError) as error:
@@ -232,10 +244,10 @@ class TestOddData:
 
 
 class TestRefused:
-    ASKED: ClassVar = {"top": 3, "epsilon": 1, "seed": 1}
+    QUESTION: ClassVar = {"top": 3, "epsilon": 1, "seed": 1}
 
     @pytest.mark.parametrize(
-        ("given", "message"),
+        ("arguments", "message"),
         [
             ({"top": 0}, "top is 0, but it must be a whole number, 1 or more."),
             ({"top": "3"}, "top is '3', but it must be a whole number, 1 or more."),
@@ -253,9 +265,9 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_arguments(self, given, message):
+    def test_arguments(self, arguments, message):
         with pytest.raises(MisuseError) as error:
-            simulate([["a", "b"]] * 9, "svsm", **self.ASKED | given)
+            simulate([["a", "b"]] * 9, "svsm", **self.QUESTION | arguments)
         assert str(error.value) == (
             message
             or "svsm has no setting 'pad': it has shares, items, candidates, size_oracle, oracle, padding, percentile, "
@@ -263,30 +275,32 @@ class TestRefused:
         )
 
     def test_nobody_is_asked_before_settings_are_checked(self):
-        asked = []
+        progress_calls = []
         with pytest.raises(MisuseError):
             simulate(
                 [["a"]] * 9,
                 "svim",
                 settings={"oracle": "none"},
-                progress=lambda *done: asked.append(done),
-                **self.ASKED,
+                progress=lambda *arguments: progress_calls.append(arguments),
+                **self.QUESTION,
             )
-        assert asked == []
+        assert progress_calls == []
 
     def test_a_list_that_is_no_protocol(self):
         with pytest.raises(MisuseError, match=f"^There is no protocol 'apriori'; there are {', '.join(protocols())}"):
-            simulate([["a"]], "apriori", **self.ASKED)
+            simulate([["a"]], "apriori", **self.QUESTION)
 
 
-@pytest.mark.parametrize(("name", "least"), [("svim", 0.9), ("svim-better", 0.9), ("svsm", 0.8), ("svsm-better", 0.8)])
-def test_intervals_hold_the_true_counts(name, least, baskets):
+@pytest.mark.parametrize(
+    ("name", "min_held"), [("svim", 0.9), ("svim-better", 0.9), ("svsm", 0.8), ("svsm-better", 0.8)]
+)
+def test_intervals_hold_the_true_counts(name, min_held, baskets):
     """Over ten fixed seeds at epsilon 2; itemsets of one run share the errors of their items, so they vary more."""
-    found = [simulate(baskets, name, top=10, epsilon=2, seed=seed, speed="aggregated").patterns for seed in range(10)]
+    results = [simulate(baskets, name, top=10, epsilon=2, seed=seed, speed="aggregated").patterns for seed in range(10)]
     inside = []
-    for patterns in found:
+    for patterns in results:
         sets = [[baskets.vocabulary.code(item) for item in itemset] for itemset in patterns.to_dict()]
-        of = CandidateList(itemsets=tuple(tuple(sorted(codes)) for codes in sets))
-        counts = np.bincount(of.answers(baskets, np.arange(len(baskets)))[1], minlength=len(of))
+        candidates = CandidateList(itemsets=tuple(tuple(sorted(codes)) for codes in sets))
+        counts = np.bincount(candidates.answers(baskets, np.arange(len(baskets)))[1], minlength=len(candidates))
         inside += ((patterns.low <= counts) & (counts <= patterns.high)).tolist()
-    assert np.mean(inside) >= least
+    assert np.mean(inside) >= min_held
