@@ -33,10 +33,12 @@ from discreet.local.study._collect import collect
 from replaying import stored
 
 ITEMS, PEOPLE, SEED = 12, 400, 7
-LIVE = [one.name for one in registry.oracles().values() if one.kind.live and one.answers == ("frequencies",)]
+LIVE = [
+    oracle.name for oracle in registry.oracles().values() if oracle.kind.live and oracle.answers == ("frequencies",)
+]
 # Of few people short texts alone are found.
 SETTINGS = {"prefixes": {"alphabet": "0123456789", "length": 2}}
-PROTOCOLS = [one.name for one in registry.protocols().values() if one.kind.live]
+PROTOCOLS = [protocol.name for protocol in registry.protocols().values() if protocol.kind.live]
 
 
 @pytest.fixture(scope="module")
@@ -49,21 +51,21 @@ def crowd(people):
     return SimulatedPeople(baskets=holdings.build_baskets(people, ITEMS), seed=SEED, speed="person")
 
 
-def sent(ask, people, numbers):
+def send_reports(ask, people, numbers):
     """Return the bytes that the devices a round names send, each with the words of its simulated twin."""
     seed = seed_of(SEED, f"{ask.name}:{ask.who.start}")
     return [
         client(
             ask.form,
-            one.items,
-            texts=one.texts if "texts" in ask.form else None,
+            person_data.items,
+            texts=person_data.texts if "texts" in ask.form else None,
             max_epsilon=ask.oracle.epsilon,
             max_delta=ask.oracle.delta,
-            given=one.given,
-            after=one.after,
+            given=person_data.given,
+            after=person_data.after,
             take=SeededWords(seed, person).take,
         )
-        for person, one in enumerate(people)
+        for person, person_data in enumerate(people)
         if ask.who.start <= numbers[person] < ask.who.stop
     ]
 
@@ -72,7 +74,7 @@ def sent(ask, people, numbers):
 @pytest.mark.parametrize("name", LIVE)
 def test_an_oracle(name, pad, people, crowd):
     ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=pad)
-    collected = collect(ask, sent(ask, people, crowd.numbers()))
+    collected = collect(ask, send_reports(ask, people, crowd.numbers()))
     expected = crowd.hear(ask, crowd.numbers())
     assert collected.refused == ()
     assert (collected.estimate.people, expected.people) == (PEOPLE, PEOPLE)
@@ -86,7 +88,7 @@ def test_published_seeds(name, screen, people, crowd):
     """Bytes with the numbers of seeds, a table of them, and the same supports; both speeds and screening too."""
     ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=3)
     ask = replace(ask, oracle=ask.frequencies.numbered(64))
-    collected = collect(ask, sent(ask, people, crowd.numbers()), screen=screen)
+    collected = collect(ask, send_reports(ask, people, crowd.numbers()), screen=screen)
     assert (collected.refused, collected.left_out, collected.alarms) == ((), (), ())
     for speed in ("person", "aggregated"):
         expected = replace(crowd, speed=speed, screen=screen).hear(ask, crowd.numbers())
@@ -98,25 +100,25 @@ def test_published_seeds(name, screen, people, crowd):
 def test_a_protocol(name, people, crowd):
     """The conversation goes the same way, and ends with the same patterns, whoever makes the reports."""
     plan, numbers = registry.protocol(name, SETTINGS.get(name)), crowd.numbers()
-    wanted = Wanted(items=ITEMS, top=4, epsilon=Fraction(8))
-    learnt, heard = converse(
-        plan.talk(wanted), lambda ask: collect(ask, sent(ask, people, numbers)).estimate, reports=plan.reports
+    goal = Wanted(items=ITEMS, top=4, epsilon=Fraction(8))
+    result, estimates = converse(
+        plan.talk(goal), lambda ask: collect(ask, send_reports(ask, people, numbers)).estimate, reports=plan.reports
     )
-    expected, rounds = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
-    assert [stored(one) for one in heard] == [stored(one) for one in rounds]
-    assert (learnt.itemsets, learnt.values.tolist()) == (expected.itemsets, expected.values.tolist())
-    assert sum(one.people for one in heard) == PEOPLE
+    expected, rounds = converse(plan.talk(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    assert [stored(estimate) for estimate in estimates] == [stored(estimate) for estimate in rounds]
+    assert (result.itemsets, result.values.tolist()) == (expected.itemsets, expected.values.tolist())
+    assert sum(estimate.people for estimate in estimates) == PEOPLE
 
 
 def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
     ask = Ask.of("", Who(0, WORD), Which(CandidateList(10)), "grr", Fraction(2))
-    good = [b'{"value":%d}' % (place % 11) for place in range(110)]
-    mixed = [b'{"value":11}', *good, b"x" * 1000]
+    good_reports = [b'{"value":%d}' % (place % 11) for place in range(110)]
+    mixed = [b'{"value":11}', *good_reports, b"x" * 1000]
     for block in (1 << 15, 50):
         monkeypatch.setattr(collecting, "_BLOCK", block)
         collected = collect(ask, iter(mixed))
         assert (collected.estimate.people, collected.estimate.supports.tolist()) == (110, [10] * 10)
-        assert [one.place for one in collected.refused] == [0, 111]
+        assert [refusal.place for refusal in collected.refused] == [0, 111]
 
 
 def test_nobody_answered():

@@ -52,21 +52,23 @@ def library(tmp_path_factory):
 @pytest.fixture
 def card(library, monkeypatch):
     """Put a card into this machine that runs the text of the kernels; return what it was asked to run."""
-    asked = []
+    kernels_asked = []
 
     class Watched(ShimDriver):
         def launch(self, name, grid, arguments):
-            asked.append(name)
+            kernels_asked.append(name)
             super().launch(name, grid, arguments)
 
     monkeypatch.setattr(deciding, "_find_card", lambda process: Card(driver=Watched(library)))
-    return asked
+    return kernels_asked
 
 
-def reports(oracle, many, seed=7):
+def reports(oracle, report_count, seed=7):
     generator = np.random.default_rng(seed)
-    held = np.minimum(generator.geometric(0.2, many) - 1, oracle.size - 1).astype(np.int32)
-    return oracle.reports(Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many)), seed)
+    held_values = np.minimum(generator.geometric(0.2, report_count) - 1, oracle.size - 1).astype(np.int32)
+    return oracle.reports(
+        Answered(offsets=np.arange(report_count + 1), held=held_values, people=np.arange(report_count)), seed
+    )
 
 
 def test_what_was_asked_for(monkeypatch):
@@ -106,7 +108,7 @@ def test_a_card_that_fails_is_said_once(card, caplog):
     with using("gpu"):
         assert on_card(1, fail) is None
         assert on_card(1, fail) is None
-    assert [one.getMessage() for one in caplog.records] == [f"{BEGINNING}The memory of the card is full."]
+    assert [record.getMessage() for record in caplog.records] == [f"{BEGINNING}The memory of the card is full."]
     assert caplog.records[0].levelno == logging.WARNING
 
 
@@ -127,7 +129,7 @@ class FullError(MemoryError):
 
 def fake_cupy(**runtime):
     """Return a CuPy whose driver answers so."""
-    known = {
+    cuda_functions = {
         "CUDARuntimeError": FakeError,
         "getDeviceCount": lambda: 1,
         "getDevice": lambda: 0,
@@ -136,15 +138,15 @@ def fake_cupy(**runtime):
         "runtimeGetVersion": lambda: 13020,
     }
     cuda = SimpleNamespace(
-        runtime=SimpleNamespace(**(known | runtime)), memory=SimpleNamespace(OutOfMemoryError=FullError)
+        runtime=SimpleNamespace(**(cuda_functions | runtime)), memory=SimpleNamespace(OutOfMemoryError=FullError)
     )
-    made = ModuleType("cupy")
-    made.cuda = cuda
-    return made
+    module = ModuleType("cupy")
+    module.cuda = cuda
+    return module
 
 
 def raising(error):
-    def fail(*given, **more):
+    def fail(*arguments, **options):
         raise error
 
     return fail
@@ -185,11 +187,11 @@ def test_no_card_an_old_driver_a_small_card(monkeypatch, caplog, cupy, message):
     oracle = make("olh", Fraction(1), 50)
     columns = reports(oracle, 100)
     with using("cpu"):
-        wanted = oracle.supports(columns)
+        expected_supports = oracle.supports(columns)
     with using("gpu"):
-        assert (oracle.supports(columns) == wanted).all()
-        assert (oracle.supports(columns) == wanted).all()
-    assert [one.getMessage() for one in caplog.records] == [BEGINNING + message]
+        assert (oracle.supports(columns) == expected_supports).all()
+        assert (oracle.supports(columns) == expected_supports).all()
+    assert [record.getMessage() for record in caplog.records] == [BEGINNING + message]
 
 
 def test_a_cupy_that_cannot_be_loaded(monkeypatch):
@@ -206,17 +208,17 @@ def test_a_cupy_that_cannot_be_loaded(monkeypatch):
 
 
 def test_a_card_without_room(library):
-    small = Card(driver=ShimDriver(library, free=1 << 20))
+    small_card = Card(driver=ShimDriver(library, free=1 << 20))
     oracle = replace(make("olh", Fraction(1), 50), seeds=1024)
     with pytest.raises(CardError) as caught:
-        small.count_supports(*(np.zeros(10, np.uint32) for _ in range(4)), 50)
+        small_card.count_supports(*(np.zeros(10, np.uint32) for _ in range(4)), 50)
     assert str(caught.value) == "A card that is none has 1 MiB of memory free, and 1 MiB are needed."
     with pytest.raises(CardError, match=r"1 MiB of memory free, and 128 MiB are needed\.$"):
-        CardRound(small, oracle)
+        CardRound(small_card, oracle)
     for task in (
-        lambda: small.leftover(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0),
-        lambda: small.meet(np.zeros(8, np.int64), 4, np.zeros(1, np.uint32), np.zeros(1), 4),
-        lambda: small.table_sums(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0, 4, 9),
+        lambda: small_card.leftover(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0),
+        lambda: small_card.meet(np.zeros(8, np.int64), 4, np.zeros(1, np.uint32), np.zeros(1), 4),
+        lambda: small_card.table_sums(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0, 4, 9),
     ):
         with pytest.raises(CardError, match=r"are needed\.$"):
             task()
@@ -234,10 +236,10 @@ def test_somebody_who_holds_more_than_is_brought_at_a_time(library):
 def test_supports_are_the_same(card, name):
     oracle = make(name, Fraction(2), 300)
     columns = reports(oracle, 700)
-    wanted = oracle.supports(columns)
+    expected_supports = oracle.supports(columns)
     assert not card
     with using("gpu"):
-        assert (oracle.supports(columns) == wanted).all()
+        assert (oracle.supports(columns) == expected_supports).all()
     assert card == ["count_reports"]
 
 
@@ -252,13 +254,15 @@ def test_tables_are_read_the_same(card, epsilon):
 
     plain = table()
     values = np.arange(8)
-    wanted, shared = plain.frequencies(), plain.shared(values)
+    expected_frequencies, expected_shared = plain.frequencies(), plain.shared(values)
     assert len(plain._solution[1]) > 3, "several symbols are solved for"
     assert not card
     with using("gpu"):
-        there = table()
-        assert there.frequencies().tobytes() == wanted.tobytes()
-        assert [one.tobytes() for one in there.shared(values)] == [one.tobytes() for one in shared]
+        table_on_card = table()
+        assert table_on_card.frequencies().tobytes() == expected_frequencies.tobytes()
+        assert [array.tobytes() for array in table_on_card.shared(values)] == [
+            array.tobytes() for array in expected_shared
+        ]
     assert set(card) == {"weigh_rows", "take_off", "sum_cells", "meet_rows"}
 
 
@@ -266,11 +270,11 @@ def test_tables_are_read_the_same(card, epsilon):
 def test_a_simulation_is_the_same(card, screen):
     baskets = groceries(3000, seed=3)
     settings = {"oracle": "wheel"}
-    asked = {"top": 8, "epsilon": 4, "seed": 7, "screen": screen, "settings": settings}
-    wanted = discreet.simulate(baskets, "svim", **asked, device="cpu")
+    question = {"top": 8, "epsilon": 4, "seed": 7, "screen": screen, "settings": settings}
+    expected_outcome = discreet.simulate(baskets, "svim", **question, device="cpu")
     assert not card
-    found = discreet.simulate(baskets, "svim", **asked, device="gpu")
-    assert found.patterns.to_arrow().equals(wanted.patterns.to_arrow())
+    outcome = discreet.simulate(baskets, "svim", **question, device="gpu")
+    assert outcome.patterns.to_arrow().equals(expected_outcome.patterns.to_arrow())
     assert ("make_points" in card) == (not screen)
     assert "count_reports" in card
 
@@ -287,13 +291,13 @@ def test_a_collector_s_round_is_the_same(card, tmp_path, name, seeds, screen):
     words = ask.oracle.codec.pack(reports(ask.oracle, 900))
     blocks = np.array_split(words, 4)
     report_files.save_reports(tmp_path / "reports", ask, blocks)
-    wanted = add_up(ask, lambda: blocks, screen=screen)
-    assert report_files.add_up_files(tmp_path / "reports", ask, screen=screen).text() == wanted.text()
+    expected_totals = add_up(ask, lambda: blocks, screen=screen)
+    assert report_files.add_up_files(tmp_path / "reports", ask, screen=screen).text() == expected_totals.text()
     assert not card
     with using("gpu"):
-        assert add_up(ask, lambda: blocks, screen=screen).text() == wanted.text()
-        found = report_files.add_up_files(tmp_path / "reports", ask, screen=screen)
-    assert (found.text(), found.refused) == (wanted.text(), 0)
+        assert add_up(ask, lambda: blocks, screen=screen).text() == expected_totals.text()
+        totals = report_files.add_up_files(tmp_path / "reports", ask, screen=screen)
+    assert (totals.text(), totals.refused) == (expected_totals.text(), 0)
     streamed = {"olh": {"tabulate"} if seeds else {"count_reports"}, "wheel": {"count_reports"}, "grr": set()}[name]
     assert streamed <= set(card)
 
@@ -303,42 +307,42 @@ def test_what_is_no_report_is_counted_the_same(card, tmp_path):
     words = ask.oracle.codec.pack(reports(ask.oracle, 300))
     words[::7, 1] = 99
     report_files.save_reports(tmp_path / "reports", ask, [words])
-    wanted = report_files.add_up_files(tmp_path / "reports", ask)
+    expected_totals = report_files.add_up_files(tmp_path / "reports", ask)
     with using("gpu"):
-        found = report_files.add_up_files(tmp_path / "reports", ask)
-    assert found.refused == wanted.refused == 43
-    assert found.text() == wanted.text()
+        totals = report_files.add_up_files(tmp_path / "reports", ask)
+    assert totals.refused == expected_totals.refused == 43
+    assert totals.text() == expected_totals.text()
 
 
 def test_a_card_that_fails_on_the_way_changes_nothing(card, tmp_path, monkeypatch, caplog):
     ask = asked_of("olh", 1024)
     words = ask.oracle.codec.pack(reports(ask.oracle, 300))
     report_files.save_reports(tmp_path / "reports", ask, [words[:200], words[200:]])
-    wanted = report_files.add_up_files(tmp_path / "reports", ask).text()
+    expected_text = report_files.add_up_files(tmp_path / "reports", ask).text()
     monkeypatch.setattr(CardRound, "total", raising(CardError("The memory of NVIDIA T1 is full.")))
     monkeypatch.setattr(Card, "table_sums", raising(CardError("The memory of NVIDIA T1 is full.")))
     with using("gpu"):
-        assert report_files.add_up_files(tmp_path / "reports", ask).text() == wanted
-    assert [one.getMessage() for one in caplog.records] == [f"{BEGINNING}The memory of NVIDIA T1 is full."]
+        assert report_files.add_up_files(tmp_path / "reports", ask).text() == expected_text
+    assert [record.getMessage() for record in caplog.records] == [f"{BEGINNING}The memory of NVIDIA T1 is full."]
 
 
 def test_the_command_line_says_why_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     (tmp_path / "baskets.dat").write_text("1 2 3\n2 3\n1 3\n" * 400)
-    typed = ["simulate", "baskets.dat", "--top", "2", "--epsilon", "4", "--seed", "7", "--protocol", "svim"]
-    typed += ["--set", "oracle=olh", "--format", "csv"]
-    wanted = run(*typed, cwd=tmp_path, check=True)
-    found = run(*typed, "--device", "gpu", cwd=tmp_path, check=True)
-    assert found.stdout == wanted.stdout
-    assert found.stderr.splitlines() == [f"discreet: {BEGINNING}CuPy is not installed: pip install 'discreet[gpu]'."]
-    by_variable = run(*typed, cwd=tmp_path, env={"DISCREET_DEVICE": "tpu"})
+    command = ["simulate", "baskets.dat", "--top", "2", "--epsilon", "4", "--seed", "7", "--protocol", "svim"]
+    command += ["--set", "oracle=olh", "--format", "csv"]
+    expected_run = run(*command, cwd=tmp_path, check=True)
+    card_run = run(*command, "--device", "gpu", cwd=tmp_path, check=True)
+    assert card_run.stdout == expected_run.stdout
+    assert card_run.stderr.splitlines() == [f"discreet: {BEGINNING}CuPy is not installed: pip install 'discreet[gpu]'."]
+    by_variable = run(*command, cwd=tmp_path, env={"DISCREET_DEVICE": "tpu"})
     assert by_variable.returncode == 2
     assert "'auto', 'gpu', 'cpu'" in " ".join(by_variable.stderr.split())
 
 
 def numbers_as_cupy(library):
     """Return a CuPy whose card is a processor: all that the driver uses of it, with memory that only it can reach."""
-    made = fake_cupy(memGetInfo=lambda: (1 << 30, 1 << 31))
+    cupy = fake_cupy(memGetInfo=lambda: (1 << 30, 1 << 31))
 
     class Data:
         def __init__(self, array):
@@ -362,9 +366,9 @@ def numbers_as_cupy(library):
         def __len__(self):
             return len(self.array)
 
-        def set(self, given):
-            assert given.flags.c_contiguous
-            self.array[...] = given
+        def set(self, data):
+            assert data.flags.c_contiguous
+            self.array[...] = data
 
         def get(self):
             return self.array.copy()
@@ -390,19 +394,19 @@ def numbers_as_cupy(library):
         def get_function(self, name):
             def launch(grid, block, arguments):
                 assert block == (256,)
-                given = [one.array if isinstance(one, Array) else one for one in arguments]
-                ShimDriver(library).launch(name, grid, given)
+                arrays = [argument.array if isinstance(argument, Array) else argument for argument in arguments]
+                ShimDriver(library).launch(name, grid, arrays)
 
             return launch
 
     streams = []
-    made.empty = lambda shape, kind: Array(np.full(shape, 77, kind))
-    made.RawModule = RawModule
-    made.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 5)
-    made.cuda.Device = lambda: SimpleNamespace(synchronize=lambda: None)
-    made.cuda.Stream = Stream
-    made.cuda.alloc_pinned_memory = bytearray
-    return made
+    cupy.empty = lambda shape, kind: Array(np.full(shape, 77, kind))
+    cupy.RawModule = RawModule
+    cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 5)
+    cupy.cuda.Device = lambda: SimpleNamespace(synchronize=lambda: None)
+    cupy.cuda.Stream = Stream
+    cupy.cuda.alloc_pinned_memory = bytearray
+    return cupy
 
 
 def test_the_driver_of_cupy(library, monkeypatch, caplog):
@@ -413,9 +417,9 @@ def test_the_driver_of_cupy(library, monkeypatch, caplog):
     for seeds in (None, 1024):
         ask = asked_of("olh", seeds)
         words = ask.oracle.codec.pack(reports(ask.oracle, 300))
-        wanted = add_up(ask, lambda words=words: [words]).text()
+        expected_text = add_up(ask, lambda words=words: [words]).text()
         with using("gpu"):
-            assert add_up(ask, lambda words=words: [words]).text() == wanted
+            assert add_up(ask, lambda words=words: [words]).text() == expected_text
     assert not caplog.records
     cupy.empty = raising(FullError("out"))
     for task in (lambda: driver.upload(np.zeros(3)), lambda: driver.zeros((3,), np.int64), lambda: driver.stage(64)):

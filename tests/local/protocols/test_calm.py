@@ -19,38 +19,44 @@ FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 
 
 @given(st.integers(2, 30), st.integers(2, 8))
-def test_every_pair_is_in_a_block(many, width):
-    width = min(width, many)
-    blocks = cover_pairs(many, width)
-    assert {pair for block in blocks.tolist() for pair in combinations(block, 2)} == set(combinations(range(many), 2))
+def test_every_pair_is_in_a_block(item_count, width):
+    width = min(width, item_count)
+    blocks = cover_pairs(item_count, width)
+    assert {pair for block in blocks.tolist() for pair in combinations(block, 2)} == set(
+        combinations(range(item_count), 2)
+    )
     assert all(len(set(block)) == width and block == sorted(block) for block in blocks.tolist())
-    assert len(blocks) <= 2.1 * many * (many - 1) / (width * (width - 1)) + 1
+    assert len(blocks) <= 2.1 * item_count * (item_count - 1) / (width * (width - 1)) + 1
 
 
 def of_items(table, block, items):
     """Return what a table says about some of its items, by adding up cells."""
-    told = np.zeros(1 << len(items))
+    cell_sums = np.zeros(1 << len(items))
     for cell, value in enumerate(table):
-        told[sum(1 << at for at, item in enumerate(items) if cell >> block.index(item) & 1)] += value
-    return told
+        cell_sums[sum(1 << place for place, item in enumerate(items) if cell >> block.index(item) & 1)] += value
+    return cell_sums
 
 
 @given(st.integers(3, 7), st.integers(2, 4), st.integers(0, 2**32))
-def test_tables_agree_on_what_they_have_in_common_and_truth_is_kept(many, width, seed):
+def test_tables_agree_on_what_they_have_in_common_and_truth_is_kept(item_count, width, seed):
     generator = np.random.default_rng(seed)
-    blocks = cover_pairs(many, min(width, many))
+    blocks = cover_pairs(item_count, min(width, item_count))
     tables = generator.normal(0.1, 1, (len(blocks), 1 << blocks.shape[1]))
     agreed = make_consistent(tables, blocks, 1)
     assert agreed.sum(1) == pytest.approx(np.ones(len(blocks)))
-    for (one, first), (other, second) in combinations(zip(agreed, blocks.tolist(), strict=True), 2):
-        shared = sorted(set(first) & set(second))
-        assert of_items(one, first, shared) == pytest.approx(of_items(other, second, shared))
+    for (left_table, left_block), (right_table, right_block) in combinations(
+        zip(agreed, blocks.tolist(), strict=True), 2
+    ):
+        shared_items = sorted(set(left_block) & set(right_block))
+        assert of_items(left_table, left_block, shared_items) == pytest.approx(
+            of_items(right_table, right_block, shared_items)
+        )
     # Tables of one crowd agree already: nothing changes, however often.
-    people = generator.random((50, many)) < 0.4
-    true = np.zeros(tables.shape)
-    for at, block in enumerate(blocks.tolist()):
-        np.add.at(true[at], people[:, block] @ (1 << np.arange(len(block))), 1 / 50)
-    assert make_consistent(true, blocks, 3) == pytest.approx(true)
+    people = generator.random((50, item_count)) < 0.4
+    true_tables = np.zeros(tables.shape)
+    for number, block in enumerate(blocks.tolist()):
+        np.add.at(true_tables[number], people[:, block] @ (1 << np.arange(len(block))), 1 / 50)
+    assert make_consistent(true_tables, blocks, 3) == pytest.approx(true_tables)
 
 
 @pytest.mark.parametrize("width", ["predicted", 2, 3, 6])
@@ -66,8 +72,8 @@ def test_figure_1_is_found(width):
             speed="aggregated",
             settings={"items": 6, "support": 12, "width": width},
         )
-        found = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
-        assert found == set(permutations((4, 5, 6), 2))
+        pairs_found = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
+        assert pairs_found == set(permutations((4, 5, 6), 2))
     assert outcome.guarantee.epsilon == Fraction(4)
     assert outcome.rounds[-1].values == 1 << outcome.facts["items a table"]
 

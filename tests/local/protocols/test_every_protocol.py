@@ -19,7 +19,7 @@ from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol, protocols
 from replaying import replay, stored
 
-ALL = list(protocols())
+PROTOCOL_NAMES = list(protocols())
 ITEMS = 8
 ROWS = {
     "nobody": [],
@@ -44,9 +44,9 @@ def laid(rows: list[list[int]]) -> Baskets:
         Vocabulary(list(range(ITEMS))),
         Sequences(offsets.copy(), codes.copy()),
         Pairs(
-            starts([len(some) for some in pairs]),
-            np.array([one for some in pairs for one, _ in some], np.int32),
-            np.array([other for some in pairs for _, other in some], np.int32),
+            starts([len(pairs_of_person) for pairs_of_person in pairs]),
+            np.array([antecedent for pairs_of_person in pairs for antecedent, _ in pairs_of_person], np.int32),
+            np.array([consequent for pairs_of_person in pairs for _, consequent in pairs_of_person], np.int32),
         ),
     )
 
@@ -54,10 +54,10 @@ def laid(rows: list[list[int]]) -> Baskets:
 def kinds(name: str) -> list[dict[str, str]]:
     """Return settings under which a protocol is tried: every kind of relation it knows, if it is about relations."""
     hint = get_type_hints(protocols()[name].kind).get("how")
-    return [{"how": how} for how in get_args(hint)] if hint is not None else [{}]
+    return [{"how": pair_kind} for pair_kind in get_args(hint)] if hint is not None else [{}]
 
 
-def told(outcome) -> str:
+def text_of(outcome) -> str:
     numbers = [outcome.patterns.counts.tolist(), outcome.patterns.low.tolist(), outcome.patterns.high.tolist()]
     if outcome.relations is not None:
         numbers += [outcome.relations.counts.tolist(), outcome.relations.low.tolist(), outcome.relations.high.tolist()]
@@ -65,48 +65,48 @@ def told(outcome) -> str:
 
 
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=list(ROWS))
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROTOCOL_NAMES)
 def test_degenerate_data(name, number):
     """It ends, with numbers that are numbers, whatever people hold. Speeds and kinds of relations take turns."""
-    baskets, known = laid(list(ROWS.values())[number]), kinds(name)
+    baskets, known_kinds = laid(list(ROWS.values())[number]), kinds(name)
     speed = ("person", "aggregated")[number % 2]
-    settings = known[number % len(known)]
+    settings = known_kinds[number % len(known_kinds)]
     outcome = simulate(baskets, name, top=3, epsilon=1, seed=1, speed=speed, score=True, settings=settings)
     assert outcome.guarantee.epsilon == Fraction(1)
     assert sum(line.people for line in outcome.rounds) <= len(baskets)
-    found = outcome.patterns if outcome.relations is None else outcome.relations
-    assert len(found) <= 3
-    for bound in (found.low, found.high):
+    result_table = outcome.patterns if outcome.relations is None else outcome.relations
+    assert len(result_table) <= 3
+    for bound in (result_table.low, result_table.high):
         assert np.isfinite(bound).all()
-    assert (found.low <= found.high).all()
-    assert (found.counts >= 0).all()
-    assert (found.counts <= len(baskets)).all()
+    assert (result_table.low <= result_table.high).all()
+    assert (result_table.counts >= 0).all()
+    assert (result_table.counts <= len(baskets)).all()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROTOCOL_NAMES)
 def test_the_same_seed_says_the_same(name):
-    baskets, asked = laid(ROWS["a few"]), {"top": 3, "epsilon": 1, "seed": 1}
-    assert told(simulate(baskets, name, **asked)) == told(simulate(baskets, name, **asked))
+    baskets, question = laid(ROWS["a few"]), {"top": 3, "epsilon": 1, "seed": 1}
+    assert text_of(simulate(baskets, name, **question)) == text_of(simulate(baskets, name, **question))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROTOCOL_NAMES)
 def test_one_item_in_all(name):
     lonely = Baskets(np.array([0, 1, 1, 2]), np.zeros(2, np.int32), Vocabulary(["a"]))
     assert len(simulate(lonely, name, top=3, epsilon=1, seed=1)) <= 1
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PROTOCOL_NAMES)
 def test_everyone_is_asked_once_and_a_conversation_can_be_taken_up_again(name):
     generator = np.random.default_rng(3)
     baskets = laid([sorted(generator.choice(ITEMS, generator.integers(0, 5), replace=False)) for _ in range(2000)])
-    plan, wanted = protocol(name, kinds(name)[-1]), Wanted(items=ITEMS, top=3, epsilon=Fraction(2))
+    plan, goal = protocol(name, kinds(name)[-1]), Wanted(items=ITEMS, top=3, epsilon=Fraction(2))
     crowd = SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
     numbers = crowd.numbers()
-    learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
-    assert most_reports([one.ask for one in heard]) == 1
-    again = replay(plan.talk(wanted), [stored(one) for one in heard])
-    assert again.learnt is not None
-    assert again.learnt.itemsets == learnt.itemsets
-    assert again.learnt.values.tolist() == learnt.values.tolist()
-    begun = replay(plan.talk(wanted), [stored(one) for one in heard[:1]])
-    assert begun.learnt is None or len(heard) == 1
+    result, estimates = converse(plan.talk(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    assert most_reports([estimate.ask for estimate in estimates]) == 1
+    replayed = replay(plan.talk(goal), [stored(estimate) for estimate in estimates])
+    assert replayed.learnt is not None
+    assert replayed.learnt.itemsets == result.itemsets
+    assert replayed.learnt.values.tolist() == result.values.tolist()
+    begun = replay(plan.talk(goal), [stored(estimate) for estimate in estimates[:1]])
+    assert begun.learnt is None or len(estimates) == 1

@@ -50,7 +50,7 @@ def grown(rows: list[frozenset[int]], width: int) -> Tree:
 
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30))
 def test_mining_a_tree_without_noise_counts_itemsets(rows):
-    mined = {one.ranks: one.value for one in grown(rows, 6).mine(10**6, 6)}
+    mined = {mined_itemset.ranks: mined_itemset.value for mined_itemset in grown(rows, 6).mine(10**6, 6)}
     expected = {}
     for size in range(2, 7):
         for ranks in combinations(range(6), size):
@@ -63,17 +63,20 @@ def test_mining_a_tree_without_noise_counts_itemsets(rows):
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30), st.integers(1, 8))
 def test_mining_for_the_top_finds_the_same_as_sorting_everything(rows, top):
     tree = grown(rows, 6)
-    everything = sorted((one.value for one in tree.mine(10**6, 4)), reverse=True)[:top]
-    assert [one.value for one in tree.mine(top, 4)] == pytest.approx(everything)
+    everything = sorted((mined_itemset.value for mined_itemset in tree.mine(10**6, 4)), reverse=True)[:top]
+    assert [mined_itemset.value for mined_itemset in tree.mine(top, 4)] == pytest.approx(everything)
 
 
 def test_what_was_heard_of_a_set_has_the_nodes_below_0_too():
     tree = Tree(np.array([0.6, 0.5, 0.2]))
-    heard = np.array([0.5, 0.2, 0.1])
-    tree.add([(0,), (1,), (2,)], heard, heard, np.full(3, 1e-4))
+    heard_frequencies = np.array([0.5, 0.2, 0.1])
+    tree.add([(0,), (1,), (2,)], heard_frequencies, heard_frequencies, np.full(3, 1e-4))
     tree.add([(0, 1), (0, 2), (1, 2)], np.array([0.3, 0.1, 0.0]), np.array([0.25, 0.15, -0.05]), np.full(3, 4e-4))
     tree.add([(0, 1, 2)], np.array([0.0]), np.array([-0.02]), np.array([9e-4]))
-    mined = {one.ranks: (one.value, one.heard, one.variance) for one in tree.mine(10, 3)}
+    mined = {
+        mined_itemset.ranks: (mined_itemset.value, mined_itemset.heard, mined_itemset.variance)
+        for mined_itemset in tree.mine(10, 3)
+    }
     assert mined == {  # nothing of (1, 2), whose nodes have 0
         (0, 1): pytest.approx((0.3, 0.25, 4e-4)),
         (0, 2): pytest.approx((0.1, 0.13, 13e-4)),
@@ -99,13 +102,13 @@ def test_what_baskets_longer_than_the_tree_lose():
     rows = np.random.default_rng(5).random((100_000, 20)) < chances
     sizes = np.bincount(rows.sum(axis=1), minlength=21)[1:] / len(rows)
     for ranks in ((0, 1), (0, 12), (18, 19), (1, 9, 19)):
-        held = rows[:, list(ranks)].all(axis=1)
+        holds_itemset = rows[:, list(ranks)].all(axis=1)
         place = rows[:, : ranks[-1] + 1].sum(axis=1)  # where the last of the set stands in a basket
         for height in range(len(ranks), 12):
-            cut = float((place[held] > height).mean())
+            cut_share_seen = float((place[holds_itemset] > height).mean())
             # Items are drawn without putting them back, which the formula passes over: off by .03 at most here. The
             # rest is five standard deviations of the share in some 1,500 baskets and more.
-            assert cut_share(ranks, chances, sizes, height) == pytest.approx(cut, abs=0.03 + 0.065)
+            assert cut_share(ranks, chances, sizes, height) == pytest.approx(cut_share_seen, abs=0.03 + 0.065)
     assert cut_share((18, 19), chances, sizes, 20) == pytest.approx(0.0, abs=1e-12)
     assert cut_share((18, 19), chances, np.zeros(20), 2) == 0.0
     assert cut_share((0, 1), np.array([0.5, 0.5]), np.array([0.5, 0.5]), 1) == 1.0  # the tree has no room for two
@@ -122,10 +125,10 @@ def test_what_is_cut_is_given_back_by_the_guess():
 
 
 def test_no_weight_makes_an_estimate_surer_than_what_was_heard():
-    heard, noise, none = np.array([0.10]), np.array([1e-4]), np.zeros(1)
+    heard_frequency, noise, nothing_lost = np.array([0.10]), np.array([1e-4]), np.zeros(1)
     for value in (0.10, 0.07, 0.12):  # as heard, and moved by 3 and by 2 of 100 people
-        wide = _itemset_variance(np.array([value]), heard, noise, np.array([value]), none)
-        assert wide == pytest.approx([1e-4 + (value - 0.10) ** 2])
+        wide_variance = _itemset_variance(np.array([value]), heard_frequency, noise, np.array([value]), nothing_lost)
+        assert wide_variance == pytest.approx([1e-4 + (value - 0.10) ** 2])
 
 
 def test_what_was_heard_on_no_path_widens_an_interval():
@@ -135,8 +138,8 @@ def test_what_was_heard_on_no_path_widens_an_interval():
         [1e-4 + 2 * 0.02**2]
     )
     # Noise may say that everything is lost, or less than nothing.
-    most = _itemset_variance(value, np.array([0.10]), noise, value, np.array([7.0]))
-    assert most == pytest.approx([1e-4 + 0.10**2 + 0.06**2])
+    largest_variance = _itemset_variance(value, np.array([0.10]), noise, value, np.array([7.0]))
+    assert largest_variance == pytest.approx([1e-4 + 0.10**2 + 0.06**2])
     assert _itemset_variance(value, value, noise, value, np.array([-7.0])) == pytest.approx([1e-4])
 
 
@@ -151,11 +154,11 @@ def test_intervals_hold_the_true_count(switches):
     holds = []
     for seed in range(4):
         outcome = simulate(baskets, FPTree(**switches), top=30, epsilon=4, seed=seed, least=2, speed="aggregated")
-        found = outcome.patterns
-        edges = zip(found.offsets, found.offsets[1:], strict=False)
-        of = CandidateList(itemsets=tuple(tuple(sorted(found.codes[a:b].tolist())) for a, b in edges))
-        counts = np.bincount(of.answers(baskets, np.arange(len(baskets)))[1], minlength=len(of))
-        holds.append((found.low <= counts) & (counts <= found.high))
+        patterns = outcome.patterns
+        edges = zip(patterns.offsets, patterns.offsets[1:], strict=False)
+        candidates = CandidateList(itemsets=tuple(tuple(sorted(patterns.codes[a:b].tolist())) for a, b in edges))
+        counts = np.bincount(candidates.answers(baskets, np.arange(len(baskets)))[1], minlength=len(candidates))
+        holds.append((patterns.low <= counts) & (counts <= patterns.high))
     assert np.concatenate(holds).mean() > 0.9
 
 
@@ -167,13 +170,15 @@ def test_no_level_is_off_by_more_than_it_says(name, epsilon, size):
     ask = Ask.of("paths", Who(0, 1), PrefixQuestion(tuple(range(size)), paths, 1), name, Fraction(epsilon))
     people, runs, shares = 20_000, 400, np.array([0.6, 0.2, *[0.0] * (size - 3), 0.2])
     generator = np.random.default_rng(7)
-    held, other = float(ask.frequencies.p_held), float(ask.frequencies.p_other)
+    p_held, p_other = float(ask.frequencies.p_held), float(ask.frequencies.p_other)
     holders = generator.multinomial(people, shares, size=runs)
-    supports = generator.binomial(holders, held) + generator.binomial(people - holders, other)
-    heard = [Estimate(ask, people, one) for one in supports]
-    missed = sum(float(np.abs(one.values - shares).max()) > _error_bound(one) for one in heard)
+    supports = generator.binomial(holders, p_held) + generator.binomial(people - holders, p_other)
+    estimates = [Estimate(ask, people, supports_of_run) for supports_of_run in supports]
+    missed_bounds = sum(
+        float(np.abs(estimate.values - shares).max()) > _error_bound(estimate) for estimate in estimates
+    )
     # At most 20 of 400 are due; over 41 by chance in one of a million draws.
-    assert missed <= 41
+    assert missed_bounds <= 41
 
 
 def test_one_child_agrees_with_its_parent_by_half_each():
@@ -186,37 +191,45 @@ def test_one_child_agrees_with_its_parent_by_half_each():
 def test_least_squares_minimise_what_they_say():
     """B8: under sum(children) = theta * parent, the changes are the smallest possible."""
     parent = Node((0,), 0.5, 0.5, 0.0, 0.5)
-    own = [Node((0, 1), 0.1, 0.1, 0.0, 0.15), Node((0, 2), 0.12, 0.12, 0.0, 0.1)]
-    before = [parent.value, *(node.value for node in own)]
-    _agree(parent, own, 0.3, False)
-    after = [parent.value, *(node.value for node in own)]
+    children = [Node((0, 1), 0.1, 0.1, 0.0, 0.15), Node((0, 2), 0.12, 0.12, 0.0, 0.1)]
+    before = [parent.value, *(node.value for node in children)]
+    _agree(parent, children, 0.3, False)
+    after = [parent.value, *(node.value for node in children)]
     assert sum(after[1:]) == pytest.approx(0.5 * after[0])
-    best = sum((one - other) ** 2 for one, other in zip(before, after, strict=True))
+    least_square_sum = sum(
+        (value_before - value_after) ** 2 for value_before, value_after in zip(before, after, strict=True)
+    )
     for step in np.linspace(-0.2, 0.2, 41):
         moved = before[0] + step
         gap = (0.5 * moved - sum(before[1:])) / 2
-        assert best <= (moved - before[0]) ** 2 + 2 * gap**2 + 1e-12
+        assert least_square_sum <= (moved - before[0]) ** 2 + 2 * gap**2 + 1e-12
 
 
 @pytest.mark.parametrize("theta", [0.3, 0.6, 0.8, 0.9])
-@pytest.mark.parametrize("many", [1, 2, 10])
-def test_the_printed_weights_make_a_parent_worse_where_few_of_it_are_children(theta, many):
+@pytest.mark.parametrize("child_count", [1, 2, 10])
+def test_the_printed_weights_make_a_parent_worse_where_few_of_it_are_children(theta, child_count):
     """B8: its variance, of counts that all have a variance of 1, by what a small change of each does to it."""
 
-    def parent_after(change, at, printed):
+    def parent_after(change, node_number, printed):
         parent = Node((0,), 10.0, 10.0, 0.0, 1.0)
-        own = [Node((0, 1 + child), theta * 10 / many, 0.0, 0.0, theta / many) for child in range(many)]
-        [parent, *own][at].value += change
+        children = [
+            Node((0, 1 + child), theta * 10 / child_count, 0.0, 0.0, theta / child_count)
+            for child in range(child_count)
+        ]
+        [parent, *children][node_number].value += change
         parent.value += 1e-3  # above its children, so that theta is that of the guesses
-        _agree(parent, own, 0.1, printed)
+        _agree(parent, children, 0.1, printed)
         return parent.value
 
     def variance(printed):
-        changes = (parent_after(1e-6, at, printed) - parent_after(0, at, printed) for at in range(many + 1))
+        changes = (
+            parent_after(1e-6, node_number, printed) - parent_after(0, node_number, printed)
+            for node_number in range(child_count + 1)
+        )
         return sum((change / 1e-6) ** 2 for change in changes)
 
     assert variance(printed=False) < 1
-    assert (variance(printed=True) > 1) == (theta**2 < many / (2 * many + 1))
+    assert (variance(printed=True) > 1) == (theta**2 < child_count / (2 * child_count + 1))
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0.1, 2))
@@ -271,29 +284,29 @@ def test_a_tree_has_two_levels_where_people_hold_one_item():
     rows = [{"a"}] * 6000 + [{"b"}] * 3000 + [{"a", "b"}] * 1000
     outcome = simulate(discreet.read(rows), "fp-tree", top=2, epsilon=4, seed=1, least=2)
     assert outcome.facts["tree height"] == 2
-    assert [one.items for one in outcome.patterns] == [{"a", "b"}]
+    assert [pattern.items for pattern in outcome.patterns] == [{"a", "b"}]
 
 
 def test_whatever_is_refused_is_refused_before_anyone_is_asked():
-    wanted = Wanted(items=10, top=4, epsilon=Fraction(1))
-    known = sorted(oracles())
-    for oracle in known:
+    goal = Wanted(items=10, top=4, epsilon=Fraction(1))
+    oracle_names = sorted(oracles())
+    for oracle in oracle_names:
         for plan in (FPTree(oracle=oracle), FPTree(size_oracle=oracle)):
-            plan.check(wanted)
+            plan.check(goal)
             outcome = simulate(groceries(300, seed=1), plan, top=4, epsilon=1, seed=1)
             assert len(outcome.patterns) <= 4
-    message = f"There is no oracle 'nonsense'; there are adaptive, grr-or-olh, {', '.join(known)}."
+    message = f"There is no oracle 'nonsense'; there are adaptive, grr-or-olh, {', '.join(oracle_names)}."
     for plan in (FPTree(oracle="nonsense"), FPTree(size_oracle="nonsense")):
         with pytest.raises(MisuseError) as error:
-            plan.check(wanted)
+            plan.check(goal)
         assert str(error.value) == message
 
 
 def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
     line = Partition()
     line.next(Fraction(1, 2))
-    asked = [line.next(MIN_SHARE / MOST_PATTERNS) for _ in range(1000)]
-    assert all(who.start < who.stop for who in asked)
+    audiences = [line.next(MIN_SHARE / MOST_PATTERNS) for _ in range(1000)]
+    assert all(audience.start < audience.stop for audience in audiences)
 
 
 @pytest.mark.parametrize(

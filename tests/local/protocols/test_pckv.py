@@ -19,35 +19,39 @@ from discreet.local.study import Items, KeyQuestion, Relations, Wanted, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
-KNOWN = 6
-PAIR = st.tuples(st.integers(0, KNOWN - 1), st.integers(0, KNOWN - 1)).filter(lambda pair: pair[0] != pair[1])
+KNOWN_ITEMS = 6
+PAIR = st.tuples(st.integers(0, KNOWN_ITEMS - 1), st.integers(0, KNOWN_ITEMS - 1)).filter(
+    lambda pair: pair[0] != pair[1]
+)
 
 
 @given(
     st.lists(st.lists(PAIR, max_size=5, unique=True), max_size=8),
-    st.permutations(range(KNOWN)),
-    st.integers(2, KNOWN),
+    st.permutations(range(KNOWN_ITEMS)),
+    st.integers(2, KNOWN_ITEMS),
     st.sampled_from(["given", "together"]),
     st.booleans(),
     st.randoms(use_true_random=False),
 )
-def test_everyone_answers_as_their_device_does(own, order, many, how, absent, random):
-    pairs = [sorted(some) for some in own]
-    rows = [sorted({item for pair in some for item in pair} | {random.randrange(KNOWN)}) for some in pairs]
+def test_everyone_answers_as_their_device_does(pair_lists, order, item_count, pair_kind, absent, random):
+    pairs = [sorted(pair_list) for pair_list in pair_lists]
+    rows = [
+        sorted({item for pair in pair_list for item in pair} | {random.randrange(KNOWN_ITEMS)}) for pair_list in pairs
+    ]
     baskets = Baskets(
         starts([len(row) for row in rows]),
         np.array([item for row in rows for item in row], np.int32),
-        Vocabulary(list(range(KNOWN))),
+        Vocabulary(list(range(KNOWN_ITEMS))),
         None,
         Pairs(
-            starts([len(some) for some in pairs]),
-            np.array([one for some in pairs for one, _ in some], np.int32),
-            np.array([other for some in pairs for _, other in some], np.int32),
+            starts([len(pairs_of_person) for pairs_of_person in pairs]),
+            np.array([antecedent for pairs_of_person in pairs for antecedent, _ in pairs_of_person], np.int32),
+            np.array([consequent for pairs_of_person in pairs for _, consequent in pairs_of_person], np.int32),
         ),
     )
-    asked = list(permutations(order[:many], 2))
-    of = tuple(random.sample(asked, random.randint(1, len(asked))))
-    question = KeyQuestion(Relations(Items(tuple(order[:many]), how), of), absent)
+    possible_pairs = list(permutations(order[:item_count], 2))
+    asked_pairs = tuple(random.sample(possible_pairs, random.randint(1, len(possible_pairs))))
+    question = KeyQuestion(Relations(Items(tuple(order[:item_count]), pair_kind), asked_pairs), absent)
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
         offsets, values = question.answers(baskets, people)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
@@ -56,9 +60,9 @@ def test_everyone_answers_as_their_device_does(own, order, many, how, absent, ra
 
 
 def test_keys_are_pairs():
-    of = Relations(Items((0, 1, 2), "given", bonds=((0, 1),)), ((0, 1, 2),))
+    relations = Relations(Items((0, 1, 2), "given", bonds=((0, 1),)), ((0, 1, 2),))
     with pytest.raises(MisuseError) as error:
-        KeyQuestion(of)
+        KeyQuestion(relations)
     assert str(error.value) == "Keys are relations of two items."
 
 
@@ -68,12 +72,12 @@ def test_pckv_grr_is_grr_over_keys_with_values(epsilon, pad):
     """With the paper's split all pairs of key and value but the own one are as likely, and their ratio is grr's."""
     keys, grown = 50, float(np.exp(float(epsilon)))
     everything = keys + pad
-    kept = (pad * (grown - 1) + 2) / (pad * (grown - 1) + 2 * everything)
+    p_kept = (pad * (grown - 1) + 2) / (pad * (grown - 1) + 2 * everything)
     right = (pad * (grown - 1) + 1) / (pad * (grown - 1) + 2)
-    other = (1 - kept) / (everything - 1)
-    assert kept * (1 - right) == pytest.approx(other / 2)
+    p_other = (1 - p_kept) / (everything - 1)
+    assert p_kept * (1 - right) == pytest.approx(p_other / 2)
     oracle = oracles()["grr"].make(Fraction(epsilon), 2 * keys, pad=pad)
-    assert float(oracle.p_own / oracle.p_other) == pytest.approx(kept * right / (other / 2))
+    assert float(oracle.p_own / oracle.p_other) == pytest.approx(p_kept * right / (p_other / 2))
 
 
 def test_values_are_told_apart():
@@ -94,7 +98,7 @@ def test_values_are_told_apart():
 @pytest.mark.parametrize("keys", ["relation", "first"])
 def test_figure_1_is_found(oracle, keys):
     baskets = discreet.read(FIGURE * 4000)
-    found = []
+    pairs_found = []
     for seed in range(3):
         outcome = simulate(
             baskets,
@@ -105,8 +109,8 @@ def test_figure_1_is_found(oracle, keys):
             speed="aggregated",
             settings={"items": 6, "support": 12, "oracle": oracle, "keys": keys},
         )
-        found.append({(*rule.antecedent, *rule.consequent) for rule in outcome.relations})
-    assert found == [set(permutations((4, 5, 6), 2))] * 3
+        pairs_found.append({(*rule.antecedent, *rule.consequent) for rule in outcome.relations})
+    assert pairs_found == [set(permutations((4, 5, 6), 2))] * 3
     assert outcome.guarantee.epsilon == Fraction(4)
     assert outcome.facts["key padding"] == (3 if keys == "relation" else 15)
 

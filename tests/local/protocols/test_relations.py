@@ -29,11 +29,11 @@ from discreet.local.protocols.svd_fo import SVDFO
 from discreet.local.study import Wanted, simulate
 from discreet_lab.measure.noise_free import learn_without_noise
 
-WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda some: np.array(some, np.int64))
+WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda weights: np.array(weights, np.int64))
 
 # Figure 1 of Dong et al. 2024: the one way to have its supports with 75 people.
 FIGURE = [{"x1", "x2"}] * 20 + [{"x1", "x3"}] * 20 + [{"x2", "x3"}] * 10 + [{"x4", "x5", "x6"}] * 25
-FOUND = set(permutations(("x4", "x5", "x6"), 2))
+WANTED_PAIRS = set(permutations(("x4", "x5", "x6"), 2))
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +45,22 @@ def pairs_of(relations):
     return {(*rule.antecedent, *rule.consequent) for rule in relations}
 
 
-def found(baskets, seed, **changes):
-    asked = {"items": 6, "support": 12} | changes
-    outcome = simulate(baskets, "relations", top=6, epsilon=4, seed=seed, settings=asked)
-    return len(pairs_of(outcome.relations) & FOUND)
+def count_found_pairs(baskets, seed, **changes):
+    relation_settings = {"items": 6, "support": 12} | changes
+    outcome = simulate(baskets, "relations", top=6, epsilon=4, seed=seed, settings=relation_settings)
+    return len(pairs_of(outcome.relations) & WANTED_PAIRS)
 
 
 class TestFigure1:
     def test_the_corrected_form_finds_what_is_wanted(self, figure):
         # Seeds are fixed, so this does not fail by chance; all 10 of them find all six.
-        assert sum(found(figure, seed) == 6 for seed in range(10)) >= 9
+        assert sum(count_found_pairs(figure, seed) == 6 for seed in range(10)) >= 9
 
     def test_the_independence_guess_does_not(self, figure):
-        assert [found(figure, seed, rounds=0) for seed in range(3)] == [0, 0, 0]
+        assert [count_found_pairs(figure, seed, rounds=0) for seed in range(3)] == [0, 0, 0]
 
     def test_nor_does_the_printed_form_with_one_direction(self, figure):
-        assert [found(figure, seed, form="printed") for seed in range(3)] == [0, 0, 0]
+        assert [count_found_pairs(figure, seed, form="printed") for seed in range(3)] == [0, 0, 0]
 
     def test_the_filter_stands_beside_a_guess_and_chance(self, figure):
         outcome = simulate(
@@ -74,20 +74,22 @@ class TestFigure1:
 
 class TestFixedPoint:
     @given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=8, unique=True), st.integers(1, 8), st.integers(0, 99))
-    def test_directions_after_an_update_are_those_before(self, supports, many, seed):
-        left, _, right = decomposed(independent(np.array(supports)))
-        many = min(many, len(supports))
+    def test_directions_after_an_update_are_those_before(self, supports, direction_count, seed):
+        left_directions, _, right_directions = decomposed(independent(np.array(supports)))
+        direction_count = min(direction_count, len(supports))
         # Whatever the values that were heard, as long as they can be told apart.
-        heard = np.random.default_rng(seed).permutation(np.arange(1.0, many + 1)) / many
-        after_left, singular, after_right = decomposed(compose_matrix(left[:, :many], heard, right[:, :many]))
-        assert singular[:many] == pytest.approx(np.sort(heard)[::-1])
-        for at, place in enumerate(np.argsort(-heard)):
-            assert abs(after_left[:, at] @ left[:, place]) == pytest.approx(1.0)
-            assert abs(after_right[:, at] @ right[:, place]) == pytest.approx(1.0)
+        heard_values = np.random.default_rng(seed).permutation(np.arange(1.0, direction_count + 1)) / direction_count
+        after_left, singular, after_right = decomposed(
+            compose_matrix(left_directions[:, :direction_count], heard_values, right_directions[:, :direction_count])
+        )
+        assert singular[:direction_count] == pytest.approx(np.sort(heard_values)[::-1])
+        for rank, place in enumerate(np.argsort(-heard_values)):
+            assert abs(after_left[:, rank] @ left_directions[:, place]) == pytest.approx(1.0)
+            assert abs(after_right[:, rank] @ right_directions[:, place]) == pytest.approx(1.0)
 
     def test_without_noise_more_rounds_change_nothing(self):
         baskets = discreet.read(FIGURE * 40)
-        one, five = (
+        result_of_one_round, result_of_five_rounds = (
             learn_without_noise(
                 baskets,
                 "relations",
@@ -98,17 +100,17 @@ class TestFixedPoint:
             )
             for rounds in (1, 5)
         )
-        assert one.kept[:12] == five.kept[:12]
+        assert result_of_one_round.kept[:12] == result_of_five_rounds.kept[:12]
 
     def test_without_noise_the_corrected_form_has_the_truth(self):
-        learnt = learn_without_noise(
+        result = learn_without_noise(
             discreet.read(FIGURE * 400), "relations", top=6, epsilon=4, seed=1, settings={"items": 6, "support": 12}
         )
-        assert learnt.related is not None
-        assert set(zip(learnt.related.first, learnt.related.second, strict=True)) == {
+        assert result.related is not None
+        assert set(zip(result.related.first, result.related.second, strict=True)) == {
             ((a,), (b,)) for a, b in permutations((3, 4, 5), 2)
         }
-        assert learnt.related.values == pytest.approx(1 / 3, abs=0.05)
+        assert result.related.values == pytest.approx(1 / 3, abs=0.05)
 
 
 class TestSpectral:
@@ -122,25 +124,25 @@ class TestSpectral:
         assert rank_of(np.zeros(3), 0.5) == 0
 
     @given(WEIGHTS, WEIGHTS, st.integers(0, 4))
-    def test_ranges_hold_for_everyone_with_so_many_items(self, left, right, most):
-        for held in product((0, 1), repeat=4):
-            if sum(held) > most:
+    def test_ranges_hold_for_everyone_with_so_many_items(self, left_weights, right_weights, max_items):
+        for item_indicators in product((0, 1), repeat=4):
+            if sum(item_indicators) > max_items:
                 continue
-            mine = np.array(held)
-            low, high = bounds(left, right, most, together=True)
-            assert low <= int(left @ mine) * int(right @ mine) <= high
-            low, high = bounds(left, left, most, together=True)
+            mine = np.array(item_indicators)
+            low, high = bounds(left_weights, right_weights, max_items, together=True)
+            assert low <= int(left_weights @ mine) * int(right_weights @ mine) <= high
+            low, high = bounds(left_weights, left_weights, max_items, together=True)
             assert low == 0
-            assert int(left @ mine) ** 2 <= high == max(reach(left, most)) ** 2
-            low, high = bounds(left, -left, most, together=True)
-            assert low <= -(int(left @ mine) ** 2) <= high == 0
+            assert int(left_weights @ mine) ** 2 <= high == max(reach(left_weights, max_items)) ** 2
+            low, high = bounds(left_weights, -left_weights, max_items, together=True)
+            assert low <= -(int(left_weights @ mine) ** 2) <= high == 0
 
     @given(WEIGHTS, WEIGHTS, st.lists(st.booleans(), min_size=16, max_size=16))
-    def test_ranges_hold_for_any_set_of_relations(self, left, right, entries):
-        low, high = bounds(left, right, 4, together=False)
+    def test_ranges_hold_for_any_set_of_relations(self, left_weights, right_weights, entries):
+        low, high = bounds(left_weights, right_weights, 4, together=False)
         matrix = np.array(entries).reshape(4, 4)
-        assert low <= int(left @ matrix @ right) <= high
-        every = np.outer(left, right)
+        assert low <= int(left_weights @ matrix @ right_weights) <= high
+        every = np.outer(left_weights, right_weights)
         assert (low, high) == (int(every[every < 0].sum()), int(every[every > 0].sum()))
 
     def test_a_square_has_the_smaller_range(self):
@@ -164,9 +166,9 @@ class TestSpectral:
         assert belief.mean() == pytest.approx(belief.guess)
         assert belief.variance() == pytest.approx(belief.doubt)
         for _ in range(40):
-            left = rng.standard_normal(4)
-            right = left if symmetric else rng.standard_normal(4)
-            belief.add_measurement(left, right, float(left @ truth @ right), 1e-12)
+            left_weights = rng.standard_normal(4)
+            right_weights = left_weights if symmetric else rng.standard_normal(4)
+            belief.add_measurement(left_weights, right_weights, float(left_weights @ truth @ right_weights), 1e-12)
         assert belief.mean() == pytest.approx(truth, abs=1e-4)
         assert belief.variance().max() < 1e-4
 
@@ -174,17 +176,17 @@ class TestSpectral:
     def test_rounds_add_up_to_what_all_answers_say_at_once(self, symmetric):
         rng = np.random.default_rng(6)
         guess = independent(rng.random(5))
-        rounds, once = (MatrixBelief(guess=guess, doubt=guess**2, symmetric=symmetric) for _ in range(2))
-        for at in range(24):
-            left = rng.standard_normal(5)
-            right = left if symmetric else rng.standard_normal(5)
-            heard = float(left @ guess @ right) + rng.standard_normal()
-            for belief in (rounds, once):
-                belief.add_measurement(left, right, heard, 0.2)
-            if at % 7 == 3:
+        rounds, belief_at_once = (MatrixBelief(guess=guess, doubt=guess**2, symmetric=symmetric) for _ in range(2))
+        for number in range(24):
+            left_weights = rng.standard_normal(5)
+            right_weights = left_weights if symmetric else rng.standard_normal(5)
+            heard_value = float(left_weights @ guess @ right_weights) + rng.standard_normal()
+            for belief in (rounds, belief_at_once):
+                belief.add_measurement(left_weights, right_weights, heard_value, 0.2)
+            if number % 7 == 3:
                 rounds.mean()
-        assert rounds.mean() == pytest.approx(once.mean(), abs=1e-12)
-        assert rounds.variance() == pytest.approx(once.variance(), abs=1e-12)
+        assert rounds.mean() == pytest.approx(belief_at_once.mean(), abs=1e-12)
+        assert rounds.variance() == pytest.approx(belief_at_once.variance(), abs=1e-12)
 
     def test_answers_that_are_surer_than_rounding_allows(self):
         belief = MatrixBelief(guess=np.zeros((3, 3)), doubt=np.full((3, 3), 1e6), symmetric=False)
@@ -205,7 +207,7 @@ class TestSpectral:
 
 class TestFull:
     def test_without_noise_it_is_the_truth(self):
-        learnt = learn_without_noise(
+        result = learn_without_noise(
             discreet.read(FIGURE * 4000),
             "relations-full",
             top=6,
@@ -213,9 +215,9 @@ class TestFull:
             seed=2,
             settings={"items": 6, "support": 12},
         )
-        assert learnt.related is not None
-        assert {*learnt.related.first} == {(3,), (4,), (5,)}
-        assert len(learnt.kept) == 12
+        assert result.related is not None
+        assert {*result.related.first} == {(3,), (4,), (5,)}
+        assert len(result.kept) == 12
 
     def test_every_entry_is_asked_of_other_people(self, figure):
         outcome = simulate(figure, "relations-full", top=6, epsilon=4, seed=1, settings={"items": 6, "support": 12})
@@ -228,7 +230,7 @@ class TestFull:
         assert str(refused.value) == "relations-full relates up to 128 items; 200 were given."
 
 
-def listed(rows, items):
+def build_listed_baskets(rows, items):
     """Return baskets of numbers with a list of so many items."""
     return Baskets(laid(rows), flat(rows), Vocabulary(list(range(items))))
 
@@ -238,7 +240,7 @@ def laid(rows):
 
 
 def flat(rows):
-    return np.array([one for mine in rows for one in mine], np.int32)
+    return np.array([value for mine in rows for value in mine], np.int32)
 
 
 def made_up(people=60_000, items=300, seed=4):
@@ -246,7 +248,7 @@ def made_up(people=60_000, items=300, seed=4):
     chance = np.where(np.arange(items) % 10 == 3, 0.2, 0.002)
     chance[0] = 1.0
     rows = np.random.default_rng(seed).random((people, items)) < chance
-    return listed([np.flatnonzero(row).tolist() for row in rows], items)
+    return build_listed_baskets([np.flatnonzero(row).tolist() for row in rows], items)
 
 
 class TestSVDFO:
@@ -258,7 +260,7 @@ class TestSVDFO:
 
     @pytest.mark.parametrize("items", [1, 2, 3])
     def test_short_lists(self, items):
-        baskets = listed([[0]] * 50, items)
+        baskets = build_listed_baskets([[0]] * 50, items)
         outcome = simulate(baskets, "svd-fo", top=1, epsilon=2, seed=1, settings={"rounds": 1, "fresh": 2})
         assert len(outcome.patterns) == 1
 
@@ -298,7 +300,7 @@ class TestCascade:
         assert chained[0].confidence == pytest.approx(1 / 3, abs=0.1)
 
 
-WANTED = Wanted(items=100, top=5, epsilon=Fraction(1))
+GOAL = Wanted(items=100, top=5, epsilon=Fraction(1))
 REFUSED = [
     (RelationMiner(items=1), "relations relates 2 to 256 items; 1 were given."),
     (RelationMiner(support=0), "support is a number of relations, 1 or more; 0 was given."),
@@ -348,7 +350,7 @@ REFUSED = [
 @pytest.mark.parametrize(("plan", "message"), REFUSED, ids=range(len(REFUSED)))
 def test_settings_that_make_no_sense_are_refused(plan, message):
     with pytest.raises(MisuseError) as refused:
-        plan.check(WANTED)
+        plan.check(GOAL)
     assert str(refused.value) == message
 
 
@@ -366,30 +368,34 @@ def test_settings_that_make_no_sense_are_refused(plan, message):
     ids=["two items", "all pairs", "more rounds than people", "falling rank", "guess"],
 )
 class TestEdges:
-    def test_few_people(self, form, how, changes):
-        baskets = related([[(0, 1), (1, 2)], [(0, 2)], [(3, 0)]], 4, how)
+    def test_few_people(self, form, pair_kind, changes):
+        baskets = related([[(0, 1), (1, 2)], [(0, 2)], [(3, 0)]], 4, pair_kind)
         outcome = simulate(
-            baskets, "relations", top=2, epsilon=1, seed=1, settings={"form": form, "how": how} | changes
+            baskets, "relations", top=2, epsilon=1, seed=1, settings={"form": form, "how": pair_kind} | changes
         )
         assert len(outcome.relations) == 2
         assert outcome.guarantee.epsilon == 1
 
-    def test_nobody_holds_anything(self, form, how, changes):
-        baskets = related([[]], 4, how)
+    def test_nobody_holds_anything(self, form, pair_kind, changes):
+        baskets = related([[]], 4, pair_kind)
         outcome = simulate(
-            baskets, "relations", top=1, epsilon=1, seed=1, settings={"form": form, "how": how} | changes
+            baskets, "relations", top=1, epsilon=1, seed=1, settings={"form": form, "how": pair_kind} | changes
         )
         assert len(outcome.relations) == 1
 
 
-def related(pairs, items, how):
+def related(pairs, items, pair_kind):
     """Return baskets of numbers with an order or pairs as well."""
     events = [[item for pair in mine for item in pair] for mine in pairs]
-    baskets = listed([sorted(set(mine)) for mine in events], items)
-    if how == "after":
+    baskets = build_listed_baskets([sorted(set(mine)) for mine in events], items)
+    if pair_kind == "after":
         return replace(baskets, sequences=Sequences(laid(events), flat(events)))
-    first, second = ([[pair[side] for pair in mine] for mine in pairs] for side in (0, 1))
-    return replace(baskets, pairs=Pairs(laid(pairs), flat(first), flat(second))) if how == "given" else baskets
+    antecedents, consequents = ([[pair[side] for pair in mine] for mine in pairs] for side in (0, 1))
+    return (
+        replace(baskets, pairs=Pairs(laid(pairs), flat(antecedents), flat(consequents)))
+        if pair_kind == "given"
+        else baskets
+    )
 
 
 def test_one_item_has_no_relations():

@@ -27,7 +27,7 @@ from discreet.registry import protocol, protocols
 from discreet.registry._settings import parse_value
 from discreet_lab.data.datasets import load, path
 
-WANTED = Wanted(items=40, top=3, epsilon=Fraction(2))
+GOAL = Wanted(items=40, top=3, epsilon=Fraction(2))
 
 
 def nothing(ask: Ask) -> Estimate:
@@ -35,19 +35,22 @@ def nothing(ask: Ask) -> Estimate:
     return Estimate(ask, 0, np.zeros(ask.question.values, np.int64))
 
 
-def asked(name: str, wanted: Wanted = WANTED, **settings) -> tuple[Learnt, list[tuple[str, Fraction, int, str]]]:
+def run_rounds(name: str, goal: Wanted = GOAL, **settings) -> tuple[Learnt, list[tuple[str, Fraction, int, str]]]:
     """Return the rounds: name, share of the people, values, oracle."""
-    learnt, heard = converse(protocol(name, settings).talk(wanted), nothing)
-    rounds = [one.ask for one in heard]
-    share = [Fraction(one.who.stop - one.who.start, WORD).limit_denominator(1000) for one in rounds]
-    return learnt, [
-        (one.name, part, one.question.values, one.oracle.name) for one, part in zip(rounds, share, strict=True)
+    result, estimates = converse(protocol(name, settings).talk(goal), nothing)
+    rounds = [estimate.ask for estimate in estimates]
+    share = [
+        Fraction(asked_round.who.stop - asked_round.who.start, WORD).limit_denominator(1000) for asked_round in rounds
+    ]
+    return result, [
+        (asked_round.name, part, asked_round.question.values, asked_round.oracle.name)
+        for asked_round, part in zip(rounds, share, strict=True)
     ]
 
 
 def test_svim_as_the_paper_has_it():
     """Half prune with a padding of 1, a tenth tell sizes from 0 to 2k (A7), and the rest estimate 2k candidates."""
-    assert asked("svim")[1] == [
+    assert run_rounds("svim")[1] == [
         ("which items", Fraction(1, 2), 40, "olh"),
         ("how many candidates", Fraction(1, 10), 7, "olh"),
         ("which candidates", Fraction(2, 5), 6, "grr"),
@@ -55,7 +58,7 @@ def test_svim_as_the_paper_has_it():
 
 
 def test_ldpminer_as_the_paper_evaluates_it():
-    assert asked("ldpminer")[1] == [
+    assert run_rounds("ldpminer")[1] == [
         ("how many items", Fraction(1, 10), 41, "olh"),
         ("which items", Fraction(2, 5), 40, "blh"),
         ("which candidates", Fraction(1, 2), 6, "sue"),
@@ -63,7 +66,7 @@ def test_ldpminer_as_the_paper_evaluates_it():
 
 
 def test_better():
-    names = [(name, share) for name, share, _, _ in asked("svim-better")[1]]
+    names = [(name, share) for name, share, _, _ in run_rounds("svim-better")[1]]
     assert names == [
         ("how many items", Fraction(1, 20)),
         ("which items", Fraction(9, 20)),
@@ -75,7 +78,7 @@ def test_better():
 @pytest.mark.parametrize("items", [1, 5, 6])
 def test_no_pruning_where_there_is_nothing_to_prune(items):
     """The people who would have pruned answer for the candidates; sizes go up to all of them (A7)."""
-    _, rounds = asked("svim", Wanted(items=items, top=3, epsilon=Fraction(2)))
+    _, rounds = run_rounds("svim", Wanted(items=items, top=3, epsilon=Fraction(2)))
     assert [(name, share, values) for name, share, values, _ in rounds] == [
         ("how many candidates", Fraction(1, 5), items + 1),
         ("which candidates", Fraction(4, 5), items),
@@ -83,23 +86,23 @@ def test_no_pruning_where_there_is_nothing_to_prune(items):
 
 
 def test_sizes_of_many_candidates_that_were_not_pruned_go_up_to_all_of_them():
-    _, rounds = asked("svim", Wanted(items=150, top=75, epsilon=Fraction(2)))
+    _, rounds = run_rounds("svim", Wanted(items=150, top=75, epsilon=Fraction(2)))
     assert rounds[0][2] == 151
 
 
 def test_when_nobody_answers_there_is_still_an_end():
-    learnt, _ = asked("svim")
-    assert learnt.facts == {"padding": 1, "correction": 1.0}
-    assert learnt.itemsets == tuple((item,) for item in range(6))  # of equal ones, those first in the list
-    assert not learnt.values.any()
+    result, _ = run_rounds("svim")
+    assert result.facts == {"padding": 1, "correction": 1.0}
+    assert result.itemsets == tuple((item,) for item in range(6))  # of equal ones, those first in the list
+    assert not result.values.any()
 
 
 def test_everyone_is_asked_once_for_all_protocols():
     for name in protocols():
         plan = protocol(name)
-        plan.check(WANTED)
-        _, heard = converse(plan.talk(WANTED), nothing)
-        assert all(one.ask.oracle.epsilon == WANTED.epsilon for one in heard), name
+        plan.check(GOAL)
+        _, estimates = converse(plan.talk(GOAL), nothing)
+        assert all(estimate.ask.oracle.epsilon == GOAL.epsilon for estimate in estimates), name
 
 
 def need(name: str):
@@ -116,18 +119,18 @@ def need(name: str):
 def test_the_size_of_baskets_on_T10I4D100K():
     """A8: among the true top 128, nine in ten hold up to 7; a group of 50,000 learns that at epsilon 1. Seeds fixed."""
     baskets = need("T10I4D100K")
-    best = sorted(np.argsort(-baskets.item_counts, kind="stable")[:128].tolist())
-    of = CandidateList(itemsets=tuple((item,) for item in best))
-    held = np.diff(of.answers(baskets, np.arange(len(baskets)))[0])
-    counts = np.bincount(held, minlength=129)[1:].astype(float)
+    best_items = sorted(np.argsort(-baskets.item_counts, kind="stable")[:128].tolist())
+    candidates = CandidateList(itemsets=tuple((item,) for item in best_items))
+    sizes_of_people = np.diff(candidates.answers(baskets, np.arange(len(baskets)))[0])
+    counts = np.bincount(sizes_of_people, minlength=129)[1:].astype(float)
     assert SizesRound(fractions=counts).padding("percentile", Fraction(9, 10)) == 7
-    ask = Ask.of("how many", Who(0, WORD // 2), HowMany.up_to(of, 128), "olh", Fraction(1))
-    learnt = []
+    ask = Ask.of("how many", Who(0, WORD // 2), HowMany.up_to(candidates, 128), "olh", Fraction(1))
+    paddings = []
     for seed in range(10):
         crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
-        learnt.append(SizesRound.of(crowd.hear(ask, crowd.numbers())).padding("percentile", Fraction(9, 10)))
-    assert 6.5 <= np.mean(learnt) <= 7.5
-    assert set(learnt) <= {6, 7, 8}
+        paddings.append(SizesRound.of(crowd.hear(ask, crowd.numbers())).padding("percentile", Fraction(9, 10)))
+    assert 6.5 <= np.mean(paddings) <= 7.5
+    assert set(paddings) <= {6, 7, 8}
 
 
 class TestRefused:
@@ -205,7 +208,7 @@ class TestRefused:
     )
     def test_settings(self, name, settings, message):
         with pytest.raises(MisuseError) as error:
-            protocol(name, settings).check(WANTED)
+            protocol(name, settings).check(GOAL)
         assert str(error.value) == message
 
     def test_a_setting_there_is_not(self):
@@ -219,7 +222,7 @@ class TestRefused:
     def test_an_oracle_there_is_not(self):
         for setting in ("oracle", "first_oracle", "size_oracle"):
             with pytest.raises(MisuseError, match=r"^There is no oracle 'rappor'; there are adaptive, grr-or-olh, blh"):
-                protocol("svim", {setting: "rappor"}).check(WANTED)
+                protocol("svim", {setting: "rappor"}).check(GOAL)
 
     def test_itemsets(self):
         with pytest.raises(MisuseError) as error:
@@ -246,21 +249,21 @@ class TestRefused:
 
 def test_settings_as_typed_on_a_command_line():
     text = {"shares": "0,0.5,0.1,0.4", "candidates": "3", "first_padding": "2", "padding": "all", "corrected": "off"}
-    given = {"shares": [0, 0.5, Fraction(1, 10), "0.4"], "candidates": 3, "first_padding": 2, "padding": "all"}
-    one, other = protocol("svim", text), protocol("svim", given | {"corrected": False})
-    assert one.parts == other.parts == [0, Fraction(1, 2), Fraction(1, 10), Fraction(2, 5)]  # type: ignore[attr-defined]
-    assert one != other  # shares are kept as they were written
-    assert (one.candidates, one.first_padding, one.corrected) == (3, 2, False)  # type: ignore[attr-defined]
+    settings = {"shares": [0, 0.5, Fraction(1, 10), "0.4"], "candidates": 3, "first_padding": 2, "padding": "all"}
+    protocol_of_text, protocol_of_values = protocol("svim", text), protocol("svim", settings | {"corrected": False})
+    assert protocol_of_text.parts == protocol_of_values.parts == [0, Fraction(1, 2), Fraction(1, 10), Fraction(2, 5)]  # type: ignore[attr-defined]
+    assert protocol_of_text != protocol_of_values  # shares are kept as they were written
+    assert (protocol_of_text.candidates, protocol_of_text.first_padding, protocol_of_text.corrected) == (3, 2, False)  # type: ignore[attr-defined]
 
 
 def test_every_protocol_of_ours_has_its_proof_page():
-    for name, one in protocols().items():
-        if one.package == "discreet":
-            assert (one.proof.name, one.unproven) == (f"{name}.md", "")
+    for name, registered in protocols().items():
+        if registered.package == "discreet":
+            assert (registered.proof.name, registered.unproven) == (f"{name}.md", "")
 
 
 @pytest.mark.parametrize(
-    ("value", "hint", "read"),
+    ("value", "hint", "expected_value"),
     [
         ("7", int | None, 7),
         ("none", int | None, None),
@@ -275,6 +278,6 @@ def test_every_protocol_of_ours_has_its_proof_page():
     ],
     ids=str,
 )
-def test_settings_are_read_by_their_type(value, hint, read):
+def test_settings_are_read_by_their_type(value, hint, expected_value):
     """Types this package does not know are left to the package that brings them."""
-    assert parse_value(value, hint, "the setting") == read
+    assert parse_value(value, hint, "the setting") == expected_value

@@ -42,9 +42,9 @@ class TestLongest:
 
 def brute(values: np.ndarray, largest: int) -> list[float]:
     """All products of two to `largest` scaled values over 0, the largest first."""
-    over = [value for value in values if value > 0]
-    scaled = [0.9 * value / max(over) for value in over]
-    return sorted((prod(some) for n in range(2, largest + 1) for some in combinations(scaled, n)), reverse=True)
+    positive_values = [value for value in values if value > 0]
+    scaled = [0.9 * value / max(positive_values) for value in positive_values]
+    return sorted((prod(factors) for n in range(2, largest + 1) for factors in combinations(scaled, n)), reverse=True)
 
 
 class TestGuessed:
@@ -53,17 +53,19 @@ class TestGuessed:
         st.integers(1, 60),
         st.integers(2, 4),
     )
-    def test_equals_brute_force(self, given, many, largest):
+    def test_equals_brute_force(self, estimates, set_count, largest):
         """A11: estimates below 0 and of 0 are in no guess; fewer sets than wanted are all there are."""
-        values = np.array(given)
-        found = guess_itemsets(np.clip(values, 0, None), many, largest)
-        wanted = brute(values, largest) if (values > 0).any() else []
+        values = np.array(estimates)
+        guessed_itemsets = guess_itemsets(np.clip(values, 0, None), set_count, largest)
+        expected_products = brute(values, largest) if (values > 0).any() else []
         top = values.max(initial=0)
-        assert [prod(0.9 * values[rank] / top for rank in some) for some in found] == pytest.approx(wanted[:many])
-        assert len(found) == min(many, len(wanted))
-        assert len({frozenset(some) for some in found}) == len(found)
-        assert all(2 <= len(set(some)) == len(some) <= largest for some in found)
-        assert all(values[rank] > 0 for some in found for rank in some)
+        assert [prod(0.9 * values[rank] / top for rank in ranks) for ranks in guessed_itemsets] == pytest.approx(
+            expected_products[:set_count]
+        )
+        assert len(guessed_itemsets) == min(set_count, len(expected_products))
+        assert len({frozenset(ranks) for ranks in guessed_itemsets}) == len(guessed_itemsets)
+        assert all(2 <= len(set(ranks)) == len(ranks) <= largest for ranks in guessed_itemsets)
+        assert all(values[rank] > 0 for ranks in guessed_itemsets for rank in ranks)
 
     def test_two_below_zero_make_no_guess(self):
         assert guess_itemsets(np.clip(np.array([-0.5, -0.4, 0.1]), 0, None), 5, 3) == []
@@ -77,8 +79,8 @@ class TestGuessed:
 
     def test_the_most_frequent_does_not_come_for_free(self):
         """The factor of 0.9: without the most frequent item a set is likelier than with it."""
-        found = guess_itemsets(np.array([1.0, 0.9, 0.8]), 9, 3)
-        assert found.index((1, 2)) < found.index((0, 1, 2))
+        guessed_itemsets = guess_itemsets(np.array([1.0, 0.9, 0.8]), 9, 3)
+        assert guessed_itemsets.index((1, 2)) < guessed_itemsets.index((0, 1, 2))
 
 
 class TestTableI:
@@ -88,15 +90,15 @@ class TestTableI:
 
     @pytest.mark.parametrize("name", ["svsm", "svsm-better"])
     def test_are_what_is_learnt(self, name):
-        learnt, _ = led(name, TABLE_1)
-        assert learnt.itemsets[:3] == ((0,), (4,), (0, 4))
-        assert learnt.values[:3] == pytest.approx([0.8, 0.8, 0.6], abs=0.02)
+        result, _ = led(name, TABLE_1)
+        assert result.itemsets[:3] == ((0,), (4,), (0, 4))
+        assert result.values[:3] == pytest.approx([0.8, 0.8, 0.6], abs=0.02)
 
     @pytest.mark.parametrize("name", ["svim", "svim-better", "ldpminer"])
     def test_and_the_items(self, name):
-        learnt, _ = led(name, TABLE_1, top=2)
-        assert learnt.itemsets[:2] == ((0,), (4,))
-        assert learnt.values[:2] == pytest.approx([0.8, 0.8], abs=0.02)
+        result, _ = led(name, TABLE_1, top=2)
+        assert result.itemsets[:2] == ((0,), (4,))
+        assert result.values[:2] == pytest.approx([0.8, 0.8], abs=0.02)
 
     def test_from_reports(self):
         """With 20,000 people of each kind, at epsilon 4; the seed is fixed."""
@@ -109,16 +111,18 @@ class TestRounds:
     def test_shares(self):
         """A15: half for the items with 50, 10 and 40 % inside, then 10 % for sizes and 40 % for estimates, of all."""
         _, asks = led("svsm", TABLE_1, items=40)
-        share = [Fraction(one.who.stop - one.who.start, WORD).limit_denominator(1000) for one in asks]
+        share = [
+            Fraction(asked_round.who.stop - asked_round.who.start, WORD).limit_denominator(1000) for asked_round in asks
+        ]
         assert share == [Fraction(text) for text in ("1/4", "1/20", "1/5", "1/10", "2/5")]
         assert asks[-1].who.stop == WORD
 
     def test_sizes_of_itemsets_begin_at_zero_and_end_with_the_guess(self):
         """A7: also where there are fewer than 2k guesses."""
         _, asks = led("svsm", TABLE_1, items=40, top=3)
-        sizes, which = asks[-2:]
-        assert sizes.question.values == which.question.values + 1
-        assert which.question.values == 3  # three items make three pairs; six were wanted
+        sizes, which_round = asks[-2:]
+        assert sizes.question.values == which_round.question.values + 1
+        assert which_round.question.values == 3  # three items make three pairs; six were wanted
 
     def test_items_ascend_within_a_candidate(self):
         _, asks = led("svsm", [{5, 2}, {5, 2}, {5}], items=6, top=3)
@@ -128,11 +132,15 @@ class TestRounds:
         def hear(ask: Ask) -> Estimate:
             return Estimate(ask, 0, np.zeros(ask.question.values, np.int64))
 
-        wanted = Wanted(items=40, top=3, epsilon=Fraction(2))
-        learnt, heard = converse(protocol("svsm").talk(wanted), hear)
-        assert [one.ask.name for one in heard] == ["which items", "how many candidates", "which candidates"]
-        assert learnt.itemsets == ((0,), (1,), (2,))
-        assert learnt.notes == (
+        goal = Wanted(items=40, top=3, epsilon=Fraction(2))
+        result, estimates = converse(protocol("svsm").talk(goal), hear)
+        assert [estimate.ask.name for estimate in estimates] == [
+            "which items",
+            "how many candidates",
+            "which candidates",
+        ]
+        assert result.itemsets == ((0,), (1,), (2,))
+        assert result.notes == (
             "No two items stood out, so no itemset could be guessed: the patterns are single items.",
         )
 
@@ -143,18 +151,18 @@ class TestRanked:
     PEOPLE = [{0, 1}] * 9 + [{2}] * 6 + [{3}] * 3 + [{4}] * 2
 
     def test_together_subsets_first_where_equal(self):
-        learnt, _ = led("svsm", self.PEOPLE, top=4)
-        assert learnt.itemsets[:4] == ((0,), (1,), (0, 1), (2,))
+        result, _ = led("svsm", self.PEOPLE, top=4)
+        assert result.itemsets[:4] == ((0,), (1,), (0, 1), (2,))
 
     def test_apart(self):
         """Two items or more are asked for with `least`; the guess and the rest of the talk stay what they are."""
         baskets = [{"a", "b"}] * 6_000 + [{"a"}] * 3_000 + [{"b"}] * 2_000 + [{"d"}] * 1_000
-        both = simulate(baskets, "svsm", top=4, epsilon=8, seed=3)
-        apart = simulate(baskets, "svsm", top=4, epsilon=8, seed=3, least=2)
-        assert [len(items) for items in both.patterns.to_dict()] == [1, 1, 2, 1]
-        assert all(len(items) > 1 for items in apart.patterns.to_dict())
-        assert next(iter(apart.patterns.to_dict())) == frozenset("ab")
-        assert {1, 2} <= {len(items) for items in apart.learnt.to_dict()}
+        outcome_of_all = simulate(baskets, "svsm", top=4, epsilon=8, seed=3)
+        outcome_of_pairs = simulate(baskets, "svsm", top=4, epsilon=8, seed=3, least=2)
+        assert [len(items) for items in outcome_of_all.patterns.to_dict()] == [1, 1, 2, 1]
+        assert all(len(items) > 1 for items in outcome_of_pairs.patterns.to_dict())
+        assert next(iter(outcome_of_pairs.patterns.to_dict())) == frozenset("ab")
+        assert {1, 2} <= {len(items) for items in outcome_of_pairs.learnt.to_dict()}
 
 
 class TestShrunk:
@@ -192,8 +200,8 @@ def test_one_or_two_patterns_are_single_items_and_everyone_is_asked_about_those(
 
 def test_what_people_answer_never_asks_more_of_an_oracle_than_it_takes():
     """At epsilon 20 the wheel has room for 8 arcs: long baskets are cut, and nobody's baskets end the conversation."""
-    for many in (1, 12):
-        baskets = discreet.read([set(range(many))] * 500 + [set(range(14))])
+    for person_count in (1, 12):
+        baskets = discreet.read([set(range(person_count))] * 500 + [set(range(14))])
         outcome = simulate(baskets, "svim", top=14, epsilon=20, seed=1, settings={"oracle": "wheel"})
         assert outcome.rounds[-1].pad <= 8
 
@@ -217,8 +225,8 @@ def test_what_people_answer_never_asks_more_of_an_oracle_than_it_takes():
     ids=["privset", "share"],
 )
 def test_what_could_only_fail_later_is_refused_first(protocol, settings, top, message):
-    heard = []
+    asked_names = []
     with pytest.raises(MisuseError) as error:
-        simulate([{1, 2}] * 9, protocol, top=top, epsilon=1, seed=1, settings=settings, transcript=heard.append)
+        simulate([{1, 2}] * 9, protocol, top=top, epsilon=1, seed=1, settings=settings, transcript=asked_names.append)
     assert str(error.value) == message
-    assert heard == []
+    assert asked_names == []
