@@ -54,7 +54,7 @@ _SENDERS = 4
 
 
 def own_words(first_person: int, person_count: int) -> np.ndarray:
-    """Return reports through `olh` that differ from each other and from those of any other `first`."""
+    """Return reports through `olh` that differ from each other and from those of another `first_person`."""
     numbers = np.arange(first_person, first_person + person_count)
     return np.stack([2 * numbers + 1, numbers, np.zeros(person_count)], axis=1).astype(np.uint32)
 

@@ -7,7 +7,7 @@ from math import comb
 
 
 def p_value(people, antecedent, consequent, joint_count):
-    """Return the exact chance that at least `both` people hold two sides that have nothing to do with each other."""
+    """Return the exact chance that at least `joint_count` people hold two independent sides."""
     max_joint_count = min(antecedent, consequent)
     ways = sum(
         comb(antecedent, count) * comb(people - antecedent, consequent - count)

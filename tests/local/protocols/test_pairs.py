@@ -129,7 +129,7 @@ def test_intervals_hold_the_true_confidence(ordered):
 def draw_estimates(
     seed: int, *, noise: float, frequent_count: int = 12, pair_count: int = 1000
 ) -> tuple[np.ndarray, ...]:
-    """Return estimates, their variance, guesses, what is most, and the truth: `far` are about half of their most."""
+    """Return estimates, variances, guesses, caps and the truth: `frequent_count` pairs have about half of their cap."""
     generator = np.random.default_rng(seed)
     left_frequencies, right_frequencies = generator.uniform(0.01, 0.12, (2, pair_count))
     guess, caps = left_frequencies * right_frequencies, np.minimum(left_frequencies, right_frequencies)

@@ -26,7 +26,7 @@ LIVE = [name for name, kind in oracles().items() if kind.live]
 
 
 def people(rows, person_count, begin=0):
-    """Return `many` people who hold these rows in turn."""
+    """Return `person_count` people who hold these rows in turn."""
     chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
     offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
     held_values = np.array([value for row in chosen_rows for value in row], np.int32)
