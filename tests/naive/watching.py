@@ -33,19 +33,19 @@ def make_problem(**changes) -> Problem:
 class Watched(Meter):
     """A meter that notes what is chosen from, at which rate, how often and how, and chooses the first."""
 
-    seen: list
+    choices_seen: list
 
     def _choose(self, purpose, candidates, picks, share, way):
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         super()._choose(purpose, candidates, picks, share, way)
-        self.seen.append((purpose, candidates, rate, picks, way))
+        self.choices_seen.append((purpose, candidates, rate, picks, way))
         return Selection(tuple(range(picks)))
 
 
 def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
     """Return such a meter."""
     meter = Watched(Budget.of(epsilon, delta), neighbours, SimulationSource(1))
-    meter.seen = []
+    meter.choices_seen = []
     return meter
 
 
@@ -74,7 +74,7 @@ def choices(mechanism, problem, relation, subsets, steps) -> Iterator[tuple]:
         prices = [charge.epsilon for charge in before.charges]
         assert prices == [charge.epsilon for charge in after.charges]
         for (purpose, mine, rate, picks, way), (_, yours, *_), price in zip(
-            before.seen, after.seen, prices, strict=False
+            before.choices_seen, after.choices_seen, prices, strict=False
         ):
             change = yours.scores - mine.scores
             adding = relation is Neighbours.ADD_REMOVE

@@ -65,7 +65,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(proble
 def test_under_zcdp_choices_are_of_bounded_range():
     meter = watching.watched(delta="1e-6")
     Bases().run(engine([{0, 1}] * 5), make_problem(top=3), meter)
-    assert {way for *_, way in meter.seen} == {"exponential"}
+    assert {way for *_, way in meter.choices_seen} == {"exponential"}
 
 
 class TestSplit:

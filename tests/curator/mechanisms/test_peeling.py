@@ -131,15 +131,15 @@ class Watched(Meter):
     """A meter that notes which way was taken at which rate."""
 
     def choose(self, purpose, scores, picks, share, way="exponential"):
-        self.seen.append((purpose, picks, way, self.rate(picks, share, way)))
+        self.choices_seen.append((purpose, picks, way, self.rate(picks, share, way)))
         return super().choose(purpose, scores, picks, share, way)
 
 
 def test_a_pick_costs_its_part():
     pure = Watched(Budget.of(2), ADD, SimulationSource(1))
-    pure.seen = []
+    pure.choices_seen = []
     Peeling().run(engine(PEOPLE), make_problem(), pure)
-    assert pure.seen == [(PICK_STEP, 1, "permute-and-flip", Fraction(2, 5))] * 3
+    assert pure.choices_seen == [(PICK_STEP, 1, "permute-and-flip", Fraction(2, 5))] * 3
     assert sum(charge.epsilon for charge in pure.charges) == 2
     spent_shares = {}
     for charge in pure.charges:
@@ -148,10 +148,10 @@ def test_a_pick_costs_its_part():
     assert sum(plan.values()) == 1
     assert spent_shares[PICK_STEP] == plan[PICK_STEP]
     concentrated = Watched(Budget.of(2, "1e-6"), ADD, SimulationSource(1))
-    concentrated.seen = []
+    concentrated.choices_seen = []
     Peeling().run(engine(PEOPLE), make_problem(), concentrated)
-    assert {way for _, _, way, _ in concentrated.seen} == {"exponential"}
-    pick_epsilon = concentrated.seen[0][3]
+    assert {way for _, _, way, _ in concentrated.choices_seen} == {"exponential"}
+    pick_epsilon = concentrated.choices_seen[0][3]
     assert float(pick_epsilon) == pytest.approx((8 * Fraction(3, 5) * concentrated.total / 3) ** 0.5)
     assert exp(float(pick_epsilon)) > 1
 

@@ -61,7 +61,7 @@ def test_ranks_run_over_the_universe_and_end_in_zeros():
     # Two itemsets occur, and the threshold is 0 away from counts that do not: ranks beyond score by 0, not by 5 (E11).
     meter = watching.watched()
     PrivBasis().choose_rank(engine([{0}] * 5 + [{1}] * 9), make_problem(threshold=6), meter, Fraction(1))
-    assert meter.seen[0][1].scores.tolist() == [-3, -1, -6, -6, -6, -6, -6]
+    assert meter.choices_seen[0][1].scores.tolist() == [-3, -1, -6, -6, -6, -6, -6]
 
 
 class TestCountsFarBelowTheThreshold:
@@ -75,7 +75,7 @@ class TestCountsFarBelowTheThreshold:
             meters = [watching.watched(relation, epsilon) for _ in range(2)]
             for people, meter in zip((before, after), meters, strict=True):
                 PrivBasis().choose_rank(engine(people), problem, meter, Fraction(1))
-            scores_before, scores_after = (meter.seen[0][1].scores for meter in meters)
+            scores_before, scores_after = (meter.choices_seen[0][1].scores for meter in meters)
             assert np.abs(scores_before - scores_after).max() <= (1 if relation is ADD else 2)
 
     def test_scores_and_what_is_listed(self):
@@ -90,8 +90,8 @@ class TestCountsFarBelowTheThreshold:
         PrivBasis().choose_rank(crowd, problem, meter, Fraction(1))
         # The rate is 1: told apart are counts down to 20 below, for the last of 7 ranks 23.
         assert bounds == [77]
-        assert meter.seen[0][2] == 1
-        assert meter.seen[0][1].scores.tolist() == [-13, -2, -21, -22, -22, -23, -23]
+        assert meter.choices_seen[0][2] == 1
+        assert meter.choices_seen[0][1].scores.tolist() == [-13, -2, -21, -22, -22, -23, -23]
 
     def test_where_none_comes_near_few_are_chosen(self):
         # A rank beyond 20 has a chance of about exp(-6) each time; the seeds are fixed.
@@ -115,7 +115,7 @@ def test_the_number_of_items_lies_within_public_bounds():
     meter = watching.watched()
     people = [{0, 1, 2}] * 9 + [{0, 1}] * 3
     assert PrivBasis().choose_item_count(engine(people), make_problem(top=4), 4, meter, Fraction(1)) == 3
-    assert len(meter.seen[0][1].scores) == 1  # two items have three itemsets only
+    assert len(meter.choices_seen[0][1].scores) == 1  # two items have three itemsets only
     assert PrivBasis().choose_item_count(engine(people), make_problem(top=1), 1, watching.watched(), Fraction(1)) == 1
 
 
