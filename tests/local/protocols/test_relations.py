@@ -355,7 +355,7 @@ def test_settings_that_make_no_sense_are_refused(plan, message):
 
 
 @pytest.mark.parametrize("form", ["printed", "corrected"])
-@pytest.mark.parametrize("how", ["together", "after", "given"])
+@pytest.mark.parametrize("pair_kind", ["together", "after", "given"])
 @pytest.mark.parametrize(
     "changes",
     [

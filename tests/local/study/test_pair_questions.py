@@ -80,7 +80,7 @@ ORDER = (4, 0, 9, 2, 5)  # nobody can hold 9
 BONDS = ((0, 2), (2, 0), (4, 5))
 
 
-@pytest.mark.parametrize("how", PAIR_KINDS)
+@pytest.mark.parametrize("pair_kind", PAIR_KINDS)
 @pytest.mark.parametrize("bonds", [(), BONDS], ids=["items", "bonds"])
 class TestEveryKind:
     @given(world=people())
