@@ -34,7 +34,7 @@ EPSILONS = ("1/10", "0.5", "1", "2", "7/3", "5")
 
 
 def draw_question(chance: Random) -> bytes:
-    """Return the text of a question: half of them as a collector asks, the others with something odd in them."""
+    """Return the text of a question: in five of ten draws as a collector asks, in five with something odd."""
     form = as_asked(chance)
     kind = chance.randrange(10)
     if kind in (5, 6):
@@ -112,7 +112,7 @@ def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
 
 
 def _odd(form: Form, chance: Random) -> Form:
-    """Return a question with other numbers than any collector would choose, that claims all of the epsilon there is."""
+    """Return a question with numbers that no collector would choose, which claims all of the epsilon."""
     oracle = dict(form["oracle"])
     for name in chance.sample(sorted(set(oracle) - {"oracle", "size", "pm", "duchi"}), chance.choice((1, 1, 2))):
         number = int(oracle[name])

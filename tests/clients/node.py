@@ -1,6 +1,6 @@
 """The TypeScript client as `make clients` built it, for tests: one Node process that answers line by line.
 
-Where Node or the build is missing its tests are skipped, and say what to type; on a forge (`CI` is set) they fail.
+If Node or the build is missing its tests are skipped, and name the command to type; on a forge (`CI` is set) they fail.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def missing(folder: Path = FOLDER) -> str | None:
 
 
 def require_client() -> None:
-    """Skip a test where the client cannot be tried; on a forge, where it must be, fail."""
+    """Skip a test if the client is missing; on a forge, which must have it, fail."""
     if (reason := missing()) is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 

@@ -1,4 +1,4 @@
-"""What the client tells people of their report: its chances under any basket, beside the law that Python enumerates."""
+"""The chances of a report under any basket that the client shows, beside the law that Python enumerates."""
 
 # internals: this module compares the law that the TypeScript client follows with the law of the audit.
 from __future__ import annotations
@@ -14,7 +14,7 @@ from clients import asking, node
 from discreet.auditing._local_laws import law
 from discreet.local.device import ANSWERS, check, find_values
 
-SEEDS = 5  # of a hash function, that the law goes through with the same chance each
+SEEDS = 5  # of a hash function; the law goes through them with equal chances
 
 
 def draw_small_question(chance: Random) -> dict:
@@ -82,7 +82,7 @@ def at_ends(stretches: list[tuple[int, int, Fraction]]) -> dict[int, Fraction]:
 
 
 def with_number(partial_report: str, number: int, name: str) -> str:
-    """Return the text of a report from that of the rest and the number that the law left out of it."""
+    """Return the text of a report from a partial report and the number that the law left out."""
     kind, space, inner = partial_report.partition(" ")
     if kind in ("pm", "duchi") and space:
         return json.dumps({kind: json.loads(with_number(inner, number, name))})

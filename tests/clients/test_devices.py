@@ -15,7 +15,7 @@ from vectors.reading import cases
 
 @pytest.fixture
 def study(tmp_path):
-    """A service with an open study, whose rounds are closed by hand; its operator's token, and tokens for devices."""
+    """A service with an open study and rounds that are closed by hand; its operator's token, and tokens for devices."""
     node.require_client()
     with served(tmp_path / "service") as service:
         operator = service.operator()
@@ -56,12 +56,12 @@ def test_a_whole_study_with_devices_of_both_kinds(study, tmp_path):
         assert ask({**request, "token": tokens[0]}) in ("already-counted", "not-asked")
     _, progress = service.ask("/v1/studies/study/rounds")
     assert (progress["state"], progress["people"]) == ("released", counted_reports)
-    assert counted_reports >= 30  # those whose number no round asked are few
+    assert counted_reports >= 30  # few devices have a number that no round asks
 
 
 @pytest.mark.parametrize("first_language", ["typescript", "python"])
 def test_the_other_sends_what_one_wrote_down(study, tmp_path, first_language):
-    """A device killed between writing and sending, and one of the other language that goes on: the same bytes."""
+    """A device killed between writing and sending, and a device of the second language that goes on: equal bytes."""
     service, _, tokens = study
     sent_bodies: list[bytes] = []
 
@@ -117,7 +117,7 @@ ANSWERS_BY_CASE = {
 
 @pytest.mark.parametrize("case_name", list(ANSWERS_BY_CASE))
 def test_both_write_and_send_the_same_bytes(tmp_path, case_name):
-    """The same answers and random bytes: the same words, bodies and files of both, call by call."""
+    """Equal answers and random bytes give equal words, bodies and files of both, call by call."""
     node.require_client()
     document = study_document(PLAN, SIGNER)
     entries = [

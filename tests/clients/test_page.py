@@ -28,7 +28,7 @@ ITEMS = ("bread", "butter", "käse", "<b>tea</b>", "milk", *(f"thing {number}" f
 
 
 class Service:
-    """What a service answers, from a table, and what it was sent."""
+    """Answers of a service, from a table, and the reports that it received."""
 
     def __init__(self, oracle: str, audience: str, hierarchy: Hierarchy | None = None) -> None:
         plan = replace(PLAN, items=ITEMS, who=audience, hierarchy=hierarchy)
@@ -36,7 +36,7 @@ class Service:
         ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(item_count)), oracle, Fraction(1))
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
         self.oracle, self.reports = make(oracle, Fraction(1), item_count), []
-        self.refusals: list[tuple[int, str]] = []  # what the first reports are answered with
+        self.refusals: list[tuple[int, str]] = []  # answers to the first reports
         self.answers: dict[str, Any] = {
             "/v1/studies/breakfast": {"study": study.text, "signature": study.signature, "key": SIGNER.key},
             "/v1/studies/breakfast/questions": {

@@ -29,7 +29,7 @@ class ExhaustedError(Exception):
 def answer(
     question: bytes, basket: list[int], given_pairs: list[list[int]], after: list[list[int]], stream: bytes
 ) -> Any:
-    """Return what the Python device says, in the form in which the other one says it."""
+    """Return the answer of the Python device in the form of the TypeScript device."""
     remaining_bytes = stream
 
     def take(count: int) -> bytes:
@@ -56,7 +56,7 @@ def answer(
     "question_count", [1_000, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
 )
 def test_both_devices_do_the_same(question_count):
-    """Refused by both or by none; and where not, the same bytes of the report, from as many random bytes."""
+    """Refused by both or by none; if answered, equal bytes of the report, from an equal number of random bytes."""
     node.require_client()
     chance, outcomes = Random(question_count), Counter[str]()
     with node.speaking("answers.mjs") as ask:

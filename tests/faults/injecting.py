@@ -23,7 +23,7 @@ KILLED = "signal=KILL"
 ERRORS = ("error=EIO", "error=ENOSPC", "error=EINTR")
 LASTING = "lasting "  # before an error: it is given from that call on, as by a disk that is gone for good
 _MARK = "/discreet-begins-here"
-# What every program begins with. A call that is seen by its path marks where what is tested begins.
+# The beginning of every program. A call that is seen by its path marks the start of the tested part.
 BEGIN = f"""
 import os, sys
 def begin():
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended, and what it said."""
+    """The end of a process: exit status, output and complaint."""
 
     status: int
     output: str
@@ -64,7 +64,7 @@ def usable() -> str:
 
 
 def require_strace() -> None:
-    """Skip where faults cannot be injected; fail where they must be."""
+    """Skip if faults cannot be injected; fail on a forge, which must inject them."""
     reason = usable()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
@@ -73,7 +73,7 @@ def require_strace() -> None:
 
 
 def calls(code: str, *arguments: object, kinds: Iterable[str], folder_watched: Path | None = None) -> list[Call]:
-    """Return the calls of these kinds that a program makes after `begin()`, on files in a folder or on all."""
+    """Return the calls of given kinds that a program makes after `begin()`, on files in a folder or on all files."""
     kinds = list(kinds)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
@@ -111,7 +111,7 @@ def _strace(options: Sequence[str], code: str, arguments: Sequence[object]) -> E
 
 
 def sample_calls(candidate_calls: Sequence[Call], max_per_kind: int) -> list[Call]:
-    """Return at most so many of each kind, spread over all of them, the first and the last included."""
+    """Return at most `max_per_kind` calls of each kind, spread over all calls, the first and the last included."""
     sampled_calls: list[Call] = []
     for kind in dict.fromkeys(call.kind for call in candidate_calls):
         same_kind = [call for call in candidate_calls if call.kind == kind]

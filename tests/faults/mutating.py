@@ -14,7 +14,7 @@ WORDS = (
 
 
 def mutants(sound: bytes, seed: int, mutant_count: int) -> Iterator[bytes]:
-    """Yield so many different changes of some bytes; the same seed gives the same ones."""
+    """Yield `mutant_count` different changes of some bytes; equal seeds give equal changes."""
     chance = Random(seed)
     for _ in range(mutant_count):
         data = bytearray(sound)
@@ -50,7 +50,7 @@ def _change(data: bytearray, chance: Random) -> None:
 
 
 def flips(sound: bytes, seed: int, mutant_count: int) -> Iterator[bytes]:
-    """Yield so many copies with one bit turned over each, at places spread over all of them."""
+    """Yield `mutant_count` copies with one bit turned over each, at places spread over all bits."""
     chance = Random(seed)
     for number in range(mutant_count):
         data = bytearray(sound)

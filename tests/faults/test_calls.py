@@ -42,7 +42,7 @@ except DiscreetError as error:
     sys.stderr.write(f"discreet: {error}\\n")
     sys.exit(1)
 """
-# What a ledger and its anchor change on the disk, and what they read from it.
+# Calls with which a ledger and its anchor change the disk, and with which they read from it.
 CHANGES = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "rename")
 READS = ("pread64", "fcntl", "openat", "read", "write", "close")
 
@@ -96,7 +96,7 @@ def survives(path: Path, process: Ended, fault: str, call: Call) -> None:
         assert spends[1].release == "digest"
     if "Nothing was spent" in process.complaint:
         assert len(spends) == 1, process.complaint
-    # Exactly what is left can be spent, and nothing more.
+    # Exactly the remaining budget can be spent, and nothing more.
     for _ in range(4 - len(spends)):
         spend(path)
     with pytest.raises(BudgetError):

@@ -84,7 +84,7 @@ def _mutated(content: bytes, draw: random.Random, form: str) -> bytes:
 
 
 def _use_result(result: Any, folder: Path) -> None:
-    """Do with a result what people do."""
+    """Show, list, save and load a result, and make rules of it, as people do."""
     repr(result)
     list(result)
     result._repr_html_()
@@ -116,7 +116,7 @@ def _can_read(content: bytes, path: Path) -> bool:
 
 
 def _fuzz(results: dict[str, Any], folder: Path, form: str, rounds: int, seed: int) -> tuple[int, list[str]]:
-    """Return how many damaged files were read as what they are, and those of which neither that nor a refusal came."""
+    """Return the number of damaged files that were read, and messages of files that were neither read nor refused."""
     read_count, wrong = 0, []
     for kind, result in results.items():
         path = folder / f"a.{form}"

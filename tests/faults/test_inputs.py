@@ -150,7 +150,7 @@ OTHER_FORMS: dict[str, tuple[str, Callable[[Path], bytes], dict[str, Any]]] = {
 
 
 def sound(baskets: discreet.Baskets) -> None:
-    """Hold baskets to what every kernel relies on."""
+    """Check the facts about baskets that every kernel relies on."""
     offsets, codes = np.asarray(baskets.offsets), np.asarray(baskets.codes)
     assert offsets[0] == 0
     assert offsets[-1] == len(codes)
@@ -162,7 +162,7 @@ def sound(baskets: discreet.Baskets) -> None:
 
 
 def outcome(path: Path, options: dict[str, Any]) -> str:
-    """Read a file; return what became of it."""
+    """Read a file; return the outcome."""
     try:
         baskets = discreet.read(path, **options)
     except DiscreetError as error:
@@ -174,7 +174,7 @@ def outcome(path: Path, options: dict[str, Any]) -> str:
 
 
 def read_mutants(path: Path, forms: list[bytes], options: dict[str, Any]) -> tuple[Counter[str], list[str]]:
-    """Return how often each way of ending was seen, and what ended in none that is allowed."""
+    """Return the number of mutants by outcome, and the messages of outcomes that are not allowed."""
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     for number, data in enumerate(forms):

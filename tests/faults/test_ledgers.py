@@ -41,7 +41,7 @@ def contents(path: Path) -> Any:
 
 
 def read_mutants(path: Path, forms: Iterable[bytes]) -> tuple[Counter[str], list[str]]:
-    """Return how often each way of ending was seen, and what ended in none that is allowed."""
+    """Return the number of mutants by outcome, and the messages of outcomes that are not allowed."""
     truth, outcomes, wrong = contents(path), Counter[str](), []
     for number, data in enumerate(forms):
         copy = path.with_name("copy.db")

@@ -15,7 +15,7 @@ from discreet.local.device import MOST_REPORT, client
 from faults.mutating import mutants
 from vectors.reading import FOLDER, cases
 
-# What no honest collector writes into a field.
+# Values that no honest collector writes into a field.
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 3, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 53) - 1, 1 << 53, 1 << 64, -(1 << 63),
     10**400, 0.5, float("nan"), float("inf"), "", "0", "1", "-1", "1/0", "1/3", "1e9", "0." + "0" * 99 + "1", "9" * 100,
@@ -71,7 +71,7 @@ def _places(value: Any) -> Any:
 
 
 def answered(question: Any) -> str:
-    """Put a question to a device; return what became of it."""
+    """Put a question to a device; return the outcome."""
     taken_bytes = 0
 
     def take(count: int) -> bytes:
@@ -90,7 +90,7 @@ def answered(question: Any) -> str:
 
 
 def ask_all(questions: list[Any]) -> tuple[Counter[str], list[str]]:
-    """Return how often each way of ending was seen, and what ended in none that is allowed."""
+    """Return the number of questions by outcome, and the messages of outcomes that are not allowed."""
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     for question in questions:

@@ -21,7 +21,7 @@ def library(tmp_path_factory):
     scope="session", params=["twins", "text", "text, last thread first", pytest.param("card", marks=pytest.mark.gpu)]
 )
 def driver(request):
-    """Return every card there is, one after another."""
+    """Return every card in turn."""
     if request.param == "twins":
         return TwinDriver()
     if request.param == "card":

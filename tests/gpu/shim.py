@@ -122,7 +122,7 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
 
 
 def compiled(folder: Path, text: str) -> ctypes.CDLL:
-    """Compile a text of kernels; what it has of undefined behaviour ends the program."""
+    """Compile a text of kernels; undefined behaviour in it ends the program."""
     assert COMPILER is not None
     kernels = "\n    ".join(
         f'if (!strcmp(name, "{name}")) return call({name}, arguments);' for name in kernel_names(text)

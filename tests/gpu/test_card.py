@@ -1,4 +1,4 @@
-"""What a card counts and reads, against the compiled kernels: the same numbers to the last bit."""
+"""Counts and tables of a card, against the compiled kernels: equal numbers to the last bit."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def count_cells(rows: list[list[int]], basis: list[int]) -> list[int]:
-    """Return how many rows hold exactly which codes of one basis."""
+    """Return the number of rows for each exact subset of the codes of one basis."""
     counts = [0] * 2 ** len(basis)
     for row in rows:
         counts[sum(1 << bit for bit, code in enumerate(basis) if code in row)] += 1

@@ -8,12 +8,12 @@ PARTS = 1024
 
 
 def count_held(basket, itemsets):
-    """Return how many of the itemsets a basket holds."""
+    """Return the number of itemsets that a basket holds."""
     return sum(set(itemset) <= set(basket) for itemset in itemsets)
 
 
 def sums(baskets, itemsets, weights):
-    """Return for each itemset what the baskets that hold it weigh."""
+    """Return for each itemset the sum of the weights of its baskets."""
     return [
         sum(weight for basket, weight in zip(baskets, weights, strict=True) if set(itemset) <= set(basket))
         for itemset in itemsets
@@ -21,12 +21,12 @@ def sums(baskets, itemsets, weights):
 
 
 def squares(baskets, itemsets):
-    """Return the squares of how many of a person's baskets hold each of the itemsets, added up."""
+    """Return the sum over itemsets of the squared number of a person's baskets that hold the itemset."""
     return sum(sum(set(itemset) <= set(basket) for basket in baskets) ** 2 for itemset in itemsets)
 
 
 def weight(itemset_count, total, root):
-    """Return the largest weight, up to a person, with which so many itemsets stay within a total."""
+    """Return the largest weight, up to a person, with which `itemset_count` itemsets stay within a total."""
     if not itemset_count:
         return 0
     fits = [

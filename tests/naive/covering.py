@@ -9,7 +9,7 @@ F64 = NDArray[np.float64]
 
 
 def merge_changes(masks, left_masks, right_masks, largest: int, known_items: F64, known_pairs: F64, lookup) -> F64:
-    """Fill every union up to `largest` items with one that nobody knows anything about, and add up along rows."""
+    """Pad every union to `largest` items with a placeholder that adds nothing, and add up along rows."""
     items = masks.shape[1]
     sizes = masks.sum(axis=1)
     known_items, known_pairs = np.append(known_items, np.inf), np.append(known_pairs, np.inf)

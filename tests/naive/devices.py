@@ -1,4 +1,4 @@
-"""Devices one by one: what `local.device.client` does with each person's stream of words."""
+"""Devices one by one: `local.device.client` with each person's stream of words."""
 
 from __future__ import annotations
 

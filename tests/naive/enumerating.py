@@ -18,11 +18,11 @@ from discreet.local.device import WEIGHT_SCALE, WORD, Draws
 
 
 class _AskedError(Exception):
-    """A choice that has not been taken up yet: where it is made, and what may come of it."""
+    """A choice that has not been taken up yet: its place in the code, and its options with their weights."""
 
 
 class Enumerating(Draws):
-    """Choices made by a script; the one after its end is asked for. The hash seed is given."""
+    """Choices made by a script; the first choice after its end raises. The hash seed is given."""
 
     def __init__(self, script, seed=(1, 0)):
         self.script, self.given = iter(script), seed
@@ -78,7 +78,7 @@ class Enumerating(Draws):
 
 
 def law(form, values, seed=(1, 0)):
-    """Return the probability of each report, as JSON, of a device with these values."""
+    """Return the probability of each report, as JSON, of a device with given values."""
 
     def after(script):
         try:
@@ -98,7 +98,7 @@ def law(form, values, seed=(1, 0)):
             for value, weight in options:
                 if weight:
                     steps[location][after((*script, value))] += weight
-    # Choices are taken out one after the other, the latest first: what leads to one leads to what comes of it.
+    # Choices are eliminated in turn, the latest first: a step that led to a choice leads to the results of the choice.
     for location in reversed(list(steps)):
         mine = steps.pop(location)
         return_probability = mine.pop(("asked", location), Fraction(0))

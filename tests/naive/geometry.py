@@ -1,4 +1,4 @@
-"""Points of a projective space and what meets what, one point by one."""
+"""Points of a projective space and the hyperplanes that they meet, point by point."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 
 
 def points(field, coordinate_count):
-    """Return all points in the order of their numbers: by how many coordinates follow the leading 1, then by these."""
+    """Return all points by their numbers: by the number of coordinates after the leading 1, then by the coordinates."""
     return [
         (0,) * (coordinate_count - 1 - behind) + (1, *tail)
         for behind in range(coordinate_count)
@@ -31,7 +31,7 @@ def met(cells, field, coordinate_count, point_count):
 
 
 def folded(cells, made_coordinates, field, factor_count):
-    """Return the cells of (before, made, factor, sum), from those of (before, y, made, sum)."""
+    """Return the cells of (before, made, factor, sum) from the cells of (before, y, made, sum)."""
     folded_cells = []
     for before in range(len(cells) // (field * made_coordinates * field)):
         for u, factor, z in product(range(made_coordinates), range(factor_count), range(field)):

@@ -6,7 +6,7 @@ from itertools import combinations
 
 
 def above(parents: list[int], item: int) -> list[int]:
-    """Return what stands above an item, the nearest first."""
+    """Return the ancestors of an item, the nearest first."""
     ancestors = []
     while (item := parents[item]) >= 0:
         ancestors.append(item)
@@ -14,12 +14,12 @@ def above(parents: list[int], item: int) -> list[int]:
 
 
 def are_unrelated(parents: list[int], items: frozenset[int]) -> bool:
-    """Say whether no item of these stands above another."""
+    """Return whether no item is an ancestor of a second item of the set."""
     return not any(ancestor in above(parents, item) for item in items for ancestor in items)
 
 
 def antichains(parents: list[int], min_length: int = 0, longest: int = 99) -> list[frozenset[int]]:
-    """Return all sets of items of these lengths in which none stands above another."""
+    """Return all sets of unrelated items with the given lengths."""
     items = range(len(parents))
     sizes = range(min_length, min(longest, len(parents)) + 1)
     return [

@@ -52,7 +52,7 @@ def mine(
 
 
 def count_of_rank(baskets: list[Basket], rank: int, min_length: int, max_length: int, work: int) -> int:
-    """The count of a rank, or that of rank `work` among the sets of any length up to the most, where it is more."""
+    """Return the count of a rank, or the larger count of rank `work` among all sets of up to `max_length` items."""
     counts_by_itemset = {items: count for items, count in supports(baskets).items() if len(items) <= max_length}
     counts_in_range = [count for items, count in counts_by_itemset.items() if len(items) >= min_length]
     falling = [(rank, sorted(counts_in_range, reverse=True)), (work, sorted(counts_by_itemset.values(), reverse=True))]

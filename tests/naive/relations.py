@@ -10,7 +10,7 @@ def pairs_of_basket(basket):
 
 
 def after(events, moments=None):
-    """Return the pairs (a, b) with a b later than an a; what has the same moment is at the same time."""
+    """Return the pairs (a, b) with a b later than an a; items of one moment are at one time."""
     times = range(len(events)) if moments is None else moments
     timed_events = list(zip(events, times, strict=True))
     return {
@@ -22,7 +22,7 @@ def after(events, moments=None):
 
 
 def bonded(pairs, bonds):
-    """Return pairs of what is held, items as (a,) and bonds as (a, b): with those that follow from bonds."""
+    """Return the pairs that a person holds, items as (a,) and bonds as (a, b), with the pairs that bonds imply."""
     sides = {((a,), (b,)) for a, b in pairs}
     for a, b in bonds:
         if (a, b) in pairs:
@@ -32,7 +32,7 @@ def bonded(pairs, bonds):
 
 
 def chained(pairs):
-    """Return the chains (a, b, c) of three different items whose two steps are both held."""
+    """Return the chains (a, b, c) of three different items with both steps held."""
     return {(a, b, c) for a, b in pairs for pair_start, c in pairs if pair_start == b and c != a}
 
 

@@ -6,7 +6,7 @@ from math import sqrt
 
 
 def root(spread, factor):
-    """Return the upper triangular matrix whose product with itself, turned, is 1 + factor * spread."""
+    """Return the upper triangular matrix R with R' R = 1 + factor * spread."""
     size = len(spread)
     entries = [[0.0] * size for _ in range(size)]
     for column in range(size):

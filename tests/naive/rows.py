@@ -8,7 +8,7 @@ LARGEST = 2**63 - 1
 
 
 def lines(text: str) -> list[str]:
-    """Split at line feeds; what follows the last one is a line only if it is not empty."""
+    """Split at line feeds; the text after the last line feed is a line only if it is not empty."""
     parts = text.split("\n")
     return [part.removesuffix("\r") for part in (parts if parts[-1] else parts[:-1])]
 

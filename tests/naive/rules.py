@@ -55,7 +55,7 @@ def find_itemsets(rows, queries):
 
 
 def find_rules(rows, counts, people, min_confidence, min_lift, largest):
-    """Return (whole, antecedent, consequent) positions of all rules, in order, and how many were left out.
+    """Return (whole, antecedent, consequent) positions of all rules, in order, and the number of rules left out.
 
     Rows are lists of ascending codes. A consequent is a tuple of positions in the row; sorted tuples come in
     the order in which the kernel grows them.

@@ -17,7 +17,7 @@ def p_value(people, antecedent, consequent, joint_count):
 
 
 def adjusted(p, tested):
-    """Return what Benjamini and Hochberg make of these p-values and of ones for all others that were tested."""
+    """Return the p-values adjusted after Benjamini and Hochberg; all further tests count with p = 1."""
     every = sorted([*p, *[1.0] * (tested - len(p))])
     largest = {}
     running = 1.0

@@ -1,4 +1,4 @@
-"""What reports support, candidate by candidate."""
+"""Supports of reports, candidate by candidate."""
 
 from __future__ import annotations
 

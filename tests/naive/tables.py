@@ -52,7 +52,7 @@ def met(start, reports, buckets, items, weights):
 
 
 def sum_shared_cells(start, cells, table, scale, items):
-    """Return `scale` times what is left in cells that two share, its variance and all reports: a pair once."""
+    """Return `scale` times the residuals of cells that two items share, their variance and all reports: a pair once."""
     cell_sums = [[0] * len(items) for _ in items]
     noise = [[0.0] * len(items) for _ in items]
     people = [[0] * len(items) for _ in items]

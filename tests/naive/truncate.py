@@ -20,7 +20,7 @@ def number_equal(rows: list[list[int]]) -> list[int]:
 
 
 def marks(row: list[int], key: int, copy: int = 0) -> dict[int, int]:
-    """Return the mark of each code of a row that so many equal ones come before."""
+    """Return the mark of each code of a row that has `copy` equal rows before it."""
     key ^= mix(copy)
     item_marks = {code: mix(key ^ code) for code in row}
     row_mark = mix(reduce(xor, item_marks.values(), 0))
@@ -33,7 +33,7 @@ def keep_some(row: list[int], max_items: int, key: int, copy: int = 0) -> list[i
 
 
 def keep_smart(row: list[int], max_items: int, key: int, scores: dict[Set, int], copy: int = 0) -> list[int]:
-    """Do what algorithm 8 of Zeng, Naughton, Cai says, with errata C6 and C7."""
+    """Truncate a row by algorithm 8 of Zeng, Naughton, Cai, with errata C6 and C7."""
     if len(row) <= max_items:
         return row
     mark = marks(row, key, copy)

@@ -20,13 +20,13 @@ def column(sets) -> Itemsets:
 
 
 def frequent(people, items, count, longest) -> set[frozenset[int]]:
-    """Return the itemsets that at least so many people hold."""
+    """Return the itemsets that at least `count` people hold."""
     every = chain.from_iterable(combinations(range(items), size) for size in range(1, longest + 1))
     return {frozenset(itemset) for itemset in every if sum(set(itemset) <= set(basket) for basket in people) >= count}
 
 
 def candidates(sets: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
-    """Return every itemset of one more item whose subsets are all given, with the sum of their counts."""
+    """Return every itemset of one more item that has all its subsets among the sets, with the sum of their counts."""
     items = sorted(set(chain(*sets)))
     counts = {}
     for itemset in combinations(items, len(next(iter(sets))) + 1 if sets else 1):
@@ -37,7 +37,7 @@ def candidates(sets: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
 
 
 def kept_share(people, size, longest, model) -> float:
-    """Return what a random cut leaves of an itemset, by equations 5 and 7 with C9, or by C10."""
+    """Return the share of an itemset that a random cut leaves, by equations 5 and 7 with C9, or by C10."""
     able = range(size, len(people))
     if model == "uniform":
         total = sum(people[h] for h in able)
@@ -49,9 +49,9 @@ def kept_share(people, size, longest, model) -> float:
 
 
 class Scripted(Meter):
-    """A meter whose noisy answers are made up in advance, so that two runs on different data take the same way.
+    """A meter with noisy answers made up in advance, so that two runs on different data take one way.
 
-    What was asked and what the true answers were is in `asked`.
+    `asked` has the queries and their true answers.
     """
 
     def __init__(self, seed, *, epsilon=1, delta=0, spread=8):
@@ -68,7 +68,7 @@ class Scripted(Meter):
 
 
 def same_query(query, peer_query) -> bool:
-    """Whether two queries are the same value, whatever objects they are."""
+    """Return whether two queries have equal fields, even as different objects."""
     if type(query) is not type(peer_query):
         return False
     for name, value in vars(query).items():

@@ -1,4 +1,4 @@
-"""Small data for a mechanism, a meter that can be looked into, and what a mechanism refuses."""
+"""Small data for a mechanism, a meter that can be looked into, and refusals of a mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.privacy.sampling import Selection, SimulationSource
 
 
 def engine(people, items: int) -> SealedEngine:
-    """Return these baskets of whole numbers, sealed as a mechanism gets them."""
+    """Return baskets of whole numbers, sealed as a mechanism gets them."""
     rows = [sorted(basket) for basket in people]
     codes = np.array([item for row in rows for item in row], np.int32)
     baskets = Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))
@@ -31,7 +31,7 @@ def make_problem(**changes) -> Problem:
 
 
 class Watched(Meter):
-    """A meter that notes what is chosen from, at which rate, how often and how, and chooses the first."""
+    """A meter that notes the candidates, rate, number and way of each choice, and chooses the first candidates."""
 
     choices_seen: list
 
@@ -43,14 +43,14 @@ class Watched(Meter):
 
 
 def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
-    """Return such a meter."""
+    """Return a meter that notes its choices."""
     meter = Watched(Budget.of(epsilon, delta), neighbours, SimulationSource(1))
     meter.choices_seen = []
     return meter
 
 
 def neighbours_of(relation, subsets, steps) -> list[tuple[list, list]]:
-    """Return pairs of neighbours: some two people, and one more or one of two; `steps` say how many are left out."""
+    """Return pairs of neighbours: some two people, and one more or one of two; `steps` thin out the three lists."""
     people_step, added_step, replaced_step = steps
     people_pairs = list(product(subsets, repeat=2))[::people_step]
     if relation is Neighbours.ADD_REMOVE:
@@ -62,7 +62,7 @@ def neighbours_of(relation, subsets, steps) -> list[tuple[list, list]]:
 
 
 def choices(mechanism, problem, relation, subsets, steps) -> Iterator[tuple]:
-    """Yield every choice of a run on neighbours that were told the same.
+    """Yield every choice of the two runs on each pair of neighbours.
 
     It has what it is for, the scores before and after, rate, picks, way and price. That scores move by no more than
     they are said to, and in the direction they are said to, is asserted on the way.
@@ -85,7 +85,7 @@ def choices(mechanism, problem, relation, subsets, steps) -> Iterator[tuple]:
 
 
 def refusal(mechanism: str, settings, question) -> str:
-    """Return what is said about a question that is refused."""
+    """Return the message of a question that is refused."""
     arguments = {"top": 1, "epsilon": 1, "items": 9} | question
     with pytest.raises(MisuseError) as caught:
         trial([{0, 1}], seed=1, mechanism=mechanism, settings=settings, **arguments)

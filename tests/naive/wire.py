@@ -63,7 +63,7 @@ def family(number):
 
 
 def number_of_text(text_form, begin, text):
-    """Return the number of a text that begins so, or None where it does not, or is no text of the alphabet."""
+    """Return the number of a text with a beginning, or None for a text with none or outside the alphabet."""
     if not 1 <= len(text) <= text_form["length"] or any(symbol not in text_form["alphabet"] for symbol in text):
         return None
     symbols = ["\n", *text_form["alphabet"]]
@@ -370,7 +370,7 @@ def need(condition):
 
 
 def read_question(document, max_epsilon, max_delta):
-    """Return the question, or None where it is refused."""
+    """Return the question, or None for a refused question."""
     try:
         question = parse(document) if isinstance(document, bytes) else document
         looked_at(question, Fraction(max_epsilon), Fraction(max_delta))

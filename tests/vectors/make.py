@@ -78,13 +78,13 @@ BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40,
 ALL_PEOPLE = Who(0, 1 << 32)
 
 
-# What devices of every language answer for; and what declares its answer beside its oracle, for devices in Python.
+# Oracles that devices of every language answer for; and oracles with an answer beside them, for devices in Python.
 LIVE = [name for name, kind in oracles().items() if kind.live and "answer" not in vars(kind)]
 DECLARED = [name for name, kind in oracles().items() if kind.live and "answer" in vars(kind)]
 
 
 class Recorded:
-    """Some words, and then those of a stream, remembered as bytes; every other one of the stream may be the largest."""
+    """Given words, then the words of a stream, kept as bytes; every second word of the stream may be the largest."""
 
     def __init__(self, stream_name: str, words: Sequence[int] = (), *, every_other: bool = False) -> None:
         self.stream, self.bytes = SeededWords(seed_of(1, stream_name), 0), b""
@@ -107,7 +107,7 @@ def make_case(
     after: Sequence[Sequence[int]] = (),
     **fields: Any,
 ) -> Case:
-    """Return the case that a device makes of this question, this basket and these bytes."""
+    """Return the case of a question, a basket and random bytes, with the report of the device."""
     held_pairs = (
         {}
         if given_pairs is None
@@ -162,7 +162,7 @@ SEEDS = (2, 4096, 1 << 31)
 
 
 def numbered() -> list[Ask]:
-    """Return questions whose oracle has published seeds."""
+    """Return questions with an oracle of published seeds."""
     asks = questions("olh")[:4] + questions("wheel")[:4]
     return [replace(ask, oracle=ask.frequencies.numbered(seeds)) for seeds in SEEDS for ask in asks]
 
@@ -239,7 +239,7 @@ def spelt() -> list[Ask]:
 
 
 def texts() -> list[Case]:
-    """Return cases about texts, and what they cannot be numbered by."""
+    """Return cases about texts, and questions that cannot number texts."""
     cases = [
         make_case(ask.form, [], Recorded(f"texts {number} {held_texts}"), texts=held_texts)
         for number, ask in enumerate(spelt())
@@ -260,7 +260,7 @@ def texts() -> list[Case]:
 
 
 def misspelt() -> list[tuple[str, Case]]:
-    """Return questions about texts that are not written as they should be, each with what is wrong with it."""
+    """Return malformed questions about texts, each with its flaw."""
     form = spelt()[1].form
     flaws = {
         "no alphabet": {"alphabet": ""},
@@ -296,7 +296,7 @@ def misspelt() -> list[tuple[str, Case]]:
 
 
 def unfit() -> list[tuple[str, Case]]:
-    """Return a question about texts that is as it should be, for devices that hold none."""
+    """Return a sound question about texts, for devices that hold none."""
     return [("texts that a device does not hold", spelt()[1].form)]
 
 
@@ -306,7 +306,7 @@ def flawed() -> list[Case]:
 
 
 def most_held() -> list[Case]:
-    """Return cases of devices that hold as much as they answer for, and of those that hold more."""
+    """Return cases of devices that hold the largest data they answer for, and of devices that hold more."""
     text_numbers, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
     relations_by_kind = {pair_kind: Relations(Items((1, 2, 3, 4), pair_kind), pairs) for pair_kind in OWN}
     question_by_kind: dict[str, DeviceQuestion] = {
@@ -775,7 +775,7 @@ def _with_item(form: Case, item: int) -> Case:
 
 
 def _loose(form: Case, **numbers: Any) -> Case:
-    """Return a question with these numbers, and a fair coin for whether the own values are met, at an epsilon of 20."""
+    """Return a question with given numbers, and a fair coin for whether the own values are met, at an epsilon of 20."""
     return _with_numbers({**form, "epsilon": "20"}, **numbers, hit=WORD // 2)
 
 
@@ -793,7 +793,7 @@ def refused(description: str, case: Case) -> Case:
 
 
 def bad_cases() -> list[Case]:
-    """Return questions that are refused, whatever the basket."""
+    """Return questions that are refused for every basket."""
     grr, wheel, privset = (questions(name)[1].form for name in ("grr", "wheel", "privset"))
     single = questions("grr")[3].form
     fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
@@ -883,7 +883,7 @@ def bad_cases() -> list[Case]:
 
 
 def files() -> dict[str, str]:
-    """Return what each file holds."""
+    """Return the text of each file."""
     cases = {name: oracle_cases(name) for name in LIVE}
     cases |= {name: numbers(name) for name in means()}
     cases["further"] = further()
@@ -901,7 +901,7 @@ def files() -> dict[str, str]:
 
 
 def declared() -> dict[str, str]:
-    """Return what each file about an oracle outside the format holds."""
+    """Return the text of each file about an oracle outside the format."""
     return _render_files({name: oracle_cases(name) for name in DECLARED})
 
 

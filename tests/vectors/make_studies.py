@@ -97,14 +97,14 @@ LEVELED: dict[str, Case] = {
 
 
 def levels() -> list[Case]:
-    """Return what baskets become."""
+    """Return baskets with the baskets that they become."""
     table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
     baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
     return [{"basket": basket, "table": table, "becomes": becomes(basket, table)} for basket in baskets]
 
 
 def packed_oracles() -> list[Any]:
-    """Return an oracle of each kind of the format, and those whose words are the largest."""
+    """Return an oracle of each kind of the format, and the oracles with the largest words."""
     later = [oracles()["geometry"]]  # bytes go by the place in this list, so that what came later stands last
     live = [oracles()[name] for name in LIVE if oracles()[name] not in later]
     oracle_list: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
@@ -156,7 +156,7 @@ def packed_cases() -> list[Case]:
 
 
 def batches() -> list[Case]:
-    """Return batches and what is in them."""
+    """Return batches and their contents."""
     cases = []
     for word_count, row_count in ((1, 0), (1, 1), (3, 2)):
         rows = [
@@ -199,7 +199,7 @@ def signed(purpose: bytes, document: Case, signer: Signer = SIGNER) -> tuple[str
 
 
 def studies() -> list[Case]:
-    """Return what a service answers, and what a device makes of it."""
+    """Return answers of a service, each with the decision of a device."""
     document, half = study_document(PLAN, SIGNER), 1 << 31
     study_form = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
     other_signer = Signer(bytes(32))
@@ -225,7 +225,7 @@ def studies() -> list[Case]:
         return [nested(depth - 1)] if depth else 0
 
     def related(pair_kind: str, pairs: str) -> Case:
-        """Return a study about relations of one kind, with a question about those of another."""
+        """Return a study about relations of one kind, with a question about relations of a second kind."""
         study = changed(pairs=pair_kind)
         question = {**json.loads(make_question(0, half, 0)["question"]), "study": study_id(study["study"])}
         text, signature = signed(QUESTION, {**question, "question": {**question["question"], "pairs": pairs}})
@@ -243,7 +243,7 @@ def studies() -> list[Case]:
         }
 
     def leveled(**fields: Any) -> Case:
-        """Return a study that says what items become, with a question about all items that they become."""
+        """Return a study that maps items, with a question about all items that they are mapped to."""
         study = changed(**{"format": 2, "held": ["bread", "butter"], "become": [[0], [1, 2]], **fields})
         question = {**json.loads(make_question(0, half, 0)["question"]), "study": study_id(study["study"])}
         text, signature = signed(QUESTION, question)
@@ -456,7 +456,7 @@ def signatures() -> list[Case]:
 
 
 def small_first() -> list[Case]:
-    """Return a signature whose first point is nothing: it holds by the equation, and no honest signer makes it."""
+    """Return a signature with a neutral first point: it holds by the equation, and no honest signer makes it."""
     secret = sha512(bytes(32)).digest()[:32]
     scale = (int.from_bytes(secret, "little") & ((1 << 254) - 8)) | 1 << 254
     key, nothing = bytes.fromhex(Signer(bytes(32)).key), (1).to_bytes(32, "little")
@@ -534,7 +534,7 @@ def mixed_orders() -> list[Case]:
 def taken_part(
     answers: dict[str, tuple[int, str]], number: int, *, clock_seconds: int = 0, token: str | None = "ab" * 16
 ) -> tuple[Case, dict[str, Any]]:
-    """Return what a device of this number does when a service answers so, and what it then has in its record."""
+    """Return the outcome and the record of a device with this number for given answers of a service."""
     sent_bodies: list[bytes] = []
 
     def send(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
@@ -564,7 +564,7 @@ def taken_part(
 
 
 def asking_cases() -> list[Case]:
-    """Return which of the questions a device answers, by its number, the clock and what it has seen."""
+    """Return the question that a device answers, by its number, the clock and the rounds it has seen."""
     document, half = study_document(PLAN, SIGNER), 1 << 31
     study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
     first_question, second_question = make_question(0, half, 0), make_question(half, 1 << 32, 1, expires=1_800_000_000)
@@ -611,7 +611,7 @@ def unanswered() -> Case:
 
 
 def enrolled() -> list[Case]:
-    """Return what may come back for a request to enrol, and what a device makes of it."""
+    """Return answers to a request to enrol, each with the outcome of a device."""
     document = study_document(PLAN, SIGNER)
     study = {"study": document.text, "signature": document.signature, "key": SIGNER.key}
     questions = {"state": "open", "questions": [make_question(0, WORD, 0)]}
@@ -676,7 +676,7 @@ def sized_cases() -> list[Case]:
 
 
 def decided(case: Case) -> Case:
-    """Return a case with what a device makes of it."""
+    """Return a case with the decision of a device."""
     limits = {"max_epsilon": case.get("max_epsilon", "1"), "max_delta": case.get("max_delta", "0")}
     try:
         study = parse_study(case["study"], case["name"], key=case.get("key"), **limits)
@@ -700,7 +700,7 @@ def _compact(value: Any) -> str:
 
 
 def files() -> dict[str, str]:
-    """Return what each file holds."""
+    """Return the text of each file."""
     cases = {"packed": packed_cases(), "batches": batches(), "studies": studies(), "answers": answers()}
     cases["signatures"] = signatures()
     cases["becoming"] = levels()

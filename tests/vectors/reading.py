@@ -1,4 +1,4 @@
-"""How the golden vectors are read, and whether a device does what they say: ours, and one with a bug planted in it."""
+"""Reading of the golden vectors, and checks of a device against them: ours, and one with a planted bug."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER, DECLARED_FOLDER = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
-MAX_EPSILON, MAX_DELTA = 64, 0  # what the owner of a device allows where a case does not say
+MAX_EPSILON, MAX_DELTA = 64, 0  # limits of a device's owner in cases without limits
 
 
 def cases(name: str) -> list[dict[str, Any]]:
@@ -20,7 +20,7 @@ def cases(name: str) -> list[dict[str, Any]]:
 
 
 def asked_in(case: Mapping[str, Any]) -> Any:
-    """Return the question of a case: as it is written, with its long lists filled in, or as text of so many bytes."""
+    """Return the question of a case: as written, with long lists filled in, or as text padded to a number of bytes."""
     if "text" in case:
         return case["text"].encode()
     question = {**case["question"], **{name: list(range(*ends)) for name, ends in case.get("lists", {}).items()}}
@@ -30,7 +30,7 @@ def asked_in(case: Mapping[str, Any]) -> Any:
 
 
 def held_in(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is held in a case, by kind: as it is written, or each entry so many times."""
+    """Return the data of a case by kind: as written, or with each entry repeated."""
     holdings = {name: case[name] for name in ("basket", "texts", "given", "after") if name in case}
     for name, entries in case.get("repeated", {}).items():
         holdings[name] = [entry for entry, times in entries for _ in range(times)]
@@ -53,7 +53,7 @@ class Bytes:
 
 
 def failures(client: Callable[..., bytes], names: list[str], prefix: str = "") -> Iterator[str]:
-    """Run a device on the cases of these files, all or those that are about something, and yield what goes wrong."""
+    """Run a device on the cases of some files, all or the cases with a prefix, and yield a message for each failure."""
     for name in names:
         for number, case in enumerate(cases(name)):
             if not case.get("what", "").startswith(prefix):
@@ -68,7 +68,7 @@ def failures(client: Callable[..., bytes], names: list[str], prefix: str = "") -
 
 
 def _by_itself(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
-    """Return what the oracle of one number says, without a question around it."""
+    """Return the answer of the oracle of one number, without a question around it."""
     home, source = import_module(client.__module__), Bytes(case["random"])
     report = home.ANSWERS[case["oracle"]["oracle"]](case["oracle"], [case["number"]], home.Draws(source.take))
     return json.dumps(report, separators=(",", ":")) + ("" if not source.left else ", and bytes are left over")
