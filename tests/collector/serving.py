@@ -66,13 +66,13 @@ class Served:
             collector.store.close()
 
     def stop(self, signal_sent: signal.Signals = signal.SIGTERM) -> str:
-        """Stop it, and return what it said."""
+        """Stop the service, and return its output."""
         self.process.send_signal(signal_sent)
         _, output = self.process.communicate(timeout=30)
         return output
 
     def ask(self, path: str, body: Any = None, *, token: str = "", method: str = "") -> tuple[int, Any]:
-        """Send a request, and return status and answer: an object where it is JSON, otherwise bytes."""
+        """Send a request, and return status and answer: an object for JSON, otherwise bytes."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         request = Request(self.address + path, data, headers, method=method or ("GET" if body is None else "POST"))
@@ -110,7 +110,7 @@ def plan_of(**changes: Any) -> StudyPlan:
 
 
 def attack(service: Served) -> int:
-    """Open the study `attacked`, have liars answer its first round too, close that, and return how many they are."""
+    """Open the study `attacked`, have liars answer its first round too, close it, and return the number of liars."""
     items, operator = tuple(f"{number:03}" for number in range(300)), service.operator()
     settings = {"first_oracle": "privset", "first_padding": 5}
     plan = plan_of(name="attacked", items=items, epsilon="1", settings=settings)

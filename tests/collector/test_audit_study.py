@@ -1,4 +1,4 @@
-"""The audit of a study as it is served: it stands as it is, and breaks where a bug is planted."""
+"""The audit of a served study: the study passes, and a planted bug is found."""
 
 from __future__ import annotations
 

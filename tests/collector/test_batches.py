@@ -74,7 +74,7 @@ def post(collector: StudyCollector, path: str, *bodies: bytes) -> list[tuple[int
 
 
 def batch_of(collector: StudyCollector, reports: int, first_token: int = 0) -> bytes:
-    """Return a batch of the same good report with tokens that are numbers."""
+    """Return a batch of one good report for each of many tokens, which are numbers."""
     ask = StudyCore(collector.plan("study")).asks[0]
     words = ask.oracle.codec.pack(ask.oracle.codec.make_columns([ask.oracle.randomise([1])]))
     tokens = [number.to_bytes(16, "little") for number in range(first_token, first_token + reports)]

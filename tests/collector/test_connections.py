@@ -38,7 +38,7 @@ def connect(service: Served) -> socket.socket:
 
 
 def read_answer(connection: socket.socket) -> tuple[int, dict]:
-    """Return status and problem document of the one answer that comes before the connection ends."""
+    """Return status and problem document of the single answer before the connection ends."""
     text = b""
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(1 << 16):
@@ -325,7 +325,7 @@ def test_one_holder_is_one_group_however_the_address_is_written(address, group):
 
 class TestProxies:
     def statuses(self, service: Served) -> set[int]:
-        """Return the statuses of sixty requests, each of which names another client."""
+        """Return the statuses of sixty requests, each of which names a different client."""
         statuses_seen = set()
         for number in range(60):
             with connect(service) as connection:

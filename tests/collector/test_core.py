@@ -1,4 +1,4 @@
-"""A study without a service: what follows from stored rounds, for every protocol, after a restart at any point."""
+"""A study without a service: its steps from stored rounds, for every protocol, after a restart at any point."""
 
 # internals: this module makes the decomposition of a matrix fail.
 from __future__ import annotations
@@ -129,7 +129,7 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
 
 
 def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
-    """Make singular vectors as another processor might: a little off, and of opposite sign; or fewer that lead."""
+    """Make singular vectors as a different processor might: a little off, and of opposite sign; or fewer that lead."""
     from discreet.local.estimation import _spectral as spectral
     from discreet.local.protocols import relations, relations_full, svd_fo
 

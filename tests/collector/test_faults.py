@@ -54,7 +54,7 @@ _SENDERS = 4
 
 
 def own_words(first_person: int, person_count: int) -> np.ndarray:
-    """Return reports through `olh` that differ from each other and from those of another `first_person`."""
+    """Return reports through `olh` that all differ, also from reports with a different `first_person`."""
     numbers = np.arange(first_person, first_person + person_count)
     return np.stack([2 * numbers + 1, numbers, np.zeros(person_count)], axis=1).astype(np.uint32)
 
@@ -65,7 +65,7 @@ def secret(number: int) -> bytes:
 
 
 def stored(collector: StudyCollector, name: str, number: int = 0) -> Counter[int]:
-    """Return how often each report is stored, by its own number."""
+    """Return the number of stored copies of each report, by its own number."""
     reports_by_person: Counter[int] = Counter()
     for words in collector.store.blocks(name, number, 3):
         reports_by_person.update(words[:, 1].tolist())
@@ -443,7 +443,7 @@ def small_disk():
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_on_small_disk(request, small_disk):
-    """Return the address of a store whose tables lie on the small disk."""
+    """Return the address of a store with its tables on the small disk."""
     if request.param == "sqlite":
         yield None
         return

@@ -1,4 +1,4 @@
-"""What the page of the wire format says of headers: how long to wait, and that a token is wanted."""
+"""Headers as the page of the wire format states them: the time to wait, and the need for a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators' commands as clients of a service elsewhere: whom they tell their token, and what they make of answers."""
+"""Operators' commands as clients of a service elsewhere: recipients of their token, and reading of answers."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def test_a_column_of_another_kind_is_refused(name, row, kind, tmp_path):
 
 
 def study(folder: Path, **changes) -> StudyCollector:
-    """Return a collector with a study whose first round has 60 reports."""
+    """Return a collector with a study with 60 reports in its first round."""
     collector = collector_in(folder, **changes)
     collector.open_study(
         StudyPlan(

@@ -1,4 +1,4 @@
-"""A whole study over the network finds what a simulation finds: the same law, whatever is drawn."""
+"""A whole study over the network follows the law of a simulation, for any draws."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SETTINGS = {"pairs": {"items": 4, "support": 8}}
 
 
 def make_known_baskets(people: int) -> Baskets:
-    """Return people who hold items of different frequencies, some of them together."""
+    """Return people who hold items of different frequencies, some items together."""
     generator = np.random.default_rng(2)
     rows = [
         sorted(
@@ -48,7 +48,7 @@ def make_known_baskets(people: int) -> Baskets:
 
 
 def counts(result: dict) -> dict[str, float]:
-    """Return the estimated counts by what they are of."""
+    """Return the estimated counts by their patterns."""
     rows = result.get("relations") or result.get("rules") or result["patterns"]
     return {json.dumps([row.get("items"), row.get("antecedent"), row.get("consequent")]): row["count"] for row in rows}
 

@@ -1,4 +1,4 @@
-"""What every store does: the same suite for SQLite and for a real PostgreSQL."""
+"""Tests that every store must pass: one suite for SQLite and for a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def upload(tokens, *, keys=None, words=None, codes=None, number=0):
 
 
 def states(folder, place):
-    """Yield what is new with every commit that a copy of a store's files shows: spent tokens, and reports.
+    """Yield the additions of every commit that a copy of a store's files shows: spent tokens, and reports.
 
     A log begins with 32 bytes. Each frame has 24 bytes before its page, of which the second four say whether the frame
     ends a transaction (https://www.sqlite.org/fileformat2.html, 4.1).
@@ -98,7 +98,7 @@ def states(folder, place):
 
 
 class StoreSuite:
-    """A store has to pass all of this. Subclasses say how one is made, and how the same one is opened again."""
+    """A store has to pass all of this. Subclasses say how a store is made and reopened."""
 
     @pytest.fixture
     def store(self, address, tmp_path):

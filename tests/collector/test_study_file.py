@@ -1,4 +1,4 @@
-"""`study.toml`: what is off is told with its line, what is allowed and what to type."""
+"""`study.toml`: a flaw is reported with its line, the allowed values and the text to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels in: batches down to the bytes, one report as JSON, and the reasons of a refusal."""
+"""Uploads: batches down to the bytes, one report as JSON, and the reasons of a refusal."""
 
 # internals: this module needs the refusals after which devices stop.
 from __future__ import annotations

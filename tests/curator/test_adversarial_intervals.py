@@ -22,7 +22,7 @@ from discreet.results import Itemsets
 
 @dataclass(frozen=True)
 class Crowd:
-    """People who hold the same: how many, how many items, and from which one on."""
+    """A crowd of people with equal items: the numbers of people and items, and the first item."""
 
     people: int
     items: int
@@ -53,9 +53,9 @@ def people(crowd_list: list[Crowd]) -> Baskets:
 
 
 def measure_misses(shop: Baskets, question: dict[str, Any], seeds: range) -> tuple[np.ndarray, float]:
-    """Return the share of intervals that miss the true count, for each seed; and how near to their ends it lies.
+    """Return the share of intervals that miss the true count, for each seed; and the mean squared distance of it.
 
-    That is the mean square of how far it is from the middle, in halves of the interval.
+    The distance is from the middle, in halves of the interval.
     """
     engine, shares, squared_distances = LocalEngine(shop), [], []
     for number in seeds:
@@ -68,7 +68,7 @@ def measure_misses(shop: Baskets, question: dict[str, Any], seeds: range) -> tup
 
 
 def search(examples: int, seeds: int) -> list[tuple[float, list[Crowd], dict[str, Any]]]:
-    """Return data and questions, those first on which true counts came nearest to the ends of intervals."""
+    """Return data and questions, first the cases with true counts nearest to the ends of intervals."""
     cases_by_distance = []
 
     @seed(20261116)

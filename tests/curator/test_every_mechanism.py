@@ -1,4 +1,4 @@
-"""What holds for every mechanism of the registry; a new one joins by being in it.
+"""Facts about every mechanism of the registry; a new one joins by being in it.
 
 The law of a release: once a budget is spent, adding one person changes nothing but charged results. Odd data are no
 trouble. What the noise that was drawn costs adds up to the guarantee. Intervals hold the true counts.
@@ -53,7 +53,7 @@ def deltas(name: str) -> list[Any]:
 
 
 def answered(name: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return those questions that are of a kind the mechanism answers."""
+    """Return the questions of the kinds that the mechanism answers."""
     answers = mechanisms()[name].kind.answers
     kinds = {"top": "top", "min_count": "threshold", "min_support": "threshold", "itemsets": "itemsets"}
     return [
@@ -189,7 +189,7 @@ def test_the_law_can_be_broken(monkeypatch, caplog):
 
 
 def run_command_line(name: str, folder, rows, capsys, monkeypatch) -> dict[str, Any]:
-    """Return what the command line shows: its exit status, the header of its table, what it says beside."""
+    """Return the output of the command line: its exit status, the header of its table, its messages."""
     data = folder / "baskets.dat"
     data.write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
     kind = mechanisms()[name].kind
@@ -245,7 +245,7 @@ ODD_QUESTIONS = [
 
 
 def check(release: Release, question: dict[str, Any]) -> None:
-    """Assert that a release has the form of any other."""
+    """Assert that a release has the form of every release."""
     table, epsilon = release.patterns.to_arrow(), Fraction(question["epsilon"])
     expected_length = question.get("top", len(question.get("itemsets", table)))
     assert len(table) <= expected_length
@@ -368,7 +368,7 @@ def drawing(job: Case, monkeypatch) -> tuple[Release, Drawing]:
 
 
 def agree(charge: Charge, cost: tuple[str, Any, Any]) -> None:
-    """Assert that the noise costs what was charged, or less by what rounding its scale up leaves."""
+    """Assert that the noise costs the charged budget, or less by the rounding of its scale."""
     purpose, epsilon, rho = cost
     assert charge.what == purpose
     for charged_cost, drawn_cost in ((charge.epsilon, epsilon), (charge.rho, rho)):

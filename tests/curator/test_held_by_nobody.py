@@ -1,4 +1,4 @@
-"""Patterns over a threshold that nobody holds: noise lifts some over it, and they are marked by intervals from 0 on."""
+"""Patterns without holders over a threshold: noise lifts some over it, and their intervals from 0 on mark them."""
 
 from __future__ import annotations
 

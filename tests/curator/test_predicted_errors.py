@@ -1,4 +1,4 @@
-"""What is predicted about errors before anything is counted decides which way is taken: it is held against trials."""
+"""Predictions of errors before any count decide the method of counting: they are held against trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where reports are added up: what decides it, what is said, and that the answer is the same."""
+"""The choice of the processor that adds up reports: its reasons, its messages, and equal answers."""
 
 # internals: this module replaces the card by a processor.
 from __future__ import annotations
@@ -128,7 +128,7 @@ class FullError(MemoryError):
 
 
 def fake_cupy(**runtime):
-    """Return a CuPy whose driver answers so."""
+    """Return a CuPy with a driver of given answers."""
     cuda_functions = {
         "CUDARuntimeError": FakeError,
         "getDeviceCount": lambda: 1,
@@ -341,7 +341,7 @@ def test_the_command_line_says_why_and_goes_on(tmp_path, monkeypatch):
 
 
 def numbers_as_cupy(library):
-    """Return a CuPy whose card is a processor: all that the driver uses of it, with memory that only it can reach."""
+    """Return a CuPy with a processor as its card: all that the driver uses, with memory for the card alone."""
     cupy = fake_cupy(memGetInfo=lambda: (1 << 30, 1 << 31))
 
     class Data:

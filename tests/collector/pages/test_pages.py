@@ -1,4 +1,4 @@
-"""The pages of the real service, in a real browser: from the list of studies to a report, and to what was found."""
+"""The pages of the real service, in a real browser: from the list of studies to a report, and to the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def service(tmp_path_factory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def operator(service) -> str:
-    """A token, and a study that anyone may take part in: two rounds, closed by hand."""
+    """A token, and a study open to all people: two rounds, closed by hand."""
     token = service.operator()
     items = ("tea", "milk", "toast", "jam", "<i>eggs</i>", "ham")
     for changes in ({"title": TITLE, "who": "anyone"}, {"name": "shut", "title": "For some", "who": "tokens"}):
@@ -49,7 +49,7 @@ def operator(service) -> str:
 
 
 class _PageParser(HTMLParser):
-    """All elements of a page, and those with a script or a style of their own."""
+    """All elements of a page, and the elements with a script or a style of their own."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`auto`: what it chooses and why, and that it answers everything."""
+"""`auto`: its choices and their reasons, and that it answers every question."""
 
 from __future__ import annotations
 

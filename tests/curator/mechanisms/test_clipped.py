@@ -1,4 +1,4 @@
-"""`clipped`: level by level with clipped counts, and again what is in doubt."""
+"""`clipped`: level by level with clipped counts, and again for doubtful patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`count`: its sensitivity by brute force, its law and loss by enumeration, and how often its intervals are right."""
+"""`count`: its sensitivity by brute force, its law and loss by enumeration, and the coverage of its intervals."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from discreet.curator.steps import slack
 
 
 def exceedance(rate: float, smallest_noise: int) -> float:
-    """The probability of noise at least so far from 0, by adding up its law."""
+    """Return the probability of noise of at least this size, by adding up its law."""
     law = np.exp(-rate * np.abs(np.arange(-4000, 4001)))
     law /= law.sum()
     return float(law[np.abs(np.arange(-4000, 4001)) >= smallest_noise].sum())

@@ -1,4 +1,4 @@
-"""`peeling`: what can be picked, the law of the picks, what they lose, and what comes back."""
+"""`peeling`: the candidates, the law of the picks, their loss, and the result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def meter(epsilon, delta=0, seed=1, neighbours=ADD) -> Meter:
 
 
 def list_pickable(picked_itemsets: tuple, longest: int) -> list[tuple[int, ...]]:
-    """What can be picked, by its definition: not yet picked, and all parts with one item less picked."""
+    """Return the candidates by their definition: not yet picked, with all parts of one item less picked."""
     every = [itemset for size in range(1, longest + 1) for itemset in combinations(range(ITEMS), size)]
     return [
         itemset

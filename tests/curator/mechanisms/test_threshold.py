@@ -1,4 +1,4 @@
-"""`threshold`: its loss and delta counted out, what it may depend on, and finding items for others."""
+"""`threshold`: its loss and delta counted out, its dependences, and finding items for further mechanisms."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_one_person_moves_few_counts_by_one(kept_items, min_length, longest, flo
 
 
 def law(count, scale, threshold, floor_of_law=1e-13) -> dict:
-    """The law of what is shown of one thing: its noisy count, or nothing."""
+    """Return the law of the output about one itemset: its noisy count, or nothing."""
     if count == 0:
         return {None: 1.0}
     q = exp(-1 / float(scale))
@@ -73,7 +73,7 @@ def law(count, scale, threshold, floor_of_law=1e-13) -> dict:
 
 
 def excess_probability(laws_before: list[dict], laws_after: list[dict], epsilon: float) -> float:
-    """The largest of Pr[one in S] - e^epsilon Pr[other in S], over independent things."""
+    """Return the largest Pr[before in S] - e^epsilon Pr[after in S], over independent itemsets."""
     total = 0.0
     for results in product(*(law_of_one.items() for law_of_one in laws_before)):
         chance = np.prod([chance for _, chance in results])

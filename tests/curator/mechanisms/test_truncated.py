@@ -191,7 +191,7 @@ def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, mo
 
 
 class CountingMeter(Meter):
-    """A meter that knows the largest count of each size, without noise, and counts how often it was asked."""
+    """A meter that knows the largest count of each size, without noise, and counts its queries."""
 
     def __init__(self, largest):
         super().__init__(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(1))

@@ -1,4 +1,4 @@
-"""Clipped counting: the law of its counts by enumeration, and what is made of released numbers, against brute force."""
+"""Clipped counting: the law of its counts by enumeration, and statistics of released numbers, against brute force."""
 
 # internals: this module counts the calls of a query.
 from __future__ import annotations

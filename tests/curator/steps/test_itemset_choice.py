@@ -1,4 +1,4 @@
-"""`exponential` and `laplace`: scores, laws, promises, recounts, and what they refuse."""
+"""`exponential` and `laplace`: scores, laws, promises, recounts, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where baskets are cut and what that costs: against sums over all cases, and candidates against plain Python."""
+"""The length and the cost of cut baskets: against sums over all cases, and candidates against plain Python."""
 
 from __future__ import annotations
 

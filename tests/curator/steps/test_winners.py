@@ -1,4 +1,4 @@
-"""Patterns that were chosen before are counted in the best way, and their intervals hold whoever holds what."""
+"""Patterns that were chosen before are counted in the best way, and their intervals hold for all data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device's side by itself: small, of the standard library, and an answer whatever the basket."""
+"""The device's side by itself: small, of the standard library, and an answer for every basket."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_device_works_as_long_whatever_it_holds(question):
 
 
 def steps(question, basket, pairs):
-    """Return how many steps of the interpreter the answer takes."""
+    """Return the number of steps of the interpreter that the answer takes."""
     steps = 0
 
     def count(frame, event, _):
@@ -208,7 +208,7 @@ def test_a_number_beyond_the_range_is_taken_for_its_end(name):
 
 
 def words(*numbers: int) -> Draws:
-    """Return draws whose words are these."""
+    """Return draws of given words."""
     words_left = iter(numbers)
     return Draws(lambda byte_count: next(words_left).to_bytes(byte_count, "little"))
 

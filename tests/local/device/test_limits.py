@@ -1,4 +1,4 @@
-"""What a device allows: its owner's limits, which must be stated, and those of the format, which the page states."""
+"""Limits of a device: its owner's limits, which must be stated, and limits of the format, which the page states."""
 
 from __future__ import annotations
 

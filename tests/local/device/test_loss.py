@@ -1,4 +1,4 @@
-"""What a device refuses: questions that give away more than they state, or that some baskets cannot answer."""
+"""Refusals of a device: questions that give away more than they state, or that some baskets cannot answer."""
 
 from __future__ import annotations
 

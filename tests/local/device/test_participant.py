@@ -1,4 +1,4 @@
-"""A device in a study: what it remembers, what it refuses, and that it sends the same bytes whatever happens."""
+"""A device in a study: its memory and refusals, and that it repeats its bytes after every failure."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ class TestOverHttp:
 
 
 class Clock:
-    """A clock that stands still but for sleep, and for what an answer is said to take."""
+    """A clock that stands still but for sleep, and for the stated time of an answer."""
 
     def __init__(self, monkeypatch, seconds_of):
         self.time, self.moments = 1000.0, []

@@ -1,4 +1,4 @@
-"""Bugs planted in the device: some golden vector fails for each, so that vectors certify a port to another language."""
+"""Bugs planted in the device: some golden vector fails for each, so that vectors certify a port to a further language."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ UNLIMITED = {
 
 @pytest.fixture
 def device(tmp_path, monkeypatch):
-    """Return a function that imports the device's files with a piece of one of them exchanged."""
+    """Return a function that imports the device's files with a piece of one file exchanged."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

@@ -1,4 +1,4 @@
-"""What a device makes of a study and its questions: the golden vectors, and signatures beside another library's."""
+"""Decisions of a device about a study and its questions: the golden vectors, and signatures beside a second library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every frequency oracle must pass: a new file in the room is covered by being there."""
+"""Tests that every frequency oracle must pass: a new file in the room is covered by being there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOLERANCE = 5.0
 
 
 def people(rows, person_count):
-    """Return `person_count` people who hold these rows in turn."""
+    """Return `person_count` people who hold the given rows in turn."""
     chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
     offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
     held_values = np.array([value for row in chosen_rows for value in row], np.int32)
@@ -108,7 +108,7 @@ def test_reports_round_trip(name):
 
 
 def spoilt(report):
-    """Return reports that nobody makes, from one that somebody made."""
+    """Yield malformed reports made from a good one."""
     yield None
     yield []
     yield "report"

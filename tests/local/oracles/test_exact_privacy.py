@@ -19,7 +19,7 @@ SEEDS = [(1, 0), (2654435769, 12345), (77, 2**31)]
 
 
 def ratio(form):
-    """Return what the numbers of an oracle say: one of the format, or one kept for comparison."""
+    """Return the largest ratio of chances by the numbers of an oracle: of the format, or kept for comparison."""
     return loss.compute_ratio(form, EVERY_LOSS)
 
 
@@ -30,7 +30,7 @@ def baskets(size, single):
 
 
 def largest(laws):
-    """Return the largest ratio of the chances of one report; every report is possible for everyone."""
+    """Return the largest ratio of the chances of one report; every report is possible for every person."""
     assert all(sum(report_law.values()) == 1 for report_law in laws)
     reports = laws[0].keys()
     assert all(report_law.keys() == reports for report_law in laws)

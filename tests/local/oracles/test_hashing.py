@@ -42,7 +42,7 @@ def drawn_seeds():
 
 
 def worst_of_buckets(family):
-    """Return how far two different items are from meeting in one of four buckets once in four times."""
+    """Return the deviation of the share of meetings of two items in one of four buckets from one in four."""
     multiplier, increment, _ = drawn_seeds()
     buckets = [family(multiplier, increment, item) >> np.uint32(30) for item in range(10)]
     meetings = [np.mean(buckets[a] == buckets[b]) for a in range(10) for b in range(a)]
@@ -50,7 +50,7 @@ def worst_of_buckets(family):
 
 
 def worst_of_wheel(family, value_count=5, arc=2**32 // 20, growth=np.e**3):
-    """Return how far the share of reports that support an item nobody holds is from an arc's part of the circle."""
+    """Return the deviation of the support of an item without holders from an arc's part of the circle."""
     multiplier, increment, generator = drawn_seeds()
     starts = [family(multiplier, increment, item) for item in range(value_count)]
 

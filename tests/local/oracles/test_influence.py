@@ -1,4 +1,4 @@
-"""What one report can add: the public number against every report there is."""
+"""The most that one report can add: the public number against every possible report."""
 
 from __future__ import annotations
 

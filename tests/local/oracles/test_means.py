@@ -20,7 +20,7 @@ TOLERANCE = 5.0  # standard deviations: passed by chance once in 1.7 million
 
 
 def one_each(values, people):
-    """Return one number per person as what they answered."""
+    """Return answers of one number per person."""
     return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
 
 

@@ -1,4 +1,4 @@
-"""Reports as words: the golden vectors, and back and forth for whatever devices send."""
+"""Reports as words: the golden vectors, and back and forth for all that devices send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published seeds where a device answers for a set: its values may share a bucket, and what is done about that.
+"""Published seeds where a device answers for a set: its values may share a bucket, and the correction for it.
 
 The law of the estimates is derived in `local/oracles/wheel.md`, section *Published seeds*.
 """
@@ -23,7 +23,7 @@ TOLERANCE = 5.0  # standard deviations: once in 1.7 million by chance
 
 
 def of_rows(rows):
-    """Return answers of people who hold as many values each."""
+    """Return answers of people with equal numbers of values."""
     people, item_count = rows.shape
     held_values = np.sort(rows, axis=1).astype(np.int32).ravel()
     return Answered(offsets=np.arange(people + 1) * item_count, held=held_values, people=np.arange(people))
@@ -194,7 +194,7 @@ def test_pairs_that_are_not_taken_off_leak_as_derived(pad, monkeypatch):
 
 
 def expected_table(oracle, values, reports_per_seed):
-    """Return the table that people who all hold the same values make on average, of so many reports for each seed."""
+    """Return the expected table of people who all hold `values`, with `reports_per_seed` reports for each seed."""
     places = hashes(*published_pairs(np.arange(oracle.seeds, dtype=np.uint32)), values).astype(np.int64)
     is_own = np.zeros((oracle.seeds, oracle.points), bool)
     is_own[np.arange(oracle.seeds)[:, None], places * oracle.points >> 32] = True

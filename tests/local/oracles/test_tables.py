@@ -51,7 +51,7 @@ DIFFERENT = {
 
 
 def enlarged(p_own, p_other):
-    """Return the epsilon of randomised response with these chances."""
+    """Return the epsilon of randomised response with two chances."""
     return log(p_own / p_other)
 
 

@@ -1,4 +1,4 @@
-"""What adept believes: posteriors against numeric integration, sizes and paddings, scales, and what it would ask."""
+"""Beliefs of adept: posteriors against numeric integration, sizes and paddings, scales, and its next questions."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class TestEvidence:
 
 
 def told_by(law: np.ndarray, people: int = 10**9) -> Estimate:
-    """Return what a round about sizes tells without noise."""
+    """Return the estimate of a round about sizes without noise."""
     candidates_of_round = CandidateList(items=len(law) - 1)
     bins = tuple(first_size for first_size in BINS if first_size < len(law))
     ask = Ask.of("sizes", Partition().next(Fraction(1, 2)), HowMany(candidates_of_round, bins), "subset", Fraction(1))
@@ -619,7 +619,7 @@ def render_number(number: float) -> str:
 
 
 def render_constant(value) -> str:
-    """Return a constant as the page writes it: of a long list how many, from where to where."""
+    """Return a constant as the page writes it: a long list by its length, first and last number."""
     if isinstance(value, ItemsetPrior):
         value = (value.slope, value.spread, value.share, value.reach)
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""What `adept` makes of frequencies near 1."""
+"""Beliefs of `adept` about frequencies near 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adept as a conversation: what it asks, what it finds, what each of its parts is for, and what it refuses."""
+"""Adept as a conversation: its questions, its findings, the purpose of each part, and its refusals."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class TestRounds:
 
 
 def alike(people: int, held_items: int = 2, items: int = 3) -> Baskets:
-    """Return people all of whom hold the same items, two of three."""
+    """Return people who all hold the first `held_items` of `items` items."""
     codes = np.tile(np.arange(held_items, dtype=np.int32), people)
     return Baskets(np.arange(people + 1) * held_items, codes, Vocabulary([f"i{number}" for number in range(items)]))
 

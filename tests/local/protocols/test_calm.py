@@ -1,4 +1,4 @@
-"""CALM: blocks that cover every pair, tables that agree, Figure 1, hardly any data, and what is refused."""
+"""CALM: blocks that cover every pair, tables that agree, Figure 1, hardly any data, and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_pair_is_in_a_block(item_count, width):
 
 
 def of_items(table, block, items):
-    """Return what a table says about some of its items, by adding up cells."""
+    """Return the table of some items of a larger table, by adding up cells."""
     cell_sums = np.zeros(1 << len(items))
     for cell, value in enumerate(table):
         cell_sums[sum(1 << place for place, item in enumerate(items) if cell >> block.index(item) & 1)] += value

@@ -1,4 +1,4 @@
-"""What every protocol must pass: a new file in the room is covered by being there.
+"""Tests that every protocol must pass: a new file in the room is covered by being there.
 
 Promises around the reports are looked at by the audit, also over all protocols (`tests/auditing/test_local.py`).
 """
@@ -34,7 +34,7 @@ ROWS = {
 
 
 def laid(rows: list[list[int]]) -> Baskets:
-    """Return people who hold these items, did them in this order, and have a pair of each and the next."""
+    """Return people who hold the items of a row, in its order, and have a pair of each item and the next."""
     pairs = [sorted(pairwise(row)) for row in rows]
     offsets = starts([len(row) for row in rows])
     codes = np.array([item for row in rows for item in row], np.int32)

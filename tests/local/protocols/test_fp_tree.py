@@ -36,7 +36,7 @@ SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most
 
 
 def grown(rows: list[frozenset[int]], width: int) -> Tree:
-    """Return the tree of these baskets without noise: every path of every level, with its true share."""
+    """Return the tree of baskets without noise: every path of every level, with its true share."""
     tree = Tree(np.full(width, 0.5))
     for level in range(1, width + 1):
         firsts = [tuple(sorted(row))[:level] for row in rows]

@@ -1,4 +1,4 @@
-"""Relations asked for directly: Figure 1 of Dong et al., the prior, hardly any data, and what is refused."""
+"""Relations asked for directly: Figure 1 of Dong et al., the prior, hardly any data, and refusals."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def draw_estimates(
 
 
 def two_part(values, variance, guess, caps, doubt=0.0):
-    """Return what to expect, and its variance."""
+    """Return the posterior means and variances."""
     guessed = ItemsetGuess(means=guess, variance=np.full(len(guess), doubt), cap=caps)
     return shrink_estimates(Evidence.noisy(values, variance), guessed)
 

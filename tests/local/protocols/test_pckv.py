@@ -1,4 +1,4 @@
-"""PCKV: keys with values, the paper's split, Figure 1, hardly any data, and what is refused."""
+"""PCKV: keys with values, the paper's split, Figure 1, hardly any data, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prefixes: items that no list has are found, counted and held in intervals; what nobody holds is not told."""
+"""Prefixes: items that no list has are found, counted and held in intervals; texts without holders are not shown."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_itemsets_of_what_was_found():
 
 
 def count_intervals(runs: int, shares: tuple[float, ...], epsilon: int) -> tuple[list[float], int, int, int]:
-    """Return by how much counts of a planted text are off, how many intervals hold, of how many, and how many lie."""
+    """Return errors of a planted count, and the numbers of holding intervals, of all, and of texts without holders."""
     deviations, inside, interval_count, nobody = [], 0, 0, 0
     baskets = crowd(30_000, shares)
     counts = truth(baskets)

@@ -231,7 +231,7 @@ class TestFull:
 
 
 def build_listed_baskets(rows, items):
-    """Return baskets of numbers with a list of so many items."""
+    """Return baskets of numbers with a list of `items` items."""
     return Baskets(laid(rows), flat(rows), Vocabulary(list(range(items))))
 
 

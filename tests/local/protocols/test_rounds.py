@@ -1,4 +1,4 @@
-"""Sizes, paddings and corrections: what protocols share (A5 to A9)."""
+"""Sizes, paddings and corrections, which protocols share (A5 to A9)."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class TestSizes:
 
     @staticmethod
     def halves(bins: tuple[int, ...], end: int) -> list[float]:
-        """Return how many are in each bin where half hold nothing, a quarter one, an eighth two …"""
+        """Return the share of people in each bin if half hold nothing, a quarter one item, an eighth two …"""
         ends = (*bins[1:], end)
         return [
             sum(0.5 ** (size + 1) for size in range(min_size, end_size))

@@ -1,4 +1,4 @@
-"""SVIM and LDPMiner: which rounds there are, of whom, and what they lead to."""
+"""SVIM and LDPMiner: their rounds, the people of each round, and the results."""
 
 # internals: this module reads settings as the registry does.
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Protocols whose estimates are biased by more than their intervals hold say so, and `diff` claims nothing of them."""
+"""Protocols with a bias beyond their intervals say so, and `diff` claims nothing about their estimates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BIASED = ("svim", "svsm", "calm", "pckv")
 
 @pytest.fixture(scope="module")
 def baskets() -> discreet.Baskets:
-    """Return 3,000 people, one of twelve of whom holds all but one of 30 items: more than any padding keeps."""
+    """Return 3,000 people; one in twelve holds all but one of 30 items, more than any padding keeps."""
     return discreet.read(
         [
             [

@@ -1,4 +1,4 @@
-"""Conversations: who is asked, how often, what that promises, and how one is taken up again."""
+"""Conversations: the people asked, the number of questions, the promise, and taking one up again."""
 
 from __future__ import annotations
 

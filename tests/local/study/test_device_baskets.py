@@ -1,4 +1,4 @@
-"""Devices that hold several baskets: what they answer for, what is then true, and what a simulation says of it."""
+"""Devices that hold several baskets: the basket they answer for, the truth, and a simulation of it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def receipts(people, segments=None) -> Baskets:
 
 
 def shop(people: int, seed: int = 7) -> list[list[list[int]]]:
-    """Return people of whom some have many baskets, and buy other things than most do."""
+    """Return people; some have many baskets, and buy different things than most people."""
     source = np.random.default_rng(seed)
     baskets_of_people = []
     for _ in range(people):

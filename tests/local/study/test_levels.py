@@ -1,4 +1,4 @@
-"""Hierarchies on devices, simulated: what is asked and answered, against the truth, and what bad input gets."""
+"""Hierarchies on devices, simulated: questions and answers, against the truth, and refusals of bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals that hold whatever a share of the reports says: against the worst reports there are, oracle by oracle."""
+"""Intervals that hold for any lies of a share of the reports: against the worst possible reports, oracle by oracle."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_report(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
 
 
 def answered(holds_item: np.ndarray) -> Answered:
-    """Return what people answer who hold the values that are marked, a row each."""
+    """Return the answers of people who hold the marked values, a row each."""
     lines, values = np.nonzero(holds_item)
     return Answered(
         offsets=starts(np.bincount(lines, minlength=len(holds_item))),
@@ -149,7 +149,7 @@ def crowd(people: int = 20_000, items: int = 60) -> Baskets:
 
 
 def outside(baskets: Baskets, patterns) -> int:
-    """Return of how many patterns the true count lies outside the interval."""
+    """Return the number of patterns with a true count outside the interval."""
     sets = [set(baskets.codes[a:b].tolist()) for a, b in zip(baskets.offsets, baskets.offsets[1:], strict=False)]
     missed_intervals = 0
     for row in range(len(patterns)):

@@ -1,4 +1,4 @@
-"""Whole conversations with liars: what crafted reports and lies about sizes do, with the defences and without."""
+"""Whole conversations with liars: effects of crafted reports and lies about sizes, with the defences and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outcome with relations: how it looks, what it writes, and that it comes back."""
+"""An outcome with relations: its look, its files, and that it comes back."""
 
 # internals: this module shows an outcome as the command does.
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Screening: what honest reports look like whatever is held, false alarms, and crafted reports through every oracle."""
+"""Screening: the law of honest reports of any data, false alarms, and crafted reports through every oracle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIVE = [name for name, kind in oracles().items() if kind.live]
 
 
 def people(rows, person_count, begin=0):
-    """Return `person_count` people who hold these rows in turn."""
+    """Return `person_count` people who hold the given rows in turn."""
     chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
     offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
     held_values = np.array([value for row in chosen_rows for value in row], np.int32)
@@ -164,7 +164,7 @@ def test_honest_rounds_are_accused_as_seldom_as_is_said(name):
 
 
 def binomial(rounds, accused, chance):
-    """Return the probability of so many accused rounds."""
+    """Return the probability of a number of accused rounds."""
     return comb(rounds, accused) * chance**accused * (1 - chance) ** (rounds - accused)
 
 

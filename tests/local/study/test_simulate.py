@@ -1,4 +1,4 @@
-"""Simulated conversations: repeatable, two speeds that agree, computed promises, and what bad input gets."""
+"""Simulated conversations: repeatable, two speeds that agree, computed promises, and refusals of bad input."""
 
 # internals: this module counts the threads that kernels get.
 from __future__ import annotations
