@@ -54,7 +54,7 @@ class TestRows:
             (["milk"], "same", False),
         ]
         assert differences[0].difference == pytest.approx(-0.05)
-        assert (differences.sure, differences.standing, differences.noisy) == (100, "exact", False)
+        assert (differences.coverage, differences.standing, differences.noisy) == (100, "exact", False)
         assert differences.headline == "3 patterns: 1 less, from before to after"
 
     def test_exact_results_have_no_noise_and_differ_by_points(self):
@@ -96,7 +96,7 @@ class TestRows:
     @pytest.mark.parametrize("people_range", [None, (900, 1_100)])
     def test_how_sure(self, people_range):
         before, after = patterns([300], margin=20), patterns([300], margin=20, people_within=people_range)
-        assert discreet.diff(before, after).sure == 95
+        assert discreet.diff(before, after).coverage == 95
 
     def test_cut_intervals_stretch_as_far_as_whole_ones(self):
         # A count that was cut to 0 has lost both sides of its interval: it reaches as far as that of the other one.
@@ -392,7 +392,7 @@ class TestHandedOn:
             ({"discreet": "patterns/1"}, "'patterns' must be a list of objects."),
             ({"names": ["March"]}, "cannot be read as differences: zip() argument 2 is shorter than argument 1."),
             ({"standing": "public"}, "cannot be read as differences: 'public' is none of private, simulated, exact."),
-            ({"sure": True}, "cannot be read as differences: True is none of 0 to 100."),
+            ({"coverage": True}, "cannot be read as differences: True is none of 0 to 100."),
             ({"items": "bread"}, "items must be all whole numbers or all names, in lists."),
             ({"items": ["bread", 3]}, "items must be all whole numbers or all names, in lists."),
             ({"before": 3}, "'before' is 3, which no share is."),

@@ -155,11 +155,9 @@ def _table(differences: Differences) -> Markup | str:
     for name, supports in zip(
         differences.names, ([row.before for row in rows], [row.after for row in rows]), strict=True
     ):
-        values = _numbers(supports)
-        columns.append(TableColumn(clean(name, 24), [percent(value) for value in values], values))
+        columns.append(TableColumn.of(clean(name, 24), _numbers(supports), percent))
     changes = _numbers([row.difference for row in rows])
-    texts = ["–" if math.isnan(value) else points(value, 1) for value in changes]
-    columns.append(TableColumn("Difference", texts, changes))
+    columns.append(TableColumn.of("Difference", changes, lambda value: "–" if math.isnan(value) else points(value, 1)))
     if differences.noisy:
         low, high = _numbers([row.low for row in rows]), _numbers([row.high for row in rows])
         columns += interval_columns(

@@ -28,19 +28,14 @@ _SLANT_HEIGHT, _SLANT_WIDTH = 0.75, 0.67
 class Square:
     """One square: its row, its column, the strength of its colour from 0 to 1, and its description.
 
-    Two rows may have equal short labels: `keys` tell them apart. Without keys the labels do.
+    Two rows may have equal short labels: the keys of the row and the column tell them apart.
     """
 
     row: str
     column: str
     shade: float
     description: str
-    keys: tuple[Hashable, Hashable] | None = None
-
-    @property
-    def place(self) -> tuple[Hashable, Hashable]:
-        """Return the keys of its row and its column."""
-        return self.keys or (self.row, self.column)
+    place: tuple[Hashable, Hashable]
 
 
 def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = False) -> Drawing:
@@ -57,7 +52,7 @@ def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = Fals
 
     Examples
     --------
-    >>> draw_matrix([Square("tea", "milk", 0.5, "tea → milk: 50 %")], title="Confidence").description
+    >>> draw_matrix([Square("tea", "milk", 0.5, "tea → milk: 50 %", (1, 2))], title="Confidence").description
     'tea → milk: 50 %'
     """
     row_names = dict(list({square.place[0]: square.row for square in squares}.items())[:_ITEMS])

@@ -66,8 +66,8 @@ def _segment_table(pages: Sequence[SegmentPage]) -> Markup:
     people = [page.patterns.people for page in pages]
     pattern_counts = [len(page.patterns) for page in pages]
     columns = [
-        TableColumn(pages[0].patterns.unit.capitalize(), [count_text(number) for number in people], people),
-        TableColumn("Patterns", [count_text(number) for number in pattern_counts], pattern_counts),
+        TableColumn.of(pages[0].patterns.unit.capitalize(), people, count_text),
+        TableColumn.of("Patterns", pattern_counts, count_text),
     ]
     margins = [typical_margin(page.patterns) for page in pages]
     if any(margins):
@@ -96,7 +96,7 @@ def _support_table(pages: Sequence[SegmentPage]) -> Markup | str:
         return ""
     heads = [itemset(sorted(items, key=str)) for items, _ in rows]
     columns = [
-        TableColumn(clean(page.name, 24), [percent(value) for value in values], values)
+        TableColumn.of(clean(page.name, 24), values, percent)
         for page, values in zip(pages, map(list, zip(*(values for _, values in rows), strict=True)), strict=True)
     ]
     remainder = f" The first {len(rows):,} of {len(supports):,}." if len(supports) > len(rows) else ""

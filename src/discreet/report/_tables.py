@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -91,6 +92,11 @@ class TableColumn:
     words: bool = False
     rising: bool = False
 
+    @classmethod
+    def of(cls, name: str, values: Sequence[float], text: Callable[[Any], str], *, rising: bool = False) -> TableColumn:
+        """Return a column of numbers, each rendered by a function."""
+        return cls(name, [text(value) for value in values], values, rising=rising)
+
     def cells(self) -> list[tuple[bool, str | None, str | None, str]]:
         """Return each cell: whether it is words, its sort key, its tip, and its text; a sort key of "" sorts last."""
         keys = ("" if math.isnan(value) else f"{value:.12g}" for value in self.values or ())
@@ -105,8 +111,8 @@ def interval_columns(
 ) -> list[TableColumn]:
     """Return the two columns of the ends of intervals; `text` renders an end, rounded by floor or by ceil."""
     return [
-        TableColumn("from", [text(end, math.floor) for end in low], low),
-        TableColumn("to", [text(end, math.ceil) for end in high], high),
+        TableColumn.of("from", low, lambda end: text(end, math.floor)),
+        TableColumn.of("to", high, lambda end: text(end, math.ceil)),
     ]
 
 
@@ -240,12 +246,12 @@ def rule_table(rules: Rules, caption: str) -> Markup:
             counts,
             [count_text(count, 1) for count in counts],
         ),
-        TableColumn("Confidence", [percent(value) for value in confidences], confidences),
+        TableColumn.of("Confidence", confidences, percent),
     ]
     if rules.low is not None and rules.high is not None:
         low, high = rules.low.tolist(), rules.high.tolist()
         columns += interval_columns(low, high, lambda end, to_whole: percent_end(end, 1, to_whole))
-    columns.append(TableColumn("Lift", [lift_text(lift) for lift in lifts], lifts))
+    columns.append(TableColumn.of("Lift", lifts, lift_text))
     bounds = rules.bounds("lift")
     if bounds is not None:
         low, high = (end.tolist() for end in bounds)
@@ -254,7 +260,7 @@ def rule_table(rules: Rules, caption: str) -> Markup:
         )
     if rules.p_adjusted is not None:
         adjusted = rules.p_adjusted.tolist()
-        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted, rising=True))
+        columns.append(TableColumn.of("Adjusted p", adjusted, p_text, rising=True))
     levels = [level_text(level) for level in rules.levels] if levels_in(rules) else []
     if levels:
         columns.append(TableColumn("Level", levels, words=True))
@@ -310,7 +316,7 @@ def _round_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) 
     columns = []
     if all(charge.what in people for charge in charges):
         people_counts = [people[charge.what] for charge in charges]
-        columns.append(TableColumn("People asked", [count_text(count) for count in people_counts], people_counts))
+        columns.append(TableColumn.of("People asked", people_counts, count_text))
     losses = [_loss_of(charge, True) for charge in charges]
     columns.append(TableColumn("Epsilon", [loss_text(loss) for loss in losses], [float(loss) for loss in losses]))
     bound = f"the loss of a person is at most {loss_text(guarantee.epsilon)} in all"

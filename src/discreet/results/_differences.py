@@ -98,7 +98,7 @@ class Differences(Result):
         The differences.
     names
         The names of the two results.
-    sure
+    coverage
         The coverage of all intervals together, in percent; 100 for two exact results.
     unit
         The unit of the supports.
@@ -117,7 +117,7 @@ class Differences(Result):
 
     rows: tuple[Difference, ...]
     names: tuple[str, str]
-    sure: int
+    coverage: int
     unit: Unit
     standing: Literal["private", "simulated", "exact"]
     notes: tuple[str, ...]
@@ -140,7 +140,7 @@ class Differences(Result):
     @property
     def noisy(self) -> bool:
         """Return whether a difference may be noise: not for two exact results."""
-        return any(row.low != row.high for row in self.rows) or self.sure < 100
+        return any(row.low != row.high for row in self.rows) or self.coverage < 100
 
     @property
     def tally(self) -> str:
@@ -208,7 +208,7 @@ class Differences(Result):
         return {
             "discreet": self.FORM,
             "names": list(self.names),
-            "sure": self.sure,
+            "coverage": self.coverage,
             "unit": self.unit,
             "standing": self.standing,
             "notes": list(self.notes),
@@ -233,7 +233,9 @@ class Differences(Result):
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
         rows = tuple(map(_read_row, values["differences"]))
-        return read_fields(cls, values, rows=rows, sure=parse_choice(values["sure"], range(101)))
+        # Earlier versions wrote the coverage under the name `sure`.
+        coverage = values["coverage"] if "coverage" in values else values["sure"]
+        return read_fields(cls, values, rows=rows, coverage=parse_choice(coverage, range(101)))
 
 
 def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Differences:
@@ -288,7 +290,7 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     return Differences(
         rows=tuple(rows),
         names=titles,
-        sure=round(100 * (1 - FAMILY_FAILURE)) if noisy else 100,
+        coverage=round(100 * (1 - FAMILY_FAILURE)) if noisy else 100,
         unit=earlier.unit,
         standing=_release_status(earlier, later),
         notes=tuple(notes_of(earlier, later, titles, common, any(row.change == "unlisted" for row in rows))),

@@ -37,8 +37,9 @@ class ResultFormat:
     contents
         The possible contents of its files.
     writer, reader
-        Functions of this room, as ``"module.function"``; "" for pages and pictures. A writer takes a result, a binary
-        stream and the pointer to a file beside; a reader takes a path and the bytes of the file.
+        Functions of this room, as ``"module.function"``; "" for the functions of `_writing` and `_loading` with the
+        name of the format. A writer takes a result, a binary stream and the pointer to a file beside; a reader takes a
+        path and the bytes of the file.
     media_type
         The media type that a web server states.
     is_text
@@ -70,11 +71,11 @@ class ResultFormat:
 
     def write(self, result: Any, stream: BinaryIO, pointer: str | None = None) -> None:
         """Write the rows of a result to a binary stream; `pointer` names the file beside a table."""
-        _function(self.writer)(result, stream, pointer)
+        _function(self.writer or f"_writing.write_{self.name}")(result, stream, pointer)
 
     def read(self, path: Path, content: bytes) -> Any:
         """Return the result that a file of this format holds."""
-        return _function(self.reader)(path, content)
+        return _function(self.reader or f"_loading.read_{self.name}")(path, content)
 
     def has_mark(self, path: Path) -> bool:
         """Return whether the metadata of a file with this magic state that discreet wrote it."""
@@ -124,8 +125,6 @@ FORMATS: tuple[ResultFormat, ...] = (
         title="JSON",
         summary="all of it, one row per line",
         suffixes=(".json",),
-        writer="_writing.write_json",
-        reader="_loading.read_json",
         media_type="application/json",
         is_text=True,
     ),
@@ -134,8 +133,6 @@ FORMATS: tuple[ResultFormat, ...] = (
         title="CSV",
         summary="a table of text, for every program; what it has no columns for is in a file beside it",
         suffixes=(".csv",),
-        writer="_writing.write_csv",
-        reader="_loading.read_csv",
         media_type="text/csv",
         is_text=True,
         has_file_beside=True,
@@ -145,8 +142,6 @@ FORMATS: tuple[ResultFormat, ...] = (
         title="TSV",
         summary="as `.csv`, with tabulators in place of commas",
         suffixes=(".tsv",),
-        writer="_writing.write_tsv",
-        reader="_loading.read_tsv",
         media_type="text/tab-separated-values",
         is_text=True,
         has_file_beside=True,
@@ -156,8 +151,6 @@ FORMATS: tuple[ResultFormat, ...] = (
         title="Parquet",
         summary="a small table for programs, with all of it",
         suffixes=(".parquet",),
-        writer="_writing.write_parquet",
-        reader="_loading.read_parquet",
         media_type="application/vnd.apache.parquet",
         magic=b"PAR1",
         marker="_formats.has_parquet_mark",
@@ -167,8 +160,6 @@ FORMATS: tuple[ResultFormat, ...] = (
         title="Arrow",
         summary="a table that programs read without unpacking it, with all of it",
         suffixes=(".arrow", ".feather"),
-        writer="_writing.write_arrow",
-        reader="_loading.read_arrow",
         media_type="application/vnd.apache.arrow.file",
         magic=b"ARROW1",
         marker="_formats.has_arrow_mark",

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from ..baskets import MIXED_LEVELS
 from ..errors import MisuseError
-from ._itemsets import Itemsets, Mask
+from ._itemsets import Itemsets, Mask, Positions, same_labels
 from ._result import Result, draw_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Group
 
-    from ..baskets import Hierarchy, Vocabulary
+    from ..baskets import Hierarchy, Unit, Vocabulary
     from ._patterns import Patterns
     from ._picture import Picture
     from ._provenance import Provenance
@@ -34,17 +34,64 @@ if TYPE_CHECKING:
 
 # The address of a page, and its title.
 Link: TypeAlias = tuple[str, str]
+Row = TypeVar("Row")
 
 
-class ItemsetTable(Result):
-    """A table of rows with one itemset or two."""
+class ItemsetTable(Result, Generic[Row]):
+    """A table of rows with one itemset or two; its rows are counted and cut as those of a sequence."""
 
     SHOWN_ROWS: ClassVar[int] = 10
 
+    counts: NDArray[np.int64]
+    people: int
+    people_within: tuple[int, int] | None
+    unit: Unit
     low: NDArray[np.float64] | None
     provenance: Provenance | None
     vocabulary: Vocabulary
     hierarchy: Hierarchy | None
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows."""
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Row | Self:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            return self._cut(start, max(start, stop)) if step == 1 else self.take(np.arange(start, stop, step))
+        if not -len(self) <= index < len(self):
+            noun = getattr(self, "kind", self.NOUN)
+            raise IndexError(f"There are {len(self):,} {noun}, numbered from 0; {index} is none of them.")
+        index = int(index) % len(self)
+        return next(iter(self[index : index + 1]))
+
+    @abstractmethod
+    def take(self, positions: Positions) -> Self:
+        """Return the rows at some positions, in this order."""
+
+    def _cut(self, start: int, stop: int) -> Self:
+        """Return the rows from `start` to before `stop`."""
+        return self.take(np.arange(start, stop))
+
+    def _has_equal_rows(self, other: ItemsetTable[Row]) -> bool:
+        """Return whether a second table has equal itemsets, people, provenance and lower ends."""
+        return (
+            (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
+            and self.provenance == other.provenance
+            and same_bounds(self.low, other.low)
+            and all(
+                same_labels(side, self.vocabulary, other_side, other.vocabulary)
+                for side, other_side in zip(self.sides, other.sides, strict=True)
+            )
+            and self.hierarchy_values == other.hierarchy_values
+        )
 
     @property
     @abstractmethod
@@ -171,3 +218,10 @@ class ItemsetTable(Result):
         from ._show import html
 
         return html(cast("Patterns | Rules", self), len(self) if rows is None else rows)
+
+
+def same_bounds(bounds: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
+    """Return whether two columns of bounds are equal; without rows, a missing column equals an empty one."""
+    if bounds is None or others is None:
+        return bounds is others or not len(bounds if bounds is not None else others)  # type: ignore[arg-type]
+    return np.array_equal(bounds, others, equal_nan=True)

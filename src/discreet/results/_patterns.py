@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from ..baskets import Codes, Item, Offsets, Unit, Vocabulary
 from ..checks import parse_fraction, parse_lengths, parse_positive
 from ..errors import MisuseError
 from ..wording import hint_keywords
-from ._itemset_table import ItemsetTable
-from ._itemsets import Index, Itemsets, Mask, Positions, codes_of, frames, same_labels
+from ._itemset_table import ItemsetTable, same_bounds
+from ._itemsets import Index, Itemsets, Mask, Positions, codes_of, frames
 from ._measures import shares
 from ._provenance import Provenance
 
@@ -43,7 +43,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Patterns(ItemsetTable):
+class Patterns(ItemsetTable[Pattern]):
     """Itemsets with their counts.
 
     A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
@@ -114,9 +114,6 @@ class Patterns(ItemsetTable):
             if array is not None:
                 array.flags.writeable = False
 
-    def __len__(self) -> int:
-        return len(self.counts)
-
     def __iter__(self) -> Iterator[Pattern]:
         numbers = (self.counts, self.supports) if self.counted else (None, None)
         columns = (
@@ -126,21 +123,8 @@ class Patterns(ItemsetTable):
         for items, (count, support, low, high) in zip(self.itemsets.sets(self.vocabulary), rows, strict=True):
             yield Pattern(items, count, support, low, high)
 
-    @overload
-    def __getitem__(self, index: int) -> Pattern: ...
-    @overload
-    def __getitem__(self, index: slice) -> Patterns: ...
-    def __getitem__(self, index: int | slice) -> Pattern | Patterns:
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step != 1:
-                return self.take(np.arange(start, stop, step))
-            stop = max(start, stop)
-            return self._with(self.itemsets.cut(start, stop), slice(start, stop))
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self):,} patterns, numbered from 0; {index} is none of them.")
-        index = int(index) % len(self)
-        return next(iter(self[index : index + 1]))
+    def _cut(self, start: int, stop: int) -> Patterns:
+        return self._with(self.itemsets.cut(start, stop), slice(start, stop))
 
     def __contains__(self, itemset: object) -> bool:
         return isinstance(itemset, Iterable) and self._place(itemset) >= 0
@@ -148,14 +132,10 @@ class Patterns(ItemsetTable):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Patterns)
-            and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
+            and self._has_equal_rows(other)
             and self.counted == other.counted
-            and self.provenance == other.provenance
             and np.array_equal(self.counts, other.counts)
-            and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
-            and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
-            and self.hierarchy_values == other.hierarchy_values
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -393,10 +373,3 @@ def need_counts(patterns: Patterns, call: str) -> None:
             f"{call} needs counts, and these are patterns only: release them with counts. "
             "The itemsets are {pattern.items for pattern in patterns}."
         )
-
-
-def same_bounds(bounds: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
-    """Return whether two columns of bounds are equal; without rows, a missing column equals an empty one."""
-    if bounds is None or others is None:
-        return bounds is others or not len(bounds if bounds is not None else others)  # type: ignore[arg-type]
-    return np.array_equal(bounds, others, equal_nan=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -71,7 +72,9 @@ class PrivateResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain values, as in a JSON file: the rows and the provenance."""
-        return ItemsetTable.to_dict(self.found)
+        # The patterns have a `to_dict` of their own, from itemset to count.
+        values: dict[str, Any] = json.loads(self.to_json())
+        return values
 
     def rules(self, min_confidence: float = 0.5, **options: Any) -> Rules:
         """Return the association rules among the patterns, by the options of :meth:`Patterns.rules`.

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from ..baskets import Item, Unit, Vocabulary
 from ..checks import parse_fraction, parse_lengths, parse_positive, parse_switch
 from ..errors import MisuseError, name_options
-from ._itemset_table import ItemsetTable
-from ._itemsets import Itemsets, Mask, Positions, codes_of, frames, same_labels
+from ._itemset_table import ItemsetTable, same_bounds
+from ._itemsets import Itemsets, Mask, Positions, codes_of, frames
 from ._measures import MEASURES, Ends, measure, measure_bounds
-from ._patterns import same_bounds
 from ._provenance import Provenance
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Rules(ItemsetTable):
+class Rules(ItemsetTable[Rule]):
     """Association rules with their counts, in columns; measures are computed on use.
 
     A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
@@ -120,9 +119,6 @@ class Rules(ItemsetTable):
     tested: int | None = 0
     hierarchy: Hierarchy | None = None
 
-    def __len__(self) -> int:
-        return len(self.counts)
-
     def __iter__(self) -> Iterator[Rule]:
         numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
         sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
@@ -131,32 +127,14 @@ class Rules(ItemsetTable):
         for row in zip(*sides, self.counts.tolist(), *numbers, *optional_columns, strict=True):
             yield Rule(*row)
 
-    @overload
-    def __getitem__(self, index: int) -> Rule: ...
-    @overload
-    def __getitem__(self, index: slice) -> Rules: ...
-    def __getitem__(self, index: int | slice) -> Rule | Rules:
-        if isinstance(index, slice):
-            return self._take(np.arange(*index.indices(len(self))))
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self):,} {self.kind}, numbered from 0; {index} is none of them.")
-        index = int(index) % len(self)
-        return next(iter(self[index : index + 1]))
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Rules)
-            and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
-            and (self.provenance, self.how) == (other.provenance, other.how)
-            and same_bounds(self.low, other.low)
-            and same_bounds(self.high, other.high)
-            and same_bounds(self.p, other.p)
-            and same_bounds(self.p_adjusted, other.p_adjusted)
+            and self._has_equal_rows(other)
+            and self.how == other.how
+            and all(same_bounds(getattr(self, name), getattr(other, name)) for name in P_VALUES)
             and all(same_bounds(*pair) for pair in zip(self._ends(), other._ends(), strict=True))
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
-            and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
-            and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
-            and self.hierarchy_values == other.hierarchy_values
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -280,7 +258,7 @@ class Rules(ItemsetTable):
                     known=conditions,
                 )
             keep &= self.measure(name.removeprefix("min_")) >= parse_minimum(name, minimum)
-        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+        return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
 
     def _tested(self, call: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two columns of p-values; an error for a `call` that needs them, if there are none."""
@@ -333,7 +311,7 @@ class Rules(ItemsetTable):
             raise MisuseError(
                 f"Rules are not sorted by {by!r}: there are count, {', '.join((*MEASURES, *P_VALUES))}{ends}."
             )
-        return self._take(np.argsort(-column if descending else column, kind="stable"))
+        return self.take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int, by: str = "confidence") -> Rules:
         """Return the `top` rules with the largest counts or values of a measure, or the smallest p-values."""
@@ -410,7 +388,7 @@ class Rules(ItemsetTable):
         """Return the ends of the intervals of the counts, in the order of `ENDS`."""
         return [None] * len(ENDS) if self.ends is None else [end for pair in self.ends for end in pair]
 
-    def _take(self, rows: Positions) -> Rules:
+    def take(self, rows: Positions) -> Rules:
         """Return the rules at some rows, in that order."""
         return replace(
             self,

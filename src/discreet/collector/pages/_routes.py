@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...report import drawing_style
-from ...results import Patterns, Rules, parse_rows, write
+from ...results import ROW_FORMATS, Patterns, Rules, parse_rows, write
 from .. import ASSUMED, NO_SHARE, STUDY_NAME, Reason, RefusedRequest
 from . import _markup as markup
 from ._markup import STATIC
@@ -35,7 +35,6 @@ HEADERS = {
 }
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _MAX_REPORTS = 16  # in memory, by study and share of made-up reports; larger: more memory; smaller: more drawing
-_RESULT_TYPES = {"csv": "text/csv", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
 
 def add_pages(app: FastAPI, service: Service) -> None:
@@ -85,7 +84,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
         stream = io.BytesIO()
         write(find_result(name, assume_malicious), stream, form)
         headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{form}"'}
-        return Response(stream.getvalue(), media_type=_RESULT_TYPES[form], headers=headers)
+        return Response(stream.getvalue(), media_type=ROW_FORMATS[form].media_type, headers=headers)
 
     @app.get("/studies/{name}/report.html", include_in_schema=False)
     def report(name: STUDY_NAME, assume_malicious: ASSUMED = NO_SHARE) -> Response:
