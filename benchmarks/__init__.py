@@ -2,5 +2,5 @@
 
 import os
 
-# What is timed is compiled code: plain forms would be part of the first runs. `start` times both.
+# Compiled code is timed: plain forms would be part of the first runs. `start` times both.
 os.environ.setdefault("DISCREET_JIT", "1")

@@ -1,18 +1,18 @@
-"""Very many reports over very many items: time, memory and how much of it is decoding.
+"""Measure up to 10^9 reports over up to 10^7 items: time, memory and the share of decoding.
 
     python -m benchmarks.billion                 print the table
     python -m benchmarks.billion --write FILE    put it into FILE, between its two marks
     python -m benchmarks.billion --most 9        with 10^9 reports at most: 8 GB of files, and some minutes
     python -m benchmarks.billion --oracle wheel  of sets of up to five items, through `wheel`
-    python -m benchmarks.billion --device gpu    add up and decode on a card (`benchmarks.gpu` has more of it)
+    python -m benchmarks.billion --device gpu    add up and decode on a card (`benchmarks.gpu` measures more steps)
     python -m benchmarks.billion --study 8       simulated studies of up to 10^8 people with `adept` instead
     python -m benchmarks.billion --peer          beside fast local hashing of pure-LDP instead (pip install pure-ldp)
 
-Reports at an epsilon of 1 over items that fall off as 1 / rank: of `olh`, with the published seeds that are chosen for
-so many people, and of `geometry` where items are a million or more. Through `wheel` everybody draws five items, some
-more than once. Every report is made and written to Parquet files,
-which is not timed. Then the files are added up (*adding*, which is reading them, above all) and decoded. What adding up
-reports with fresh seeds would take is worked out from a part of them. Nothing here is asserted.
+The epsilon is 1, and item frequencies fall as 1 / rank. `olh` uses the published seeds chosen for the number of people;
+from a million items on, `geometry` is used. With `wheel` each person draws five items, some more than once. Every
+report is made and written to Parquet files, which is not timed. Then the files are added up (*adding*, mostly reading)
+and decoded. The time to add up reports with fresh seeds is extrapolated from a part of the reports. Nothing is
+asserted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GEOMETRY_POWER = 6  # from this one on, `geometry`
 
 
 def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
-    """Yield everybody's reports, and how many hold each item, a block at a time."""
+    """Yield the reports and the number of holders of each item, block by block."""
     from discreet.kernels import in_threads, threads
     from discreet.local import Answered
 

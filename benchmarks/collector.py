@@ -1,7 +1,7 @@
 """Intake of a service: durable reports a second in batches and one by one, beside a bare endpoint that inserts a row.
 
-`python -m benchmarks.collector [--store postgresql://…] [--servers 2] [--reports 400000]`. The client runs on the same
-machine. A report is acknowledged after its transaction is on the disk. Everything is printed, and nothing asserted.
+`python -m benchmarks.collector [--store postgresql://…] [--servers 2] [--reports 400000]`. The client and
+the service share a machine. A report is acknowledged after its transaction is on the disk. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ITEMS, REPORTS_AT_ONCE, CONNECTIONS = 10_000, 5_000, 32
 
 
 def plan_of(name: str, oracle: str) -> StudyPlan:
-    """Return a study whose first round asks everybody it can about ten thousand items."""
+    """Return a study with a first round that asks all devices about ten thousand items."""
     return StudyPlan(
         name=name, title="Load", asks="Which?", protocol="svim", top=10, epsilon="1",
         items=tuple(f"{number:05}" for number in range(ITEMS)), settings={"first_oracle": oracle},
@@ -67,7 +67,7 @@ def running(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def reports(collector: StudyCollector, plan: StudyPlan, report_count: int) -> tuple[bytes, np.ndarray]:
-    """Return the id of a study and so many packed reports to its first round."""
+    """Return the id of a study and `report_count` packed reports to its first round."""
     record = collector.open_study(plan)
     ask = collector.known_ask(plan.name, 0)
     assert ask is not None

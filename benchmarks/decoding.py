@@ -1,13 +1,13 @@
-"""What reading a round costs where items are many: `geometry` beside published seeds, and the oracles around them.
+"""Measure the cost of decoding a round over large lists: `geometry` beside published seeds, and further oracles.
 
     python -m benchmarks.decoding                 print the tables
     python -m benchmarks.decoding --write FILE    put them into FILE, between its two marks
     python -m benchmarks.decoding --most 6        with 10^6 items at most
 
-Everybody answers for one item of a list, and items fall off as 1 / rank. Adding is timed over 262,144 reports, on one
-core. Reading `geometry` and `hr` is measured whole, as it does not depend on how many reports there are. Reading a
-table of published seeds is measured with 4,096 of them and 100,000 items, and worked out for as many as so many people
-are asked with: it is linear in both.
+Each person answers for one item of a list, and item frequencies fall as 1 / rank. Adding is timed over 262,144 reports,
+on one core. Decoding `geometry` and `hr` is measured as a whole, since the time does not depend on the number of
+reports. Decoding a table of published seeds is measured with 4,096 seeds and 100,000 items, and scaled to the number of
+seeds and items: the time is linear in both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REPORTS, SEEDS, ITEMS = 1 << 18, 1 << 12, 10**5
 
 
 def make_oracle(name: str, epsilon: str, items: int) -> Any:
-    """Return an oracle, or None where it does not answer for so many items."""
+    """Return an oracle, or None if the oracle does not support the number of items."""
     from discreet.errors import MisuseError
     from discreet.local.oracle_steps import make
 
@@ -43,7 +43,7 @@ def make_oracle(name: str, epsilon: str, items: int) -> Any:
 
 
 def answered(items: int, report_count: int = REPORTS) -> Any:
-    """Return who answers for what."""
+    """Return the people and the item that each person holds."""
     from discreet.local import Answered
 
     law = np.cumsum(1 / np.arange(1, items + 1))
@@ -52,7 +52,7 @@ def answered(items: int, report_count: int = REPORTS) -> Any:
 
 
 def variances(largest: int) -> Iterator[list[str]]:
-    """Yield what estimates are worth and how long reports are, for every epsilon and list."""
+    """Yield the variance of estimates and the length of reports, for every epsilon and list."""
     for epsilon in EPSILONS:
         for power in (3, 5, 6, 7):
             if power > largest:
@@ -98,7 +98,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def times(largest: int) -> Iterator[list[str]]:
-    """Yield what adding and reading cost."""
+    """Yield the time to add and to decode reports."""
     for name in ("geometry", "olh", "hr"):  # compiled before
         oracle = make_oracle(name, "1", 1000)
         oracle = replace(oracle, seeds=SEEDS) if name == "olh" else oracle
@@ -131,7 +131,7 @@ def times(largest: int) -> Iterator[list[str]]:
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
-    """Return a table as lines, printing each as it comes."""
+    """Print the rows of a table at once and return its lines."""
     lines = []
     for row in [head, ["--:"] * len(head), *rows]:
         lines.append("| " + " | ".join(row) + " |")

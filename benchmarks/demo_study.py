@@ -1,4 +1,4 @@
-"""`make demo-study`: made-up shoppers, a study of what they buy together, and its service left up with the result."""
+"""`make demo-study`: simulate a study of items bought together by made-up shoppers, and leave its service running."""
 
 from __future__ import annotations
 

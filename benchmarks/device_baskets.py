@@ -1,4 +1,4 @@
-"""What devices with several baskets find: everybody counts the same, or for their baskets up to a cap.
+"""Compare two weights of devices with several baskets: one per person, or the number of baskets up to a cap.
 
     python -m benchmarks.device_baskets                  print the table
     python -m benchmarks.device_baskets --write FILE     put it into FILE, between its two marks
@@ -31,7 +31,7 @@ def retail() -> Any:
 
 
 def made_up() -> Any:
-    """Return a made-up shop of 20,000 people: most come once or twice, some very often, and those buy other things."""
+    """Return a made-up shop of 20,000 people: most come once or twice; frequent visitors buy different items."""
     import numpy as np
 
     from discreet.baskets import Baskets, groceries, starts
@@ -41,14 +41,14 @@ def made_up() -> Any:
     bought = groceries(int(basket_count.sum()), seed=7)
     codes = bought.codes.copy()
     often = np.repeat(np.repeat(basket_count >= 8, basket_count), bought.sizes)
-    # Who comes often has another taste: every item stands for the one 40 places on.
+    # Frequent visitors have a different taste: their items are shifted by 40 places.
     codes[often] = (codes[often] + 40) % bought.items
     rows = [np.sort(row) for row in np.split(codes, bought.offsets[1:-1])]
     return Baskets(bought.offsets, np.concatenate(rows), bought.vocabulary, owners=starts(basket_count))
 
 
 def rows() -> Iterator[list[str]]:
-    """Yield the table, row by row: the score against what is estimated, and against all baskets."""
+    """Yield the rows of the table: the score against the estimated weights, and against all baskets."""
     import discreet
     from discreet.baskets import resample
     from discreet.exact import cumulative_rank

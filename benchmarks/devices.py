@@ -17,7 +17,7 @@ BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
 
 
 def speed(question: dict[str, object], seconds: float = 1.0) -> float:
-    """Return how many reports per second one device makes."""
+    """Return the number of reports per second that one device makes."""
     client(question, BASKET, max_epsilon=1)  # the bound of the question's loss is computed once
     report_count, begun = 0, time.perf_counter()
     while time.perf_counter() - begun < seconds:

@@ -1,14 +1,13 @@
-"""How often `discreet diff` claims a change between two releases of the same data, where there is none.
+"""Measure the rate of false claims: `discreet diff` between two releases of unchanged data.
 
-Each pair is two releases of the same people with independent noise, so every claim is a false one: `python
-benchmarks/differences.py [PAIRS]`, with that number of pairs of each setting. The noise is seeded. Two of the data sets
-are those of `discreet lab`. The third is a crowd of few people and a public number of them: nearly everybody or nobody
-holds many of its items, so the noise takes counts beyond their range. The promise is a false claim in 50 of 1,000 pairs
-at most. The last column says how wide the intervals of the differences are in the median: what a true change has to
-pass.
+Each pair is two releases of one data set with independent noise, so every claim is false: `python
+benchmarks/differences.py [PAIRS]`, with that number of pairs of each setting. The noise is seeded. Two data sets are in
+`discreet lab`. The third is a small crowd of a public size: nearly all or almost no people hold many of its items, so
+the noise takes counts beyond their range. The promise is a false claim in 50 of 1,000 pairs at most. The last column is
+the median width of the intervals of the differences: the size that a true change needs to be claimed.
 
 Of receipts, each release draws other baskets of a person, under a cap that is given or chosen with noise; releases with
-different caps are not compared. The receipts are those of OnlineRetail, and of people who are all equal.
+different caps are not compared. The receipts are from OnlineRetail, and from a crowd of equal people.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ RECEIPT_MECHANISMS = (("auto", "auto"), ("clipped", "clipped"), ("peeling", "cli
 CROWD = 300  # people
 CROWD_ITEMS = [f"{kind} {item_number:02}" for kind in ("all", "few", "none") for item_number in range(20)]
 CROWD_MECHANISMS = ("count", "laplace", "clipped", "peeling", "bases", "privbasis", "exponential", "truncated-items")
-# Noisy releases beside those with next to no noise: there a cut count with a short interval is a false claim.
+# Noisy releases beside releases with next to no noise: a cut count with a short interval is a false claim.
 CROWD_EPSILONS = (("0.1", "0.1"), ("1", "1"), ("5", "5"), ("0.1", "5"), ("0.3", "5"), ("0.1", "20"), ("1", "20"))
 CROWD_PUBLIC = ({"people": CROWD}, {"neighbours": "replace"})
 PAIRS = 10  # of each setting
 
-# The data, their name, the questions of both releases, and what the columns say about these.
+# The data, their name, the questions of both releases, and the labels of the questions.
 Setting = tuple[Any, str, tuple[dict[str, Any], dict[str, Any]], tuple[str, ...]]
 
 
@@ -67,7 +66,7 @@ def crowd() -> discreet.Baskets:
 
 
 def settings() -> Iterator[Setting]:
-    """Yield every pair of questions that is put to the same data."""
+    """Yield every pair of questions about one data set."""
     for name in DATASETS:
         baskets = load(name)
         for mechanisms, epsilon, top in itertools.product(MECHANISMS, EPSILONS, TOPS):
@@ -94,7 +93,7 @@ def settings() -> Iterator[Setting]:
 
 
 def read_receipts(name: str) -> Baskets:
-    """Return people with several baskets: those of a shop, or 5,000 people who each have the same 12 baskets."""
+    """Return people with several baskets: of a shop, or 5,000 people with 12 equal baskets each."""
     if name == "OnlineRetail":
         return discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
     codes = np.tile(np.arange(12, dtype=np.int32), 5_000)
@@ -103,7 +102,7 @@ def read_receipts(name: str) -> Baskets:
 
 
 def count_false_claims(pair_count: int = PAIRS) -> None:
-    """Print, for each setting, in how many pairs of releases of the same data a change is claimed."""
+    """Print, for each setting, the number of pairs with a false claim of a change."""
     print("| data | mechanisms | epsilon | top | pairs | with a false claim | false claims | compared | width |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     pairs_of: dict[str, list[bool]] = {}

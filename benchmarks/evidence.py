@@ -1,11 +1,11 @@
-"""The curator's mechanisms on real data, next to what their papers claim.
+"""Measure the curator's mechanisms on real data, next to the claims of their papers.
 
     python -m benchmarks.evidence                  print the tables
-    python -m benchmarks.evidence patterns items   only these tables
+    python -m benchmarks.evidence patterns items   only the named tables
     python -m benchmarks.evidence --write FILE     put the tables into FILE, between its two marks
 
 Noise is seeded (seeds 0 to 9), so the tables can be made again to the digit. Every number is a mean over ten runs; the
-standard deviation over runs follows where there is room. The number of people and the list of items are taken for
+standard deviation over runs follows in the wide tables. The number of people and the list of items are taken for
 public, as the papers do.
 """
 
@@ -68,7 +68,7 @@ def measure(cell: Cell) -> tuple[float, float]:
         true_itemsets = _truth(name, "min_count", question["min_count"], lengths)
         score = f_score
     if question.pop("as_many", False):
-        # What 002 compares with: the competitor is told how many there are, which nobody may know (C15).
+        # The comparison of paper 002: the competitor gets the true number of patterns, a private value (C15).
         question["top"] = len(true_itemsets)
         del question["min_count"]
     if "top" in question and not question["top"]:
@@ -80,7 +80,7 @@ def measure(cell: Cell) -> tuple[float, float]:
 
 
 def measure_cells(cells: list[Cell]) -> list[tuple[float, float]]:
-    """Measure cells, those of one data set one after the other, on all cores."""
+    """Measure cells on all cores, one data set after the next."""
     with ProcessPoolExecutor() as pool:
         return list(pool.map(measure, cells, chunksize=max(1, len(cells) // 16)))
 
@@ -121,7 +121,7 @@ FIMI = {
 
 def patterns() -> Iterator[str]:
     """004: false negatives of `exponential` and `laplace` over epsilon, K and the length."""
-    # The paper's epsilon pays for choosing and counting alike; its figures are over half of it.
+    # The paper's epsilon pays for choosing and counting alike; its figures have half the epsilon on the axis.
     base: dict[str, Any] = {"top": 10, "lengths": 3, "epsilon": "1.4", "mechanism": "exponential"}
     published = base | {"neighbours": "replace"}
     yield "### False negatives over epsilon (K = 10, three items), `exponential`\n"

@@ -3,7 +3,7 @@
     python -m benchmarks.flagships                 print the table
     python -m benchmarks.flagships --write FILE    put it into FILE, between its two marks
 
-A release of the top 100 by `auto` was to take three times what exact mining of the same top takes at most, or half a
+A release of the top 100 by `auto` was to take at most three times the time of exact mining of the top 100, or half a
 second; a study by `adept` over 990,002 people 15 seconds with every report made, 3 seconds with reports added up.
 Times are the best of several runs.
 """

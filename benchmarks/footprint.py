@@ -1,4 +1,4 @@
-"""What a run costs besides mining: starting up, compiling, memory. Each in a fresh process."""
+"""Measure the costs of a run besides mining: starting up, compiling, memory. Each in a fresh process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ print(rows, peak, output)
 
 
 def run(*command: str, home: str | None = None) -> tuple[float, str]:
-    """Run a command; return its time and what it printed."""
+    """Run a command; return its time and its output."""
     environment = dict(os.environ)
     if home is not None:
         environment |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/cache"}
@@ -79,7 +79,7 @@ def quickest(*command: str, times: int = 5) -> float:
 
 
 def memory_rows(sets: dict[str, str]) -> list[str]:
-    """Return what mining takes beyond the rows themselves, as a Markdown table (Linux only)."""
+    """Return the memory of mining beyond the rows themselves, as a Markdown table (Linux only)."""
     lines = [
         "| data | rows | mining, at its peak, adds | of that the output | all, over (2 × rows + output) |",
         "|---|--:|--:|--:|--:|",

@@ -1,12 +1,11 @@
-"""A card: whether its numbers are those of the cores, bit by bit, and how long it takes.
+"""Check a card against the cores of the machine, bit by bit, and measure its speed.
 
-    python -m benchmarks.gpu --expect expected.json      what the cores say, as digests, for a machine without numba
+    python -m benchmarks.gpu --expect expected.json      write digests of the cores, for a machine without numba
     python -m benchmarks.gpu --expected expected.json    check the card against them, and measure it
     python -m benchmarks.gpu --scale 0.001               everything a thousand times smaller
 
-One run does all, and prints each line as soon as it is known, so that a run that is cut short has told what it knew.
-It needs numpy and CuPy. Where numba is installed too, numbers are checked against the cores of the same machine; where
-pyarrow is, a round is read from Parquet files.
+One run does all, and prints each line at once: the lines of an interrupted run remain useful. It needs numpy and CuPy.
+With numba, numbers are checked against the cores of the machine; with pyarrow, a round is read from Parquet files.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from typing import Any
 import numpy as np
 
 SEED = 7
-BLOCK = 1 << 20  # people whose reports are made at a time
-ROWS = 1 << 12  # of a table, whose sums fit into 32 bits
+BLOCK = 1 << 20  # people per block of reports
+ROWS = 1 << 12  # of a table: their sums fit into 32 bits
 
 
 def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) -> Any:
@@ -40,7 +39,7 @@ def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) 
 
 
 def people_of(start: int, person_count: int, items: int, max_items: int = 1) -> Any:
-    """Return people who hold up to `most` items each, some of them far more often than others."""
+    """Return people with up to `max_items` items each; the frequencies of items differ widely."""
     from discreet.local import Answered
 
     generator = np.random.default_rng([SEED, start])
@@ -61,9 +60,9 @@ def digest(*arrays: Any) -> str:
 
 
 def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any], str]]:
-    """Return what is computed on a card, or on the cores where there is None, and a digest made of.
+    """Return the checks by name: each computes on a card, or on the cores for None, and returns a digest.
 
-    With `elsewhere`, only what every machine rounds alike.
+    With `elsewhere`, only checks with results that every machine rounds alike.
     """
     from discreet.local.oracle_steps import SeedTable, using
 
@@ -93,7 +92,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         return run
 
     def decoded(buckets: int) -> Callable[[Any], str]:
-        """Read a table: what is left of it, its sums for every item, and the products of the least squares."""
+        """Decode a table: its residuals, its sums for every item, and the products of the least squares."""
         from discreet.kernels import leftover, meet, sum_cells
 
         generator = np.random.default_rng(SEED)
@@ -119,7 +118,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
         return run
 
     def read_whole(card: Any) -> str:
-        """Decode a table as a collector does. Its sums on the cores may round elsewhere as another machine does."""
+        """Decode a table as a collector does. The sums on the cores may round differently on a different machine."""
         table = np.random.default_rng(SEED).integers(200, 400, (1024, 4))
         table[:, 0] += np.arange(len(table)) % 40  # so that something stands out
         with using("cpu" if card is None else "gpu"):
@@ -165,7 +164,7 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
 
 
 def by_cores(run: Callable[[Any], str]) -> str:
-    """Return a digest of what the cores compute, whatever card there is."""
+    """Return a digest of the result of the cores, with or without a card."""
     from discreet.local.oracle_steps import using
 
     with using("cpu"):
@@ -173,7 +172,7 @@ def by_cores(run: Callable[[Any], str]) -> str:
 
 
 class Lines:
-    """Prints figures as they come, with how long the run has taken."""
+    """Prints figures at once, with the time since the start of the run."""
 
     def __init__(self) -> None:
         self._begun = time.perf_counter()
@@ -184,7 +183,7 @@ class Lines:
         print(f"[{time.perf_counter() - self._begun:6.1f} s] {label:<58} {figure}", flush=True)
 
     def checked(self, card: Any, expected: dict[str, str], scale: float) -> None:
-        """Compare the card with the cores, here or as they were elsewhere."""
+        """Compare the card with the cores of the machine, or with digests of a different machine."""
         has_numba = find_spec("numba") is not None
         for name, run in checks(scale).items():
             begun = time.perf_counter()
@@ -199,7 +198,7 @@ class Lines:
             self.say(f"check: {name}", f"{verdict} ({took})")
 
     def run_task(self, label: str, task: Callable[[], Iterator[tuple[str, str]]]) -> None:
-        """Print what a task tells; where it fails, say so and go on."""
+        """Print the figures of a task; report a failure and continue."""
         try:
             for name, figure in task():
                 self.say(name, figure)
@@ -209,12 +208,12 @@ class Lines:
 
 
 def per_second(count: float, took: float) -> str:
-    """Return a time with what it comes to."""
+    """Return a time with the rate per second."""
     return f"{took:.3f} s, {count / took:.3g} a second"
 
 
 def memory(card: Any, before: int) -> str:
-    """Return what is taken of the card's memory, and the most that this program took of the machine's."""
+    """Return the used memory of the card, and the peak memory of the program."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
         f"{(before - card.driver.free()) / 2**20:,.0f} MiB of the card now, {peak:.2f} GiB of the machine at the most"
@@ -267,7 +266,7 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     if oracle.seeds is None:
         oracle = replace(oracle, seeds=1024)
     yield "published seeds that are chosen", f"{oracle.seeds:,} for {report_count:,} people and {items:,} items"
-    # What people hold is made once, and held by others again: what is measured is making their reports.
+    # The items of people are drawn once and used for later blocks: the benchmark times the reports alone.
     crowd = [
         people_of(number * BLOCK, min(BLOCK, report_count), items)
         for number in range(min(16, -(-report_count // BLOCK)))
@@ -360,7 +359,7 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Check and measure the card, or write what is expected of one."""
+    """Check and measure the card, or write the digests to expect from a card."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--expect", type=Path, metavar="FILE", help="write what the cores say, and stop")
     parser.add_argument("--expected", type=Path, metavar="FILE", help="what the cores said elsewhere")
@@ -386,7 +385,7 @@ def main() -> None:
 
 
 def versions(card: Any) -> str:
-    """Return what it was measured with."""
+    """Return the versions of the card and of the libraries."""
     from importlib.metadata import PackageNotFoundError, version
 
     version_names = [np.__version__]
@@ -399,7 +398,7 @@ def versions(card: Any) -> str:
 
 
 def expected_of(file: Path | None, scale: float) -> dict[str, str]:
-    """Return what the cores said elsewhere, of the same sizes."""
+    """Return the digests of the cores of a different machine, for equal sizes."""
     if file is None:
         return {}
     document = json.loads(file.read_text())

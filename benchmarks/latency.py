@@ -1,4 +1,4 @@
-"""Latency of a service, and what it holds under attack: everything on loopback, with the client on the same machine.
+"""Measure the latency of a service, and its memory under attack, with all traffic on loopback.
 
 `python -m benchmarks.latency [--store postgresql://…] [--requests 1000] [--reports 8000] [--megabytes 2000]`.
 Latencies are of whole requests, p50 and p99 in milliseconds: on a connection that is kept, and on a new one for each
@@ -33,7 +33,7 @@ ATTACKERS = 10
 
 
 def time_requests(port: int, path: str, requests: int, *, is_kept_alive: bool) -> list[float]:
-    """Return the seconds that each of so many requests took."""
+    """Return the seconds of each request."""
     seconds = []
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     for _ in range(requests):
@@ -50,7 +50,7 @@ def time_requests(port: int, path: str, requests: int, *, is_kept_alive: bool) -
 
 
 def show_latency(label: str, seconds: list[float], rate: float | None = None) -> None:
-    """Print the quantiles of one measurement, and its rate where there is one."""
+    """Print the quantiles of one measurement, and its rate if known."""
     median, slow = (1000 * float(np.quantile(seconds, share)) for share in (0.5, 0.99))
     faster = "" if rate is None else f"   {rate:>8,.0f} a second"
     print(f"{label:<52}p50 {median:>7.2f} ms   p99 {slow:>7.2f} ms{faster}", flush=True)
@@ -76,7 +76,7 @@ async def send_heads(port: int, megabytes: int) -> int:
 
 
 def send_body(port: int, megabytes: int) -> int:
-    """Announce a body that is refused, send it all the same, and return the number of bytes that were taken from us."""
+    """Announce a body that is refused, send the body regardless, and return the number of bytes sent."""
     length, sent_bytes = 1_000_000 * megabytes, 0
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         head = f"POST /v1/studies/none/reports HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"

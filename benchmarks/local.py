@@ -1,4 +1,4 @@
-"""The local protocols on real data, next to what Wang, Li, Jha 2018 report in figures 3 and 4.
+"""Measure the local protocols on real data, next to figures 3 and 4 of Wang, Li, Jha 2018.
 
     python -m benchmarks.local                  print the tables
     python -m benchmarks.local --write FILE     put the tables into FILE, between its two marks
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 class ProtocolRuns(NamedTuple):
-    """What ten runs of one protocol gave: normalised cumulative rank, squared error, and how often intervals held."""
+    """The results of ten runs of one protocol: normalised cumulative rank, squared error, and coverage of intervals."""
 
     rank: list[float]
     error: list[float]
@@ -63,14 +63,14 @@ def _truth(label: str, top: int, longest: int | None) -> Any:
 
 
 def protocols(figure: int) -> Mapping[str, Any]:
-    """Return what a figure compares."""
+    """Return the protocols that a figure compares."""
     from discreet_lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
 
     return FIGURE_3 if figure == 3 else FIGURE_4
 
 
 def covered(baskets: Any, patterns: Any) -> float:
-    """Return the share of the patterns whose interval holds the true count."""
+    """Return the share of patterns with the true count inside the interval."""
     import numpy as np
 
     from discreet.local.study import CandidateList
@@ -121,7 +121,7 @@ def tables() -> Iterator[str]:
     cells = [Cell(data, figure, top, epsilon) for data in DATA for figure in (3, 4) for top, epsilon in POINTS]
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
     with ProcessPoolExecutor() as pool:
-        # Those of one data set one after the other, so that it is read once in each process.
+        # Cells of one data set follow directly: each process reads a data set once.
         runs_by_cell = dict(zip(cells, pool.map(measure, cells), strict=True))
     over_epsilon = [(f"ε = {epsilon}", (top, epsilon)) for top, epsilon in POINTS if top == 64]
     over_top = [(f"k = {top}", (top, epsilon)) for top, epsilon in sorted(POINTS) if epsilon == "2"]

@@ -1,10 +1,10 @@
-"""Exact mining against PyFIM and mlxtend, beside each other in one run.
+"""Compare exact mining with PyFIM and mlxtend, side by side in one run.
 
     python -m benchmarks.mining                 print the tables
-    python -m benchmarks.mining retail chess    only these data sets
+    python -m benchmarks.mining retail chess    only the named data sets
     python -m benchmarks.mining --write FILE    put the tables into FILE, between its two marks
 
-Times are the best of several runs in the same process, of the same work: PyFIM gets its input as Python lists
+Times are the best of several runs of equal work in one process: PyFIM gets its input as Python lists
 already made, and the better of its `fpgrowth` and `eclat` counts; ours gets `Baskets`. "From file" adds reading the
 uncompressed text: for PyFIM by the usual line of Python, for us by `discreet.read`. mlxtend gets a sparse boolean
 frame already made, and two minutes. Nothing here is asserted: a ratio is for people to look at.
@@ -70,7 +70,7 @@ def print_or_write(
 ) -> None:
     """Print tables, or put them between the marks of the page that --write names; say how long they took.
 
-    Where there are `speeds`, --speed makes those instead, between their own marks.
+    With `speeds`, --speed makes the tables of speeds instead, between their own marks.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
@@ -202,7 +202,7 @@ def rows_of(results: list[dict[str, Any]]) -> list[str]:
 
 
 def heading() -> list[str]:
-    """Say when, and on what shape of machine."""
+    """Return the date and the shape of the machine."""
     from importlib.metadata import version
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,9 +1,9 @@
-"""What adding up reports costs, hashed ones and those that list symbols, and a simulated study beside reading its data.
+"""Measure the cost of adding up reports, hashed or with listed symbols, and a simulated study beside reading its data.
 
     python -m benchmarks.oracles                 print the tables
     python -m benchmarks.oracles --write FILE    put them into FILE, between its two marks
 
-Beside ours run pure-LDP and multi-freq-ldpy, left out where they are missing (`pip install pure-ldp scikit-learn
+The peers are pure-LDP and multi-freq-ldpy, if installed (`pip install pure-ldp scikit-learn
 statsmodels multi-freq-ldpy "xxhash<4"`), and a bare compiled loop: the arithmetic of one hash and one comparison, on
 one core times the number of cores. An evaluation is one report looked at for one candidate.
 """
@@ -27,7 +27,7 @@ from .mining import time_best, write_between
 
 MARKS = ("<!-- oracles: begin -->", "<!-- oracles: end -->")
 REPORTS, CANDIDATES = 200_000, 4_096
-# Oracles whose reports list symbols or have a bit for each candidate: candidates and padding.
+# Oracles with reports that list symbols or have a bit for each candidate: candidates and padding.
 LIST_CASES = (("privset", 128, 5), ("privset", 2_000, 5), ("subset", 128, 1), ("subset", 2_000, 1))
 BITMAPS = (("oue", 128, 1), ("oue", 4_096, 1))
 SYMBOLS = 5_000_000  # that a part of the reports has
@@ -84,7 +84,7 @@ def _marking() -> Callable[[Any, Any], None]:
 
 
 def by_slices(oracle: Any, columns: dict[str, Any]) -> Any:
-    """Count symbols by making a bitmap of each report, and adding up bit slices of those."""
+    """Count symbols: make a bitmap of each report, and add up bit slices of the bitmaps."""
     from discreet.kernels import count_bits
 
     counts, values = np.zeros(oracle.symbols_in_all, np.int64), columns["values"]
@@ -145,7 +145,7 @@ def _timed(work: Callable[[], Any], operations: int) -> float:
 
 
 def evaluations() -> Iterator[list[str]]:
-    """Measure everyone."""
+    """Measure all oracles."""
     speeds: list[tuple[str, float]] = []
     for name, work in (("pure-LDP", pure_ldp), ("multi-freq-ldpy", multi_freq)):
         try:
@@ -193,7 +193,7 @@ def studies() -> Iterator[list[str]]:
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
-    """Return a table as lines, printing each as it comes."""
+    """Print the rows of a table at once and return its lines."""
     lines = []
     for row in [head, ["---"] * len(head), *rows]:
         lines.append("| " + " | ".join(row) + " |")

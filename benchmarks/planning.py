@@ -1,10 +1,10 @@
-"""Forecasts beside what really comes out, on data sets that nothing of the forecast was fitted to.
+"""Compare forecasts with measured errors, on data sets to which nothing of the forecast was fitted.
 
     python -m benchmarks.planning                  print the table
     python -m benchmarks.planning --write FILE     put it into FILE, between its two marks
 
 A forecast is given the number of people and items, the supports of the items and twenty typical sizes of baskets (or
-only their mean), and nothing else of the data. What comes out is measured on the data with seeded noise:
+only their mean), and nothing else of the data. The measured errors come from the data with seeded noise:
 `planning.trial` for a curator, `simulate` for devices, three runs each.
 """
 
@@ -20,12 +20,12 @@ from discreet.results import Itemsets
 from .mining import print_or_write
 
 MARKS = ("<!-- planning: begin -->", "<!-- planning: end -->")
-# The first three were named before a forecast was written. The others came in afterwards, when it stood as it is.
+# The first three were named before a forecast was written. Later data sets were added after the forecast was final.
 DATA = ("BMS-WebView-1", "retail", "OnlineRetail_words", "BMS-WebView-2", "kosarak_100k", "BMS-POS_275k")
 PUBLIC_DATA_SETS = 3
 RUNS, TYPICAL_SIZES = 3, 20
 FORMS = ("{:,.0f}", "{:.2g}", "{:.0f}")
-# What is asked of each: the side, the question, and who answers it.
+# The questions: the side, the question, and the names of the mechanisms or protocols.
 QUESTIONS: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("curator", {"top": 50, "epsilon": "0.5"}, ("auto", "bases", "clipped", "exponential", "laplace", "privbasis")),
     ("curator", {"min_support": 0.01, "epsilon": "0.5"}, ("truncated", "truncated-items")),

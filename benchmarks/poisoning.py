@@ -1,10 +1,10 @@
-"""What liars do to the protocols that find itemsets, with the defences and without, and what the defences cost.
+"""Measure the damage of liars to the protocols that find itemsets, with and without defences, and the defences' cost.
 
     python -m benchmarks.poisoning                  print the tables
     python -m benchmarks.poisoning --write FILE     put the tables into FILE, between its two marks
 
 Every report is made, of honest people from the seed and of liars as `discreet_lab.measure.liars` crafts them; seeds are
-0 to 2. What the defences cost is drawn without reports (`speed="aggregated"`), seeds 0 to 4. All can be made again to
+0 to 2. The cost of the defences is drawn without reports (`speed="aggregated"`), seeds 0 to 4. All can be made again to
 the digit. It takes about half an hour of one core.
 """
 
@@ -89,7 +89,7 @@ def attacks(data: str) -> Iterator[str]:
 
 
 def influence() -> Iterator[str]:
-    """Yield what one report can add."""
+    """Yield the largest contribution of one report."""
     from discreet.local.oracle_steps import oracles
 
     yield "### What one report can add\n"
@@ -106,7 +106,7 @@ def influence() -> Iterator[str]:
 
 
 def costs() -> Iterator[str]:
-    """Yield what `robust` costs where nobody lies."""
+    """Yield the cost of `robust` among honest people."""
     from discreet import mine, simulate
     from discreet.exact import cumulative_rank
     from discreet.registry import protocol

@@ -1,12 +1,12 @@
-"""Items that no list has: how many of the most frequent are found, by `prefixes` and where all of them are listed.
+"""Count the most frequent items found without a list, by `prefixes`, and with a complete list.
 
     python -m benchmarks.prefixes                       print the table
     python -m benchmarks.prefixes --people 7            for ten million people at most (a power of ten)
     python -m benchmarks.prefixes --write FILE          put it into FILE, between its two marks
 
 A million made-up addresses, each person holding one, by a law of 1 / rank; the 64 most frequent are wanted. Numbers for
-a million people are the mean of three runs with other people, those for ten million of one. `wrong` are texts in
-results of `prefixes` that nobody holds, over all runs.
+a million people are the mean of three runs with new people, numbers for ten million of one. `wrong` are texts in
+results of `prefixes` without a holder, over all runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EPSILONS = (1, 2, 4)
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz.-"
 SYLLABLES = [consonant + vowel for consonant in "bcdfghklmnprstvz" for vowel in "aeiou"]
 ENDS = (".com", ".org", ".net", ".example")
-# What is asked, and how: all symbols of ASCII and up to 24 of them, those that addresses have, and a list of all.
+# The questions: texts of up to 24 symbols of ASCII, of the symbols of addresses alone, and a complete list.
 WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("`prefixes`", "prefixes", {}),
     ("28 symbols, up to 18 of them", "prefixes", {"alphabet": SYMBOLS, "length": 18}),
@@ -48,7 +48,7 @@ def addresses(name_count: int) -> list[str]:
 
 
 def crowd(people: int, texts: list[str], seed: int) -> Any:
-    """Return people who hold one address each."""
+    """Return people with one address each."""
     from discreet.baskets import Baskets, Vocabulary
 
     order = np.argsort(np.array(texts), kind="stable")
@@ -79,7 +79,7 @@ def rows(max_power: int) -> Iterator[list[str]]:
                     labels_found = [label for itemset in outcome.patterns.to_dict() for label in itemset]
                     true_labels = set(sorted(holder_counts, key=lambda text: -holder_counts[text])[:TOP])
                     runs_found.append(len(true_labels & set(labels_found)))
-                    if name == "prefixes":  # a list has items that none of these people holds
+                    if name == "prefixes":  # a list has items without a holder among the people
                         wrong += sum(not holder_counts.get(text) for text in labels_found)
                 cells.append(f"{np.mean(runs_found):.3g}")
             seconds = (time.perf_counter() - begun) / runs

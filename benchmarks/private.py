@@ -1,11 +1,11 @@
-"""What privacy costs in time: a release beside exact mining of the same data, in one run.
+"""Measure the time of privacy: a release beside exact mining of its data, in one run.
 
     python -m benchmarks.private                 print the table
     python -m benchmarks.private --write FILE    put the table into FILE, between its two marks
 
-`exponential` is compared with mining at the threshold down to which it lists itemsets, the others with mining at the
-threshold or of the top that was asked for. "From file" includes reading the file, as `discreet release` and `discreet
-mine` do. Times are the best of several runs; a release draws from the system's source.
+`exponential` is compared with mining at the threshold down to which it lists itemsets, further mechanisms with mining
+at the requested threshold or of the requested top. "From file" includes reading the file, as `discreet release` and
+`discreet mine` do. Times are the best of several runs; a release draws from the system's source.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The figure and the table of evidence of the README, from results of the lab that are kept: nothing is run.
 
-    discreet lab run ours-top-10 ours-top-20 ours-top-100 ours-local-64     run what they are made of
+    discreet lab run ours-top-10 ours-top-20 ours-top-100 ours-local-64     run their experiments
     python -m benchmarks.readme                     print the table
     python -m benchmarks.readme --write README.md   put figure and table between its two marks
     python -m benchmarks.readme --folder PATH       where results are kept

@@ -1,10 +1,10 @@
-"""What privacy for people costs where receipts are counted, beside privacy for each receipt.
+"""Compare the cost of privacy for people with privacy for each receipt, in counts of receipts.
 
     python -m benchmarks.receipts                 print the table
     python -m benchmarks.receipts --write FILE    put the table into FILE, between its two marks
 
-The true top pairs are those over all receipts. "Each receipt a person" is what one gets by calling every receipt a
-person of its own: less noise, and a promise that does not hold for who shops twice.
+The true top pairs are over all receipts. "Each receipt a person" treats every receipt as a person of its own: less
+noise, and a promise that does not hold for a person with two receipts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CAPS = (1, 4, 16, None)
 def measure_missed(
     baskets: Any, true_itemsets: set[Any], cap: int | None, epsilon: str, delta: str
 ) -> tuple[float, float]:
-    """Return the share of the true pairs that releases miss, and the standard error of it."""
+    """Return the share of the true pairs that releases miss, and its standard error."""
     from discreet.privacy.sampling import SimulationSource
     from discreet.publish import Question, build_cases, carry_out
 

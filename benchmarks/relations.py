@@ -26,7 +26,7 @@ RUNS, FIGURE_RUNS, SLOW_RUNS = 10, 3, 3
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 SPEED_MARKS = ("<!-- rounds: begin -->", "<!-- rounds: end -->")
 ITEMS, SUPPORT, TOP = 64, 1600, 32
-# What makes a relation in each data set.
+# The kind of relation in each data set.
 DATA: Mapping[str, str] = {
     "inferred-Retail": "together",
     "inferred-Retail-star": "together",
@@ -47,16 +47,16 @@ REAL_DATA_SETS: Mapping[str, int | None] = {
 }
 REAL_PLANS = ("SVSM", "SVIM", "`relations`", "`pairs`")
 FILTERED = (*TABLE_3, *FIGURES)
-# Relations of three items too: so many relations become items. Which k_s E6 has is not in the text.
+# Relations of three items too: 32 relations become items. The text does not state the k_s of E6.
 CASCADES, CASCADE = "made-up-cascades", 32
 SUPPORTS = (800, 1600, 3200)
 EPSILONS = ("1", "2", "4")
 SLOW = ("HM-RM",)  # asks 4,096 questions at once: in table 3 only
-# What comes of the matrix and what of the items it is about: in table 3 and, without rounds, beside the other filters.
+# Separate effects of the matrix and of its items: in table 3 and, without rounds, beside further filters.
 WITHOUT_ROUNDS = ("LDP-RM, no rounds", "`relations`, no rounds")
 SEPARATE_PLANS = (*WITHOUT_ROUNDS, "LDP-RM, items by `svim-better`", "`relations`, items by `svim`")
 MEASURES = ("F1", "NCR", "VAR", "covered")
-# What table 3 prints: F1, NCR and VAR on Retail, then on Retail*.
+# The printed numbers of table 3: F1, NCR and VAR on Retail, then on Retail*.
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "LDP-RM": (0.558, 0.640, 0.246, 0.546, 0.654, 0.180),
     "SVSM": (0.554, 0.435, 0.317, 0.463, 0.396, 0.308),
@@ -77,10 +77,10 @@ class Cell(NamedTuple):
 
 
 class RelationRuns(NamedTuple):
-    """What several runs gave: the measures of the paper, how often intervals held, and what the filter kept.
+    """The results of several runs: the measures of the paper, coverage of intervals, and recall of the filter.
 
-    `covered` is the share of the pairs found whose interval holds the true confidence. `kept_shares` has the share of
-    wanted relations among the candidates; where relations of three items are wanted too, of those that were found.
+    `covered` is the share of found pairs with the true confidence inside the interval. `kept_shares` has the share of
+    wanted relations among the candidates; with wanted relations of three items, among the found relations.
     """
 
     f_score: list[float]
@@ -91,7 +91,7 @@ class RelationRuns(NamedTuple):
 
 
 def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
-    """Return what is compared on a data set, by name."""
+    """Return the compared protocols of a data set, by name."""
     from discreet_lab.comparators.relation_protocols import list_protocols
 
     pair_kind: Any = DATA[data]
@@ -137,7 +137,7 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
 
 
 def covered(name: str, relations: Any) -> float:
-    """Return the share of the pairs found whose interval holds the true confidence."""
+    """Return the share of found pairs with the true confidence inside the interval."""
     import numpy as np
 
     from discreet.exact import pair_counts
@@ -155,7 +155,7 @@ def covered(name: str, relations: Any) -> float:
 
 
 def candidates(estimates: Any) -> set[tuple[int, int]]:
-    """Return the relations that the last round asked about one by one, both ways where they have no order."""
+    """Return the relations that the last round asked about one by one, in both orders if unordered."""
     from discreet.local.study import Relations, Which
 
     for estimate in reversed(estimates):
@@ -189,7 +189,7 @@ def measure(cell: Cell) -> RelationRuns:
 
 
 def guessed(name: str) -> float:
-    """Return the share of wanted relations among those that the true supports of items make likeliest by chance."""
+    """Return the share of wanted relations among the relations made likeliest by the supports of items alone."""
     import numpy as np
 
     counts = _data(name).item_counts.astype(float)
@@ -279,7 +279,7 @@ def tables() -> Iterator[str]:
 
 
 def varying(runs_by_cell: Mapping[Cell, RelationRuns], cells: Mapping[str, list[Cell]]) -> Iterator[str]:
-    """Yield a table of the measures of the paper where one thing varies: epsilon, or how many relations are kept."""
+    """Yield a table of the measures of the paper over epsilon, or over the number of kept relations."""
     first_cells = next(iter(cells.values()))
     points = [
         f"ε = {point_cell.epsilon}"
@@ -314,7 +314,7 @@ def speeds() -> Iterator[str]:
     baskets = load("OnlineRetail_words", people=people)
     for name in names:
         question: dict[str, Any] = {"top": 64 if name in ("svsm", "fp-tree", "adept") else TOP, "epsilon": 4, "seed": 1}
-        simulate(baskets, name, **question)  # compiles what is not compiled yet
+        simulate(baskets, name, **question)  # compiles the remaining kernels
         begun = time.perf_counter()
         outcome = simulate(baskets, name, **question)
         took = time.perf_counter() - begun

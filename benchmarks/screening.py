@@ -1,10 +1,10 @@
-"""How often screening accuses a round in which everybody is honest: alarms of every oracle, over epsilons and crowds.
+"""Measure false alarms of screening in honest rounds: of every oracle, over epsilons and crowds.
 
     python -m benchmarks.screening                  print the table
     python -m benchmarks.screening --write FILE     put the table into FILE, between its two marks
 
-Reports are made from seeds, so that the same rounds can be made again. Oracles that have tables of published seeds are
-asked with those, and with fresh seeds. It takes about five minutes of two cores.
+Reports are made from seeds, so that rounds are reproducible. Oracles that have tables of published seeds are asked with
+published and with fresh seeds. It takes about five minutes of two cores.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 
 def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single: bool = False) -> Any:
-    """Return what people of a crowd hold."""
+    """Return the items of the people of a crowd."""
     from discreet.local import Answered
 
     generator = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single:
 
 
 def cases(name: str, epsilon: str) -> Iterator[Case]:
-    """Yield the questions of one oracle at one epsilon, as many as it can be made for."""
+    """Yield all questions that one oracle can answer at one epsilon."""
     from discreet.errors import MisuseError
     from discreet.local.oracle_steps import oracles
 
@@ -90,7 +90,7 @@ def cases(name: str, epsilon: str) -> Iterator[Case]:
 
 
 def alarms(case: Case, crowd: str, first_seed: int = 0) -> Counter[str]:
-    """Return in how many honest rounds there was a sign, a report left out, a support lowered; and all rounds."""
+    """Return the numbers of honest rounds: all, with an alarm, with a report left out, with a lowered support."""
     from discreet.local.study import screen_reports
 
     alarm_counts = Counter[str]()

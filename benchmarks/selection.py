@@ -1,10 +1,10 @@
-"""What an exact choice costs: some of a million listed candidates and 10^13 unlisted ones.
+"""Measure the time of an exact choice among a million listed and 10^13 unlisted candidates.
 
     python -m benchmarks.selection                 print the table
     python -m benchmarks.selection --write FILE    put the table into FILE, between its two marks
 
-Beside it runs what one would write with numpy: Gumbel noise in floating point on the listed candidates alone, and the
-largest of them. That is not exact and knows of no unlisted candidates; it shows what a look at a million numbers costs.
+The comparison is the usual code with numpy: the largest of the listed candidates after Gumbel noise in floating point.
+That is not exact and knows of no unlisted candidates; it shows the cost of reading a million numbers.
 Times are the best of several runs and include tallying the scores; bits come from the system's source.
 """
 

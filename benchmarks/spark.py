@@ -1,17 +1,17 @@
-"""Spark against this machine, and our mining there against MLlib's FPGrowth: the same baskets, the same result.
+"""Compare Spark with one machine, and our mining in Spark with MLlib's FPGrowth, on equal baskets with equal results.
 
     python -m benchmarks.spark                        from 10^5 to 10^7 baskets, one core and two
-    python -m benchmarks.spark --people 1e8           so many
+    python -m benchmarks.spark --people 1e8           with 10^8 baskets
     python -m benchmarks.spark --folder DIRECTORY     keep the baskets there, as Parquet, for the next time
     python -m benchmarks.spark --release --people 1e7 --cores 2    the release alone, three times: here and in Spark
 
-Every row is a program of its own with so many cores: it reads Parquet with one basket per row, makes a release of the
+Every row is a program of its own with its number of cores: it reads Parquet with one basket per row, releases the
 top 100 with `auto`, and mines at a support of 0.5 %. The release is the first question in its process, in every way.
-Memory is that of all its processes together, Java included, as sampled ten times a second. MLlib gets the same files
-and ten minutes. "Shards" is our miner on group-dependent shards (Li et al. 2008), which shuffles baskets by the rank
-of their items. "Sampled" mines a sample and counts what it has (Toivonen 1996). "Parts" is what discreet does, as the
-first question and without a release. "Events" reads a table with one row per person and item, whose people meet in a
-shuffle, and tells how many bytes that was. Nothing here is asserted.
+Memory is the total of all its processes, Java included, sampled ten times a second. MLlib gets equal files and ten
+minutes. "Shards" is our miner on group-dependent shards (Li et al. 2008), which shuffles baskets by the rank
+of their items. "Sampled" mines a sample and counts its patterns (Toivonen 1996). "Parts" is discreet's way, as the
+first question and without a release. "Events" reads a table with one row per person and item, joins the rows of a
+person in a shuffle, and reports its bytes. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WAYS = ("local", "spark", "events", "parts", "shards", "sampled", "fpgrowth")
 
 
 def make_table(folder: Path, people: int) -> Path:
-    """Return a folder with so many baskets as Parquet, made where they are not there yet."""
+    """Return a folder with Parquet files of the baskets of `people`; missing files are made."""
     place = folder / f"{people}"
     place.mkdir(parents=True, exist_ok=True)
     for number, piece_start in enumerate(range(0, people, _PIECE)):
@@ -110,7 +110,7 @@ def run_row(way: str, place: str, cores: int, mined: bool = True) -> dict[str, A
             figures["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
         return figures
     timed("release", lambda: discreet.release(replace(baskets), top=100, epsilon=1, items="public"))
-    # As if nothing had been asked before: baskets keep what they found.
+    # A copy without cached answers: baskets keep their counts.
     if mined:
         figures["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
     return figures
@@ -133,7 +133,7 @@ def _session(cores: int) -> Any:
 
 
 def measure_row(way: str, place: Path, cores: int, mined: bool = True) -> dict[str, Any]:
-    """Run one row as a program of its own on so many cores, and add its peak memory."""
+    """Run one row as a program of its own on `cores` cores, and add its peak memory."""
     import psutil
 
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--one", way, str(place), str(cores)]
@@ -158,7 +158,7 @@ def _resident(psutil: Any, root: int) -> int:
     total = 0
     try:
         for process in [psutil.Process(root), *psutil.Process(root).children(recursive=True)]:
-            # Python workers are forked: what they share is counted once.
+            # Python workers are forked: shared memory is counted once.
             total += process.memory_full_info().pss
     except psutil.Error:
         pass

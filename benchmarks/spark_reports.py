@@ -1,7 +1,7 @@
-"""How fast reports are added up in Spark: evaluations a second through `mapInArrow`, beside the same on this machine.
+"""Measure the speed of adding up reports in Spark: evaluations a second through `mapInArrow`, beside one machine.
 
 `python -m benchmarks.spark_reports` takes about a minute and writes two lines: through `olh`, where a report costs an
-evaluation for each candidate, and through `olh` with published seeds, where it costs one step.
+evaluation for each candidate, and through `olh` with published seeds, with one step per report.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.local import Answered
 from discreet.local.oracle_steps import Words, oracles
 from discreet.local.study import Ask, CandidateList, Which, Who
 
-_DISTINCT_REPORTS = 1 << 16  # reports that are made; the others are these again
+_DISTINCT_REPORTS = 1 << 16  # distinct reports; later reports repeat them
 
 
 def session_of(cores: int) -> Any:
@@ -46,7 +46,7 @@ def pack_reports(ask: Ask) -> Words:
 
 
 def main() -> None:
-    """Measure, and write what was measured."""
+    """Measure, and print the results."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--candidates", type=int, default=100_000)
@@ -75,7 +75,7 @@ def main() -> None:
             local_totals = add_up_files(place / "2", ask, screen=False)
             seconds = monotonic() - began
         assert spark_totals.text() == local_totals.text()
-        # The first time kernels are loaded. A few jobs take the same time however many reports there are.
+        # The first time kernels are loaded. A few jobs take a constant time for any number of reports.
         rate = 0.75 * report_count * (args.candidates if oracle is plain else 1) / (took[2] - took[1])
         print(
             f"{name}: {report_count:,} reports, {args.candidates:,} candidates, {args.cores} cores: "

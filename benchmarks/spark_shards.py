@@ -1,12 +1,12 @@
 """Two other ways to mine in a cluster, for comparison with parts.
 
-*Shards*: baskets are shuffled by the rank of their items (Li et al. 2008). Every shard has the baskets that hold one of
-its items, each cut after the rarest of these, and our miner looks there for the patterns whose rarest item is one of
-the shard's. No shard needs another, at the price of shipping baskets several times over.
+*Shards*: baskets are shuffled by the rank of their items (Li et al. 2008). Every shard has the baskets with one of
+its items, each cut after the rarest item of the shard, and our miner finds the patterns with a rarest item of the
+shard. Shards are independent, at the price of shipping baskets several times over.
 
-*Sampled*: a sample is mined on the driver at a lower threshold, and what it has is counted among all (Toivonen 1996).
-Where something is frequent of what the sample holds too seldom, but all of whose parts it has often enough, more might
-be missing, and a lower threshold is tried. Counting looks at every candidate anew; parts have counted on the way.
+*Sampled*: a sample is mined on the driver at a lower threshold, and its patterns are counted in all data (Toivonen
+1996). A frequent itemset that is infrequent in the sample, with all its subsets frequent there, may have frequent
+supersets: then a lower threshold is tried. Counting looks at every candidate anew; parts have counted on the way.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _COLUMNS = "shard int, sizes binary, codes binary"
 
 
 def frequent(baskets: Any, support: str) -> int:
-    """Return how many itemsets are frequent."""
+    """Return the number of frequent itemsets."""
     count = max(1, ceil(Fraction(support) * len(baskets)))
     item_counts = baskets.item_counts
     labels = np.argsort(-item_counts, kind="stable")[: int((item_counts >= count).sum())]
     ranks = np.full(len(item_counts), -1, np.int32)
     ranks[labels] = np.arange(len(labels))
     shards = 4 * baskets.cluster.parallelism
-    # The work below an item grows with how many hold it and how many are more frequent.
+    # The work below an item grows with its count and with the number of more frequent items.
     load = np.cumsum(item_counts[labels] * np.arange(1, len(labels) + 1))
     cuts = np.unique(np.searchsorted(load, load[-1] * np.arange(1, shards) / shards))
     cuts = np.concatenate(([0], cuts, [len(labels)])).astype(np.int64)
@@ -49,14 +49,14 @@ def frequent(baskets: Any, support: str) -> int:
 
 
 def sampled(baskets: Any, support: str) -> tuple[int, int]:
-    """Return how many itemsets are frequent, and in how many tries that was found."""
+    """Return the number of frequent itemsets, and the number of tries."""
     people = len(baskets)
     count = max(1, ceil(Fraction(support) * people))
     survey = baskets.survey
     sample_engine = LocalEngine(Baskets.trusted(starts(survey.sample_sizes), survey.sample_codes, baskets.vocabulary))
     expected = count * len(survey.sample_sizes) / people
     for tries in range(1, 9):
-        # Two, four, six … standard deviations below what a sample of so many would hold.
+        # Two, four, six … standard deviations below the expected count in a sample of this size.
         min_count = max(1, int(expected - 2 * tries * expected**0.5))
         bounds = SearchBounds(count=min_count, least=1, most=baskets.items, limit=10_000_000)
         offsets, codes, _ = sample_engine.search(bounds, prefix=np.empty(0, np.int32))
@@ -69,7 +69,7 @@ def sampled(baskets: Any, support: str) -> tuple[int, int]:
 
 
 def _border(sets: Itemsets, items: int) -> Itemsets:
-    """Return the itemsets that are not among some, which are closed under taking parts, while all parts of them are."""
+    """Return the itemsets outside a family closed under subsets with all their subsets inside the family."""
     known_itemsets = {tuple(row.tolist()) for row in np.split(sets.codes, sets.offsets[1:-1])}
     by_beginning: dict[tuple[int, ...], list[int]] = {}
     for itemset in known_itemsets:

@@ -1,4 +1,4 @@
-"""fp-tree on real data beside svsm, and next to what Chen and Wang report in figures 4, 7 and 8.
+"""Measure fp-tree on real data beside svsm, and next to figures 4, 7 and 8 of Chen and Wang.
 
     python -m benchmarks.trees                  print the tables
     python -m benchmarks.trees --write FILE     put the tables into FILE, between its two marks
@@ -25,7 +25,7 @@ RUNS = 10
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 EPSILONS = ("0.5", "1", "2", "4")
 TOPS = (50, 100)
-# The weights of table 2, of paths and of itemsets; OnlineRetail_words is not in it and takes those of the other sets.
+# The weights of table 2, of paths and of itemsets; OnlineRetail_words, which table 2 lacks, uses the usual weights.
 WEIGHTS: Mapping[str, tuple[str, str]] = {"BMS-POS_275k": ("0.7", "0.5"), "OnlineRetail_words": ("0.9", "0.7")}
 FIGURES = "BMS-POS_275k"
 OPTIMISATIONS: Mapping[str, frozenset[str]] = {
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
 
 
 class TreeRuns(NamedTuple):
-    """What ten runs gave: normalised cumulative rank, squared error, intervals that hold, and the tree's height."""
+    """The results of ten runs: normalised cumulative rank, squared error, coverage of intervals, the tree's height."""
 
     rank: list[float]
     error: list[float]
@@ -62,7 +62,7 @@ class TreeRuns(NamedTuple):
 
 
 def tree(data: str, uses: frozenset[str], *, printed: bool) -> Any:
-    """Return fp-tree with these optimisations, as the paper prints them or in the form of the errata."""
+    """Return fp-tree with the optimisations `uses`, as printed in the paper or in the form of the errata."""
     from discreet.local.protocols import FPTree
 
     path_weight, itemset_weight = WEIGHTS[data]
@@ -163,7 +163,7 @@ def format_held_share(runs: TreeRuns) -> str:
 
 
 def cells() -> list[Cell]:
-    """Return everything to measure, those of one data set one after the other, so that it is read once a process."""
+    """Return all cells to measure, grouped by data set, so that each process reads a data set once."""
     all_cells = []
     for data in WEIGHTS:
         all_cells += [Cell(data, plan, top, epsilon) for plan in COMPARED for top in TOPS for epsilon in EPSILONS]
