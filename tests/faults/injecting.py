@@ -98,6 +98,7 @@ def calls(code: str, *arguments: object, kinds: Iterable[str], folder_watched: P
 def ended(code: str, *arguments: object, call: Call, fault: str) -> Ended:
     """Run a program with a fault at a call."""
     call_numbers = f"{call.number}+" if fault.startswith(LASTING) else call.number
+    # strace counts the calls of one kind from 1 on; with a plus the fault lasts.
     inject = f"inject={call.kind}:{fault.removeprefix(LASTING)}:when={call_numbers}"
     options = ["-o", os.devnull, "-e", f"trace={call.kind}", "-e", inject]
     return _strace(options, code, arguments)

@@ -12,6 +12,7 @@ def count_cells(rows: list[list[int]], basis: list[int]) -> list[int]:
 
 
 def supersets(counts: list[int]) -> list[int]:
+    # An itemset is held by the people of every cell that has all its codes.
     return [
         sum(count for superset, count in enumerate(counts) if superset & mask == mask) for mask in range(len(counts))
     ]

@@ -29,6 +29,7 @@ def weight(itemset_count, total, root):
     """Return the largest weight, up to a person, with which `itemset_count` itemsets stay within a total."""
     if not itemset_count:
         return 0
+    # With `root` the squared weights of a person's itemsets add up to at most the total, otherwise the weights.
     fits = [
         w for w in range(PARTS + 1) if (itemset_count * w * w <= PARTS * total if root else itemset_count * w <= total)
     ]

@@ -37,6 +37,7 @@ class Enumerating(Draws):
         for value in self.script:
             return value
         location, frame = [], sys._getframe(2)
+        # Equal variables at equal places of the code make equal choices, in all frames up to the law's own.
         while frame.f_code.co_name != "after":
             common_names = ("self", "draws", "oracle", "attempt")  # known to all alike
             variables = {name: value for name, value in frame.f_locals.items() if name not in common_names}
@@ -92,6 +93,7 @@ def law(form, values, seed=(1, 0)):
     begin = after(())
     steps, completed_count = {}, 0
     while completed_count < len(choices):
+        # Choices that these runs meet for the first time are added at the end.
         for location, (script, options) in list(choices.items())[completed_count:]:
             completed_count += 1
             steps[location] = defaultdict(Fraction)

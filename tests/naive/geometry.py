@@ -15,6 +15,7 @@ def points(field, coordinate_count):
 
 
 def meet(point, hyperplane, field):
+    # A hyperplane has a normal vector with as many coordinates, here with the last coordinate first.
     return sum(a * b for a, b in zip(point, reversed(hyperplane), strict=True)) % field == 0
 
 

@@ -45,8 +45,10 @@ def mine(
         items: c for items, c in supports(baskets).items() if c >= count and contains <= items and not items & excludes
     }
     if kind == "closed":
+        # No superset has an equal count.
         frequent = {x: c for x, c in frequent.items() if not any(x < y and d == c for y, d in frequent.items())}
     elif kind == "maximal":
+        # No superset is frequent.
         frequent = {x: c for x, c in frequent.items() if not any(x < y for y in frequent)}
     return ordered(baskets, {x: c for x, c in frequent.items() if min_length <= len(x) <= max_length})
 

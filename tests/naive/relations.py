@@ -24,6 +24,7 @@ def after(events, moments=None):
 def bonded(pairs, bonds):
     """Return the pairs that a person holds, items as (a,) and bonds as (a, b), with the pairs that bonds imply."""
     sides = {((a,), (b,)) for a, b in pairs}
+    # A held bond counts as one item, and goes on with each pair that begins with its second item.
     for a, b in bonds:
         if (a, b) in pairs:
             sides.add(((a, b), (a, b)))

@@ -9,6 +9,7 @@ from math import comb
 def p_value(people, antecedent, consequent, joint_count):
     """Return the exact chance that at least `joint_count` people hold two independent sides."""
     max_joint_count = min(antecedent, consequent)
+    # The upper tail of the hypergeometric distribution.
     ways = sum(
         comb(antecedent, count) * comb(people - antecedent, consequent - count)
         for count in range(joint_count, max_joint_count + 1)
@@ -21,6 +22,7 @@ def adjusted(p, tested):
     every = sorted([*p, *[1.0] * (tested - len(p))])
     largest = {}
     running = 1.0
+    # Step up from the largest p-value: an adjusted value is at most the next one.
     for rank in range(len(every), 0, -1):
         running = min(running, every[rank - 1] * tested / rank)
         largest[every[rank - 1]] = min(largest.get(every[rank - 1], 1.0), running)

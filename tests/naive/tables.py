@@ -26,6 +26,7 @@ def leftover(start, table, items, weights, shared_pairs, slope, scale):
             if len(pair_buckets) == 1:
                 inside[pair_buckets.pop()] += extra
         even = sum(inside) / buckets
+        # Reports fall evenly into buckets, but for the weights of the values in each bucket.
         expected = [report_count * (1 / buckets + slope * (share - even)) for share in inside]
         rows_left.append([scale * (cell - share) for cell, share in zip(cells, expected, strict=True)])
     return rows_left

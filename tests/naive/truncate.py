@@ -10,6 +10,7 @@ Set = tuple[int, ...]
 
 
 def mix(word: int) -> int:
+    # The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
     return word ^ (word >> 31)
@@ -23,6 +24,7 @@ def marks(row: list[int], key: int, copy: int = 0) -> dict[int, int]:
     """Return the mark of each code of a row that has `copy` equal rows before it."""
     key ^= mix(copy)
     item_marks = {code: mix(key ^ code) for code in row}
+    # Marks depend on the whole row, so that equal codes of different rows are cut independently.
     row_mark = mix(reduce(xor, item_marks.values(), 0))
     return {code: mix(mark ^ row_mark) for code, mark in item_marks.items()}
 

@@ -39,6 +39,7 @@ class Watched(Meter):
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         super()._choose(purpose, candidates, picks, share, way)
         self.choices_seen.append((purpose, candidates, rate, picks, way))
+        # The first candidates, whatever their scores, keep two runs on different data in step.
         return Selection(tuple(range(picks)))
 
 

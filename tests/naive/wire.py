@@ -32,11 +32,13 @@ class Words:
             return 0
         while True:
             word = self.word()
+            # Words from the largest multiple of the bound on are drawn again: no remainder is likelier than the next.
             if word < WORD - WORD % bound:
                 return word % bound
 
     def place(self, weight, inside, outside):
         low = self.word()
+        # 64 bits, the low word first.
         x = low + WORD * self.word()
         return x // weight if x < weight * inside else inside + (x - weight * inside) % outside
 
@@ -44,6 +46,7 @@ class Words:
         values = list(values)
         if len(values) <= count:
             return values
+        # A partial shuffle of Fisher and Yates: every subset and every order is as likely.
         for position in range(count):
             partner = position + self.below(len(values) - position)
             values[position], values[partner] = values[partner], values[position]
@@ -52,6 +55,7 @@ class Words:
 
 def hashed(seed, item):
     h = (seed[0] * item + seed[1]) % WORD
+    # The shifts and multipliers are of the hash-prospector project; docs/wire.md fixes them.
     h = (h ^ (h >> 16)) * 0x21F0AAAD % WORD
     h = (h ^ (h >> 15)) * 0xD35A2D97 % WORD
     return h ^ (h >> 15)
@@ -59,6 +63,7 @@ def hashed(seed, item):
 
 def family(number):
     multiplier, increment = (hashed((1, 0x9E3779B9), 2 * number + part) for part in (0, 1))
+    # An odd multiplier permutes the 32-bit numbers; an even one would join items.
     return multiplier if multiplier % 2 else multiplier + 1, increment
 
 
@@ -67,6 +72,7 @@ def number_of_text(text_form, begin, text):
     if not 1 <= len(text) <= text_form["length"] or any(symbol not in text_form["alphabet"] for symbol in text):
         return None
     symbols = ["\n", *text_form["alphabet"]]
+    # The end is a symbol of its own, so that a text differs from the longer texts that it begins.
     padded_text = text + "\n"
     if not padded_text.startswith(begin):
         return None
@@ -190,6 +196,7 @@ def subset(oracle, own_values, words):
             x = words.below(oracle["size"] + oracle["dummies"])
             if x not in members and (hit or x not in own_values):
                 members.append(x)
+        # A set that meets m own values is drawn m times as often, so one in m is kept.
         if not hit or words.below(sum(member in own_values for member in members)) == 0:
             return {"values": sorted(members)}
 
