@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from discreet.cli import Interrupted, ProgressBar, console, expand_groups, options as given, say
+from discreet.cli import Interrupted, ProgressBar, ReadingOptions, console, expand_groups, options as given, say
 from discreet.errors import OPTIONS, MisuseError
 from discreet.temporary import make_temporary_directory
 
@@ -25,66 +25,35 @@ Paper = Annotated[
 Folder = Annotated[Path, typer.Option("--folder", metavar="PATH", help="Where results are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Three repeats and three points of an axis.")]
 _FOLDER = Path("lab-results")
-_MEMORY = "2GB"
-_NULLS: given.Nulls = "error"
 
 
 @dataclass(frozen=True)
-class OwnData:
+class OwnData(ReadingOptions):
     """The options for a researcher's own data: the file, and how to read it."""
 
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="Run it on these baskets instead of the paper's.",
-            rich_help_panel=given.DATA,
-            show_default=False,
-        ),
-    ] = None
-    person: given.Person = None
-    item: given.ItemColumn = None
-    basket: given.BasketColumn = None
-    time: given.Time = None
-    pair: given.Pair = None
-    ordered: given.Ordered = False
-    input_format: given.InputFormat = None
-    delimiter: given.Delimiter = None
-    encoding: given.Encoding = None
-    labels: given.LabelsOption = None
-    memory: given.Memory = _MEMORY
-    nulls: given.NullsOption = _NULLS
+    left_out: ClassVar[tuple[str, ...]] = (
+        "file", "query", "names", "same_names", "max_items", "seed", "engine", "master", "remote"
+    )  # fmt: skip
+    data: Path | None = given.option("Run it on these baskets instead of the paper's.", given.DATA, metavar="FILE")
 
     def build_data(self) -> Data | None:
         """Return the data, checked to be readable; None without a file."""
         from .data.own_data import check_data
         from .run.experiment import Data
 
-        options = {
-            "person": self.person,
-            "item": self.item,
-            "basket": self.basket,
-            "time": self.time,
-            "pair": self.pair,
-            "ordered": self.ordered or None,
-            "format": self.input_format,
-            "delimiter": self.delimiter,
-            "encoding": self.encoding,
-            "labels": self.labels,
-            "memory": None if self.memory == _MEMORY else self.memory,
-            "nulls": None if self.nulls == _NULLS else self.nulls,
-        }
         # Stored results depend on the options: options with their default are left out.
-        reading: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-        if self.file is None:
+        defaults = OwnData().arguments()
+        reading = {
+            name: value for name, value in self.arguments().items() if name != "data" and value != defaults[name]
+        }
+        if self.data is None:
             if reading:
                 option_text = ", ".join(OPTIONS[name] for name in reading)
                 raise MisuseError(
                     f"Without a file there is nothing to read: add --data FILE, or leave {option_text} out."
                 )
             return None
-        data = Data(name=str(self.file), label=self.file.name, reading=reading)
+        data = Data(name=str(self.data), label=self.data.name, reading=reading)
         check_data(data)
         return data
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import MisuseError
 from . import options
@@ -17,64 +17,35 @@ if TYPE_CHECKING:
 
 _PANEL = "How reports are added up"
 
-AddingEngine = Annotated[
-    Literal["spark"] | None,
-    options.option(
-        "Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
-        _PANEL,
-        "--engine",
-        envvar="DISCREET_ENGINE",
-    ),
-]
-AddingMaster = Annotated[
-    str | None,
-    options.option(
-        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
-        _PANEL,
-        "--master",
-        metavar="URL",
-        envvar="DISCREET_MASTER",
-    ),
-]
-AddingRemote = Annotated[
-    str | None,
-    options.option(
-        "A server of Spark Connect: sc://host:15002.", _PANEL, "--remote", metavar="URL", envvar="DISCREET_REMOTE"
-    ),
-]
-HandoverFolder = Annotated[
-    Path | None,
-    options.option(
-        "Where reports pass through on their way to Spark: its executors have to see it too.  "
-        "\\[default: in the directory of the service]",
-        _PANEL,
-        "--handover",
-        metavar="FOLDER",
-        envvar="DISCREET_HANDOVER",
-    ),
-]
 
-
-DeviceOption = Annotated[
-    Literal["auto", "gpu", "cpu"] | None,
-    options.option(
-        "Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
-        "the result is the same.  \\[default: auto]",
-        _PANEL,
-        "--device",
-        envvar="DISCREET_DEVICE",
-    ),
-]
+DEVICE_OPTION = options.option(
+    "Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
+    "the result is the same.  \\[default: auto]",
+    _PANEL,
+    "--device",
+    envvar="DISCREET_DEVICE",
+)
 
 
 @dataclass(frozen=True)
 class AddingOptions:
     """The options of a command that adds up reports from files."""
 
-    engine: AddingEngine = None
-    master: AddingMaster = None
-    remote: AddingRemote = None
-    device: DeviceOption = None
+    engine: Literal["spark"] | None = options.option(
+        "Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        _PANEL,
+        envvar="DISCREET_ENGINE",
+    )
+    master: str | None = options.option(
+        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        _PANEL,
+        metavar="URL",
+        envvar="DISCREET_MASTER",
+    )
+    remote: str | None = options.option(
+        "A server of Spark Connect: sc://host:15002.", _PANEL, metavar="URL", envvar="DISCREET_REMOTE"
+    )
+    device: Literal["auto", "gpu", "cpu"] | None = DEVICE_OPTION
 
     def __post_init__(self) -> None:
         check_spark_address(self.engine, self.master, self.remote)
@@ -92,7 +63,13 @@ class AddingOptions:
 class HandoverOptions(AddingOptions):
     """The options of a command that closes the rounds of a service."""
 
-    handover: HandoverFolder = None
+    handover: Path | None = options.option(
+        "Where reports pass through on their way to Spark: its executors have to see it too.  "
+        "\\[default: in the directory of the service]",
+        _PANEL,
+        metavar="FOLDER",
+        envvar="DISCREET_HANDOVER",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
@@ -14,10 +14,11 @@ from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..kernels import background
 from ..wording import find_hint, printable
 from . import options
+from ._asking import pattern_option
 from ._audit import app as audit
 from ._compare import app as compare
 from ._general import add_options, list_general_options
-from ._groups import ClusterReading, Reporting, Writing, expand_groups
+from ._groups import ClusterReading, Reporting, Writing, command, expand_groups
 from ._ledger import app as ledger
 from ._mechanisms import app as mechanisms
 from ._pages import app as pages
@@ -141,10 +142,9 @@ def _print_version(value: bool) -> None:
 
 
 @app.callback()
+@expand_groups
 def _set_log(
-    version: Annotated[
-        bool, options.option("Show the version and exit.", None, "--version", callback=_print_version, is_eager=True)
-    ] = False,
+    version: bool = options.option("Show the version and exit.", default=False, callback=_print_version, is_eager=True),
 ) -> None:
     # Results go to standard output, so the log must not.
     handler = logging.StreamHandler(sys.stderr)
@@ -152,30 +152,25 @@ def _set_log(
     logging.basicConfig(handlers=[handler])
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet mine retail.dat --min-support 0.01\n\n"
-    "discreet mine sales.csv --person customer --item product --top 100 -o patterns.csv\n\n"
-    "discreet mine sales.parquet --person customer --item product --min-count 500 --lengths 2-3 --contains tea\n\n"
-    "discreet mine sales.csv --person customer --item product --top 20 --hierarchy products.csv --level category\n\n"
-    "discreet mine sqlite:///shop.db --query 'select customer, product from sales' --person customer "
-    "--item product --top 20\n\n"
-    "discreet mine --query \"select customer, product from 'sales/*.parquet'\" --person customer --item product "
-    "--top 20"
-)
-@expand_groups
+@command(app)
 def mine(
-    min_support: options.MinSupport = None,
-    min_count: options.MinCount = None,
-    top: options.Top = None,
-    itemsets: options.Itemsets = None,
-    lengths: options.Lengths = None,
-    contains: options.Contains = None,
-    excludes: options.Excludes = None,
-    kind: options.KindOption = "all",
-    hierarchy: options.HierarchyFile = None,
-    level: options.LevelOption = None,
-    limit: options.Limit = 10_000_000,
+    min_support: str | None = pattern_option("min_support"),
+    min_count: int | None = pattern_option("min_count"),
+    top: int | None = options.TOP,
+    itemsets: Path | None = options.ITEMSETS,
+    lengths: str | None = pattern_option("lengths"),
+    contains: list[str] | None = options.option(
+        "An item every pattern must have. Can be given again.", options.WHAT, metavar="ITEM"
+    ),
+    excludes: list[str] | None = options.option(
+        "An item no pattern may have. Can be given again.", options.WHAT, metavar="ITEM"
+    ),
+    kind: options.PatternKind = options.option(
+        "All patterns, or only the closed or the maximal ones.", options.WHAT, default="all"
+    ),
+    hierarchy: Path | None = options.HIERARCHY,
+    level: str | None = pattern_option("level"),
+    limit: int = options.LIMIT,
     *,
     source_options: ClusterReading,
     writing: Writing,
@@ -184,6 +179,22 @@ def mine(
     """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
 
     Say which by exactly one of --min-support, --min-count, --top or --itemsets.
+
+    Examples
+    --------
+    discreet mine retail.dat --min-support 0.01
+
+    discreet mine sales.csv --person customer --item product --top 100 -o patterns.csv
+
+    discreet mine sales.parquet --person customer --item product --min-count 500 --lengths 2-3 --contains tea
+
+    discreet mine sales.csv --person customer --item product --top 20 --hierarchy products.csv --level category
+
+    discreet mine sqlite:///shop.db --query 'select customer, product from sales' --person customer --item
+    product --top 20
+
+    discreet mine --query "select customer, product from 'sales/*.parquet'" --person customer --item product
+    --top 20
     """
     from ..baskets import generalised
     from ..exact import mine as find_patterns
@@ -212,29 +223,46 @@ def mine(
     reporting.write(patterns, source_options)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet rules retail.dat --min-support 0.01 --min-confidence 0.5\n\n"
-    "discreet rules sales.csv --person customer --item product --min-count 50 --sort lift --top 20\n\n"
-    "discreet rules retail.dat --min-support 0.01 --consequent 39 --significance 0.05 --no-redundant\n\n"
-    "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
-)
-@expand_groups
+@command(app)
 def rules(
-    min_support: options.MinSupport = None,
-    min_count: options.MinCount = None,
-    min_confidence: options.MinConfidence = 0.5,
-    min_lift: options.MinLift = 0.0,
-    sort: options.SortBy = "confidence",
-    top: options.TopRules = None,
-    lengths: options.Lengths = None,
-    antecedent: options.Antecedent = None,
-    consequent: options.Consequent = None,
-    significance: options.Significance = None,
-    redundant: options.Redundant = True,
-    hierarchy: options.HierarchyFile = None,
-    level: options.LevelOption = None,
-    limit: options.Limit = 10_000_000,
+    min_support: str | None = pattern_option("min_support"),
+    min_count: int | None = pattern_option("min_count"),
+    min_confidence: float = options.option(
+        "Rules with at least this confidence: the fraction of those on the left who hold the right side too.",
+        options.WHAT,
+        default=0.5,
+        metavar="FRACTION",
+        parser=options.parse_decimal_number,
+    ),
+    min_lift: float = options.option(
+        "Rules with at least this lift, which is 1 by chance.",
+        options.WHAT,
+        default=0.0,
+        metavar="NUMBER",
+        parser=options.parse_decimal_number,
+    ),
+    sort: str = options.option(
+        "Order rules by this measure, largest first; by p or p_adjusted, smallest first.",
+        options.WHAT,
+        default="confidence",
+        metavar="MEASURE",
+    ),
+    top: int | None = options.option("Keep the first N rules, by --sort.", options.WHAT, metavar="N"),
+    lengths: str | None = pattern_option("lengths"),
+    antecedent: list[str] | None = options.ANTECEDENT,
+    consequent: list[str] | None = options.CONSEQUENT,
+    significance: float | None = options.option(
+        "Rules that are significant at this level, such as 0.05, among all that were tested (p_adjusted).",
+        options.WHAT,
+        metavar="LEVEL",
+        parser=options.parse_decimal_number,
+    ),
+    redundant: bool = options.option(
+        "Keep rules that are no better than a more general one, or leave them out.", options.WHAT, default=True
+    ),
+    hierarchy: Path | None = options.HIERARCHY,
+    level: str | None = pattern_option("level"),
+    limit: int = options.LIMIT,
     *,
     source_options: ClusterReading,
     writing: Writing,
@@ -243,6 +271,16 @@ def rules(
     """Find association rules between the items of a person. The result is [bold]not private[/bold].
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
+
+    Examples
+    --------
+    discreet rules retail.dat --min-support 0.01 --min-confidence 0.5
+
+    discreet rules sales.csv --person customer --item product --min-count 50 --sort lift --top 20
+
+    discreet rules retail.dat --min-support 0.01 --consequent 39 --significance 0.05 --no-redundant
+
+    discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)
     """
     from ..baskets import generalised
     from ..checks import parse_support
@@ -292,14 +330,11 @@ def rules(
     reporting.write(found_rules, source_options)
 
 
-@app.command()
+@command(app)
 def demo(
-    people: Annotated[int, options.number("How many people to make up.", show_default=True)] = 20_000,
-    seed: Annotated[int, options.number("Another seed makes other people.", show_default=True)] = 7,
-    keep: Annotated[
-        str | None,
-        options.option("Keep the made-up data and the results.", None, "--keep", metavar="DIRECTORY"),
-    ] = None,
+    people: int = options.number("How many people to make up.", default=20_000),
+    seed: int = options.number("Another seed makes other people.", default=7),
+    keep: str | None = options.option("Keep the made-up data and the results.", metavar="DIRECTORY"),
 ) -> None:
     """Show the whole idea on made-up baskets: read a table, find patterns and rules, publish some privately."""
     from ._demo import show_demo
@@ -308,20 +343,21 @@ def demo(
     show_demo(people, seed, keep)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet warmup\n\n"
-    "discreet warmup --shared /opt/discreet/kernels    (as root, for DISCREET_KERNELS=/opt/discreet/kernels)"
-)
+@command(app)
 def warmup(
-    shared: Annotated[
-        Path | None,
-        options.option("Keep compiled code there, for all users whose DISCREET_KERNELS names it.", metavar="DIRECTORY"),
-    ] = None,
+    shared: Path | None = options.option(
+        "Keep compiled code there, for all users whose DISCREET_KERNELS names it.", metavar="DIRECTORY"
+    ),
 ) -> None:
     """Compile everything now, so that large data need not wait for it.
 
     For services and container images: compiled code is kept in the user's cache directory, or in one that is shared.
+
+    Examples
+    --------
+    discreet warmup
+
+    discreet warmup --shared /opt/discreet/kernels    (as root, for DISCREET_KERNELS=/opt/discreet/kernels)
     """
     from ._warmup import compile_kernels
 

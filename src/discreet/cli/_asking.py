@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import Field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ..errors import OPTIONS, MisuseError
 from ..publish import FieldWords, PrivacyQuestion, Question, default_of, question_fields
@@ -26,6 +26,16 @@ _TYPES: dict[str, Any] = {
     "switch": bool,
     "file": Path,
 }
+_SEGMENT = options.option(
+    "One value of --by, for a public list of them. Can be given again.", options.HOW, metavar="VALUE"
+)
+_QUESTION_FILE = options.option(
+    "A file with the question, as --print-question writes it. Options that are typed go before it.",
+    None,
+    "--question",
+    metavar="FILE.toml",
+)
+_PRINT_QUESTION = options.option("Print the question as a file has it, and do nothing else.", None, "--print-question")
 
 
 class QuestionOptions:
@@ -89,24 +99,28 @@ def question_options(
     in_file
         Whether a question file may hold the question.
     """
-    members: list[tuple[str, Any, None]] = [
-        (field.name, _build_option(field, words), None)
+    members = [
+        (field.name, _option_type(words), build_question_option(field, words))
         for field, words in question_fields(question, function)
         if field.name not in leave_out
     ]
     if in_file:
         position = [name for name, *_ in members].index("segments")
-        members.insert(position, ("segment", options.Segments, None))
-        members += [("question_file", options.QuestionFile, None), ("print_question", options.PrintQuestion, None)]
+        members.insert(position, ("segment", list[str] | None, _SEGMENT))
+        members += [("question_file", Path | None, _QUESTION_FILE), ("print_question", bool | None, _PRINT_QUESTION)]
     bases = (FileQuestionOptions if in_file else QuestionOptions,)
     return make_dataclass(
         f"{question.__name__}Options", members, bases=bases, frozen=True, namespace={"kind": question}
     )
 
 
-def _build_option(field: Field[Any], words: FieldWords) -> Any:
-    """Return the annotation of the option for a field, as typer reads it."""
-    kind = Literal[words.choices] if words.choices else _TYPES[words.form]
+def pattern_option(name: str) -> Any:
+    """Return the option for a field of a release question, for commands that find the same patterns exactly."""
+    return next(build_question_option(*entry) for entry in question_fields(Question) if entry[0].name == name)
+
+
+def build_question_option(field: Field[Any], words: FieldWords) -> Any:
+    """Return the option for a field of a question; None stands for an absent option."""
     # A switch has two names, --scores and --no-scores; a flag has one.
     names = [words.option or OPTIONS.get(field.name, f"--{field.name.replace('_', '-')}")]
     if words.form == "switch" and not words.option:
@@ -116,10 +130,11 @@ def _build_option(field: Field[Any], words: FieldWords) -> Any:
     text = words.help.typed.replace("[", "\\[")  # rich would read [x] as markup
     help_text = f"{text}  \\[default: {default_text}]" if words.shows_default else text
     parser = options.parse_whole_number if words.form == "whole" else None
-    metavar = words.metavar or None
-    return Annotated[
-        kind | None, options.option(help_text, _PANELS[words.group], *names, metavar=metavar, parser=parser)
-    ]
+    return options.option(help_text, _PANELS[words.group], *names, metavar=words.metavar or None, parser=parser)
+
+
+def _option_type(words: FieldWords) -> Any:
+    return (Literal[words.choices] if words.choices else _TYPES[words.form]) | None
 
 
 def _read_segments(texts: list[str] | None, source: str | None) -> Any:

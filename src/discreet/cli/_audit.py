@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from ..results import Relation
 from . import options
-from ._groups import Writing, expand_groups
+from ._groups import Writing, command
 from ._parsing import parse_settings
 from ._progress import ProgressBar
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet audit exponential --epsilon 0.5\n\n"
-    "discreet audit truncated --neighbours replace --set bound=binomial\n\n"
-    "discreet audit count --delta 1e-6 --format json\n\n"
-    "discreet audit svsm --epsilon 2\n\n"
-    "discreet audit olh\n\n"
-    "discreet audit --study study.toml"
-)
-@expand_groups
+@command(app)
 def audit(
-    name: Annotated[str | None, options.argument("NAME", "One of `discreet mechanisms`.")] = None,
-    study: Annotated[
-        Path | None,
-        options.option(
-            "A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
-            None,
-            "--study",
-            metavar="STUDY.toml",
-        ),
-    ] = None,
-    epsilon: Annotated[str, options.option("The claim to break.", metavar="NUMBER", show_default=True)] = "1",
-    delta: Annotated[
-        str | None,
-        options.option(
-            "The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]", metavar="NUMBER"
-        ),
-    ] = None,
-    neighbours: options.RelationOption = "add-remove",
-    settings: options.Settings = None,
-    runs: Annotated[int, options.number("Runs on each of two neighbours.", show_default=True)] = 1000,
-    seed: Annotated[int, options.number("The same seed tries the same.", show_default=True)] = 1,
+    name: str | None = options.argument("NAME", "One of `discreet mechanisms`.", default=None),
+    study: Path | None = options.option(
+        "A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
+        metavar="STUDY.toml",
+    ),
+    epsilon: str = options.option("The claim to break.", default="1", metavar="NUMBER"),
+    delta: str | None = options.option(
+        "The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]", metavar="NUMBER"
+    ),
+    neighbours: Relation = options.NEIGHBOURS,
+    settings: list[str] | None = options.SETTINGS,
+    runs: int = options.number("Runs on each of two neighbours.", default=1000),
+    seed: int = options.number("The same seed tries the same.", default=1),
     *,
     writing: Writing,
 ) -> None:
@@ -54,6 +38,20 @@ def audit(
 
     Ends with status 0 if the claim stands, and with 1 if the claim was broken or no attempt was possible. No data are
     read, nothing is spent.
+
+    Examples
+    --------
+    discreet audit exponential --epsilon 0.5
+
+    discreet audit truncated --neighbours replace --set bound=binomial
+
+    discreet audit count --delta 1e-6 --format json
+
+    discreet audit svsm --epsilon 2
+
+    discreet audit olh
+
+    discreet audit --study study.toml
     """
     from ..auditing import audit as audit_claim
 

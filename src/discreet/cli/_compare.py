@@ -13,7 +13,7 @@ from ..errors import Message, MisuseError
 from ..publish import Question
 from . import options
 from ._asking import QuestionOptions, question_options
-from ._groups import ClusterReading, Reporting, Writing, expand_groups, find_file_name
+from ._groups import ClusterReading, Reporting, Writing, command, find_file_name
 from ._output import write_report
 from ._parsing import parse_numbers, read_frequencies
 from ._progress import ProgressBar
@@ -36,10 +36,9 @@ _CROWD = "Without FILE: a made-up crowd"
 class TrialReading(ClusterReading):
     """The options for reading the data of trials; the trials use the seed too."""
 
-    seed: Annotated[
-        int | None,
-        options.number("The same seed gives the same trials.  \\[default: drawn, and shown]", options.HOW),
-    ] = None
+    seed: int | None = options.number(
+        "The same seed gives the same trials.  \\[default: drawn, and shown]", options.HOW
+    )
 
 
 class TrialBar:
@@ -72,57 +71,32 @@ class TrialBar:
         self._bar(share)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet compare sales.csv --person customer --item product --top 20 --epsilon 0.5,1\n\n"
-    "discreet compare retail.dat --min-support 0.01 --epsilon 1 --delta 1e-6 --report compared.html\n\n"
-    "discreet compare retail.dat --top 50 --crowd 5000 --mechanism bases,clipped --runs 20 -o compared.json\n\n"
-    "discreet compare --people 20000 --items 188 --sizes 6.5 --exponent 0.7 --top 20    (reads no data)"
-)
-@expand_groups
+@command(app)
 def compare(
     *,
     question_form: Annotated[QuestionOptions, CompareOptions],
-    epsilon: Annotated[
-        str,
-        options.option("What to try, with commas between them.", options.HOW, metavar="NUMBER,…", show_default=True),
-    ] = "0.5,1",
-    mechanism: Annotated[
-        list[str] | None,
-        options.option(
-            "Only these, and auto.  \\[default: all of `discreet mechanisms` that answer]",
-            options.HOW,
-            metavar="NAME,…",
-        ),
-    ] = None,
-    runs: Annotated[int, options.number("How often each is run.", options.HOW, show_default=True)] = 10,
-    crowd: Annotated[
-        int | None,
-        options.number(
-            "Try on N people drawn from the data with replacement: another size, or less to do.", options.HOW
-        ),
-    ] = None,
-    one_row_a_person: options.OneRow = False,
-    sizes: Annotated[
-        str | None,
-        options.option(
-            "With --people and --items, two numbers: how many items a basket has.  \\[default: 5]",
-            _CROWD,
-            metavar="NUMBER|N,N,…",
-        ),
-    ] = None,
-    exponent: Annotated[
-        str | None,
-        options.option(
-            "The supports of items fall with this power of their rank.  \\[default: 1]", _CROWD, metavar="NUMBER"
-        ),
-    ] = None,
-    frequencies: Annotated[
-        Path | None,
-        options.option(
-            "The supports of the items instead: fractions of the people, one per line.", _CROWD, metavar="FILE"
-        ),
-    ] = None,
+    epsilon: str = options.option(
+        "What to try, with commas between them.", options.HOW, default="0.5,1", metavar="NUMBER,…"
+    ),
+    mechanism: list[str] | None = options.option(
+        "Only these, and auto.  \\[default: all of `discreet mechanisms` that answer]", options.HOW, metavar="NAME,…"
+    ),
+    runs: int = options.number("How often each is run.", options.HOW, default=10),
+    crowd: int | None = options.number(
+        "Try on N people drawn from the data with replacement: another size, or less to do.", options.HOW
+    ),
+    one_row_a_person: bool = options.ONE_ROW,
+    sizes: str | None = options.option(
+        "With --people and --items, two numbers: how many items a basket has.  \\[default: 5]",
+        _CROWD,
+        metavar="NUMBER|N,N,…",
+    ),
+    exponent: str | None = options.option(
+        "The supports of items fall with this power of their rank.  \\[default: 1]", _CROWD, metavar="NUMBER"
+    ),
+    frequencies: Path | None = options.option(
+        "The supports of the items instead: fractions of the people, one per line.", _CROWD, metavar="FILE"
+    ),
     source_options: TrialReading,
     writing: Writing,
     reporting: Reporting,
@@ -132,6 +106,16 @@ def compare(
     The table has for each mechanism: the patterns it finds, the errors of counts, the coverage of intervals, and the
     time. It is for the holder of the data alone. A choice by it is a use of the data that no ledger records. Without
     FILE no data are read, and a crowd is made up from public numbers.
+
+    Examples
+    --------
+    discreet compare sales.csv --person customer --item product --top 20 --epsilon 0.5,1
+
+    discreet compare retail.dat --min-support 0.01 --epsilon 1 --delta 1e-6 --report compared.html
+
+    discreet compare retail.dat --top 50 --crowd 5000 --mechanism bases,clipped --runs 20 -o compared.json
+
+    discreet compare --people 20000 --items 188 --sizes 6.5 --exponent 0.7 --top 20    (reads no data)
     """
     from ..planning import compare as compare_mechanisms
 

@@ -7,13 +7,14 @@ a context variable.
 from __future__ import annotations
 
 import logging
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.main import get_command
 
 from ..errors import MisuseError
 from . import options
+from ._groups import command
 from ._replacing import allow_replacing, replacing_allowed
 
 _PANEL = "For every command"
@@ -53,45 +54,39 @@ def _set_force(ctx: typer.Context, value: bool) -> None:
 
 
 def _hold_options(
-    verbose: Annotated[
-        bool,
-        options.option(
-            "Tell what is done on the way.", _PANEL, "--verbose", "-v", callback=_set_verbose, expose_value=False
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        options.option(
-            "Say nothing but the result, and what went wrong.",
-            _PANEL,
-            "--quiet",
-            "-q",
-            callback=_set_quiet,
-            expose_value=False,
-        ),
-    ] = False,
-    timeout: Annotated[
-        float | None,
-        options.option(
-            "Stop after so long, with status 124. What is being paid for is not stopped.",
-            _PANEL,
-            "--timeout",
-            metavar="SECONDS",
-            parser=options.parse_decimal_number,
-            callback=_set_timeout,
-            expose_value=False,
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        options.option(
-            "Replace files that discreet did not write, under the names that were given to write to.",
-            _PANEL,
-            "--force",
-            callback=_set_force,
-            expose_value=False,
-        ),
-    ] = False,
+    verbose: bool = options.option(
+        "Tell what is done on the way.",
+        _PANEL,
+        "--verbose",
+        "-v",
+        default=False,
+        callback=_set_verbose,
+        expose_value=False,
+    ),
+    quiet: bool = options.option(
+        "Say nothing but the result, and what went wrong.",
+        _PANEL,
+        "--quiet",
+        "-q",
+        default=False,
+        callback=_set_quiet,
+        expose_value=False,
+    ),
+    timeout: float | None = options.option(
+        "Stop after so long, with status 124. What is being paid for is not stopped.",
+        _PANEL,
+        metavar="SECONDS",
+        parser=options.parse_decimal_number,
+        callback=_set_timeout,
+        expose_value=False,
+    ),
+    force: bool = options.option(
+        "Replace files that discreet did not write, under the names that were given to write to.",
+        _PANEL,
+        default=False,
+        callback=_set_force,
+        expose_value=False,
+    ),
 ) -> None:
     """Do nothing: typer reads the parameters."""
 
@@ -99,18 +94,18 @@ def _hold_options(
 def list_general_options() -> list[Any]:
     """Return the options of every command, as click represents them."""
     app = typer.Typer(add_completion=False)
-    app.command()(_hold_options)
+    command(app)(_hold_options)
     return list(get_command(app).params)
 
 
-def add_options(command: Any, parameters: list[Any]) -> None:
-    """Add options to a command, and to all commands of a group."""
+def add_options(target: Any, parameters: list[Any]) -> None:
+    """Add options to a command, `target`, and to all commands of a group."""
     # A command of a plugin may have its own --verbose, and a group may have received the options already.
-    names = {name for parameter in command.params for name in parameter.opts}
+    names = {name for parameter in target.params for name in parameter.opts}
     # A service runs until a signal stops it, and no option names a file that it writes.
-    excluded = ("timeout", "force") if command.name == "serve" else ()
-    command.params.extend(
+    excluded = ("timeout", "force") if target.name == "serve" else ()
+    target.params.extend(
         parameter for parameter in parameters if names.isdisjoint(parameter.opts) and parameter.name not in excluded
     )
-    for subcommand in getattr(command, "commands", {}).values():
+    for subcommand in getattr(target, "commands", {}).values():
         add_options(subcommand, parameters)

@@ -1,17 +1,18 @@
-"""Groups of options: dataclasses that several commands take as one parameter.
+"""Commands, and groups of options: dataclasses that several commands take as one parameter.
 
-The decorator `expand_groups` replaces a parameter of the type of a group, like `ReadingOptions`, by the fields of the
-group, which typer reads as options; the command receives the group with its values.
+The decorator `command` replaces a parameter of the type of a group, like `ReadingOptions`, by the fields of the group,
+which typer reads as options; the function receives the group with its values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from copy import copy
+from dataclasses import Field, dataclass, fields, is_dataclass
 from importlib import import_module
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 
@@ -29,23 +30,83 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """The options of a command that reads data."""
+    """The options for reading data; a command offers all but those that its subclass leaves out."""
 
-    file: options.File = None
-    person: options.Person = None
-    item: options.ItemColumn = None
-    basket: options.BasketColumn = None
-    query: options.Query = None
-    input_format: options.InputFormat = None
-    delimiter: options.Delimiter = None
-    encoding: options.Encoding = None
-    labels: options.LabelsOption = None
-    names: options.NamesFile = None
-    same_names: options.SameNames = None
-    max_items: options.MaxItems = None
-    seed: options.Seed = None
-    memory: options.Memory = "2GB"
-    nulls: options.NullsOption = "error"
+    left_out: ClassVar[tuple[str, ...]] = ()
+    file: list[str] | None = options.argument(
+        "FILE",
+        "The data: .dat .txt .csv .tsv .jsonl .parquet .feather (also .gz .bz2 .xz .zst .zip) or .xlsx. Several "
+        "files, a folder or 'sales-*.csv' are one table. With --input-format, - is standard input. With --query, a "
+        "database: sqlite:///shop.db, postgresql://host/shop, shop.duckdb.",
+        default=None,
+    )
+    person: str | None = options.option(
+        "The column that says whose row it is; a person's rows become one basket, unless --basket parts them.",
+        options.DATA,
+        metavar="COLUMN",
+    )
+    item: str | None = options.option("The column with the item.", options.DATA, metavar="COLUMN")
+    basket: str | None = options.option(
+        "The column that tells a person's baskets apart, such as a receipt: counts are then of baskets. Relations "
+        "are of people all the same.",
+        options.DATA,
+        metavar="COLUMN",
+    )
+    query: str | None = options.option("A query whose result is the table to read.", options.DATA, metavar="SQL")
+    input_format: str | None = options.option(
+        "Read FILE as this format, whatever its suffix.", options.DATA, metavar="NAME"
+    )
+    delimiter: str | None = options.option(
+        "What stands between the fields of CSV, such as ; or tab.  \\[default: as line 1 has it]",
+        options.DATA,
+        metavar="CHARACTER",
+    )
+    encoding: str | None = options.option(
+        "How text is encoded, such as windows-1252.  \\[default: by its mark, else utf-8]", options.DATA, metavar="NAME"
+    )
+    labels: options.LabelKind | None = options.option(
+        "Whether items are numbers or names.  \\[default: as the first line has them]", options.DATA
+    )
+    names: Path | None = options.option(
+        "What the items are called, where they are codes: a table of codes and names. It is public.",
+        options.DATA,
+        metavar="FILE",
+    )
+    same_names: Literal["apart", "merge"] | None = options.option(
+        "Whether codes of one name are different items or one.  \\[default: apart]", options.DATA
+    )
+    max_items: int | None = options.number("Keep at most N items of a basket, chosen at random.", options.DATA)
+    seed: int | None = options.number("Makes the choice of --max-items repeatable.", options.DATA)
+    memory: str = options.option(
+        "How much memory to use. Beyond it, grouping a table goes to disk, and more baskets than fit are refused.",
+        options.DATA,
+        default="2GB",
+        metavar="SIZE",
+    )
+    nulls: options.Nulls = options.option("What to do with rows that name no person.", options.DATA, default="error")
+    time: str | None = options.option(
+        "The column that orders a person's rows, for relations in time.", options.DATA, metavar="COLUMN"
+    )
+    pair: tuple[str, str] | None = options.option(
+        "Two columns, with --item or without: each row gives its person a pair of items.",
+        options.DATA,
+        metavar="COLUMN COLUMN",
+    )
+    ordered: bool = options.option(
+        "Items are in order, in text with one basket per line or in lists; for relations in time.",
+        options.DATA,
+        default=False,
+    )
+    engine: Literal["spark"] | None = options.option(
+        "Let Spark read the data and count, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        options.DATA,
+    )
+    master: str | None = options.option(
+        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        options.DATA,
+        metavar="URL",
+    )
+    remote: str | None = options.option("A server of Spark Connect: sc://host:15002.", options.DATA, metavar="URL")
 
     def result_path(self) -> str | None:
         """Return the path of the file if the file holds a saved result; None for data."""
@@ -71,13 +132,10 @@ class ReadingOptions:
         return self == type(self)(file=self.file)
 
     def arguments(self) -> dict[str, Any]:
-        """Return the values of the options as keywords of `read`; the names differ for the format alone."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "file"}
+        """Return the values of the options as keywords of `read`; the session of Spark knows its address."""
+        values = {name: value for name, value in vars(self).items() if name not in ("file", "master", "remote")}
         values["format"] = values.pop("input_format")
         return values
-
-    def start_engine(self) -> None:
-        """Start Spark, in the subclass that has options for it."""
 
     def read_baskets(self, repeat_message: Message | None = None, by: str | None = None) -> AnyBaskets:
         """Return the baskets that the options describe.
@@ -94,7 +152,9 @@ class ReadingOptions:
 
         if self.source is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
-        self.start_engine()
+        check_spark_address(self.engine, self.master, self.remote)
+        if self.engine is not None:
+            start_spark(self.master, self.remote)
         with ProgressBar("reading") as bar:
             arguments = self.arguments() | {"by": by, "progress": bar}
             if repeat_message is None:
@@ -102,34 +162,16 @@ class ReadingOptions:
             return read_people(self.source, person_advice=repeat_message, **arguments)
 
 
-@dataclass(frozen=True)
 class OrderedReading(ReadingOptions):
     """The options of a command that reads the order of items, or pairs of items, too."""
 
-    time: options.Time = None
-    pair: options.Pair = None
-    ordered: options.Ordered = False
+    left_out: ClassVar[tuple[str, ...]] = ("engine", "master", "remote")
 
 
-@dataclass(frozen=True)
 class ClusterReading(ReadingOptions):
     """The options of a command that reads data on this machine or in Spark."""
 
-    engine: options.EngineOption = None
-    master: options.Master = None
-    remote: options.Remote = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the values of the options as keywords of `read`; the session of Spark knows its address."""
-        values = super().arguments()
-        del values["master"], values["remote"]
-        return values
-
-    def start_engine(self) -> None:
-        """Start a Spark session, or connect to one, if Spark reads the data."""
-        check_spark_address(self.engine, self.master, self.remote)
-        if self.engine is not None:
-            start_spark(self.master, self.remote)
+    left_out: ClassVar[tuple[str, ...]] = ("time", "pair", "ordered")
 
 
 def start_spark(master: str | None, remote: str | None) -> Any:
@@ -152,8 +194,10 @@ class Writing:
     """The format and the path of the result; checked before any work is done."""
 
     pictures: ClassVar[bool] = False
-    format: options.FormatOption = None
-    output: options.Output = None
+    format: options.Format | None = options.option(options.FORMAT_HELP, options.OUT)
+    output: Path | None = options.option(
+        "Write to this file instead of the terminal.", options.OUT, "--output", "-o", metavar="FILE"
+    )
 
     def __post_init__(self) -> None:
         # The class is frozen: the default format is the only value that depends on a second option.
@@ -169,15 +213,15 @@ class ForecastWriting(Writing):
     """The format and the path of a forecast, which may be a picture too."""
 
     pictures: ClassVar[bool] = True
-    format: options.ForecastFormatOption = None
+    format: options.ForecastFormat | None = options.option(options.FORMAT_HELP, options.OUT)
 
 
 @dataclass(frozen=True)
 class Reporting:
     """The path and the title of a report; checked before any work is done."""
 
-    report: options.Report = None
-    title: options.Title = None
+    report: Path | None = options.REPORT
+    title: str | None = options.TITLE
 
     def __post_init__(self) -> None:
         if self.report is not None:
@@ -205,7 +249,7 @@ class Reporting:
 class PlainReporting(Reporting):
     """The path and the title of a report on public numbers: its title names no input file."""
 
-    title: options.PlainTitle = None
+    title: str | None = options.option("The title of the report.", options.OUT, metavar="TEXT")
 
 
 def check_page(path: Path) -> None:
@@ -236,33 +280,61 @@ def find_file_name(source: str | list[Path] | None) -> str | None:
     return Path(str(source)).name if is_file else None
 
 
-def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the fields of its groups as parameters, for typer to read the options from."""
-    hints = get_type_hints(command, include_extras=True)
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a function to an app of typer as a command, under its own name by default.
+
+    The docstring is the help: its section "Examples", one example in a paragraph, stands below the options.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        help_text, _, section = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+        examples = "\n\n".join(example.replace("\n", " ") for example in section.split("\n\n"))
+        epilog = f"[bold]Examples[/bold]\n\n{examples}" if section else None
+        app.command(name, help=help_text, epilog=epilog)(expand_groups(function))
+        return function
+
+    return decorate
+
+
+def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function with the fields of its groups as parameters, for typer to read the options from."""
+    hints = get_type_hints(function, include_extras=True)
     parameters: list[Parameter] = []
     groups: dict[str, tuple[Any, list[str]]] = {}
-    for parameter in signature(command).parameters.values():
+    for parameter in signature(function).parameters.values():
         kind = hints[parameter.name]
         # A group that `question_options` builds stands in Annotated, after its base class, which type checkers know.
         kind = next((extra for extra in getattr(kind, "__metadata__", ()) if is_dataclass(extra)), kind)
         if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
+            parameters.append(_build_parameter(parameter.name, kind, parameter.default))
             continue
         field_hints = get_type_hints(kind, include_extras=True)
-        groups[parameter.name] = kind, [field.name for field in fields(kind)]
-        parameters += [
-            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field_hints[field.name])
-            for field in fields(kind)
-        ]
+        group_fields = [entry for entry in fields(kind) if entry.name not in getattr(kind, "left_out", ())]
+        groups[parameter.name] = kind, [entry.name for entry in group_fields]
+        parameters += [_build_parameter(entry.name, field_hints[entry.name], entry) for entry in group_fields]
 
     def run_command(**values: Any) -> None:
         for name, (kind, field_names) in groups.items():
             values[name] = kind(**{field_name: values.pop(field_name) for field_name in field_names})
-        command(**values)
+        function(**values)
 
-    run_command.__name__ = command.__name__
-    run_command.__doc__ = command.__doc__
+    run_command.__name__ = function.__name__
+    run_command.__doc__ = function.__doc__
     # typer reads annotations and the signature, so both are those of the expanded parameters.
     run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run_command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run_command
+
+
+def _build_parameter(name: str, kind: Any, default: Any) -> Parameter:
+    """Return a parameter as typer reads it; the default may be an option, which holds the value of an absent option."""
+    if isinstance(default, Field):
+        info, default = default.metadata.get(options.METADATA_KEY), default.default
+        if info is not None:
+            if default is False and info.default is ... and not info.param_decls:
+                # typer would add a second name, with --no-, that switches off.
+                info = copy(info)
+                info.param_decls = (f"--{name.replace('_', '-')}",)
+            kind = Annotated[kind, info]
+    default = Parameter.empty if default is options.REQUIRED else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)

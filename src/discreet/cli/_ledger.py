@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
 from ..errors import MisuseError
 from ..results import Relation
 from . import options
+from ._groups import command
 from ._replacing import check_replaceable
 from ._terminal import say
 
@@ -30,47 +31,40 @@ app = typer.Typer(
 _MAX_PARAMETERS = 60  # characters of the parameters of a spend in the table, which has six columns more
 
 
-LedgerPath = Annotated[Path, options.argument("LEDGER", "The file of the ledger.")]
-AnchorOption = Annotated[
-    str | None,
-    options.option(
-        "Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
-        metavar="FILE|command:…",
-    ),
-]
-
-
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet ledger create budget.db --epsilon 1\n\n"
-    "discreet ledger create budget.db --epsilon 2 --delta 1e-6 --most 0.5 --name 'admissions 2026'"
+LEDGER_PATH = options.argument("LEDGER", "The file of the ledger.")
+ANCHOR_OPTION = options.option(
+    "Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
+    metavar="FILE|command:…",
 )
+
+
+@command(app)
 def create(
-    path: LedgerPath,
-    epsilon: Annotated[str, options.option("The whole budget.", metavar="NUMBER")],
-    delta: Annotated[
-        str,
-        options.option(
-            "Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon.",
-            metavar="NUMBER",
-            show_default=True,
-        ),
-    ] = "0",
-    neighbours: Annotated[
-        Relation, options.option("Which two data sets are told apart.", show_default=True)
-    ] = "add-remove",
-    most: Annotated[
-        str | None,
-        options.option("The largest epsilon one release may take.", metavar="NUMBER"),
-    ] = None,
-    name: Annotated[str, options.option("What you call the data.", metavar="TEXT")] = "",
-    anchor: Annotated[
-        str | None,
-        options.option("Keep its last head there too, so that an older copy is found out.", metavar="FILE|command:…"),
-    ] = None,
-    really: options.Really = False,
+    path: Path = LEDGER_PATH,
+    epsilon: str = options.option("The whole budget.", default=options.REQUIRED, metavar="NUMBER"),
+    delta: str = options.option(
+        "Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon.", default="0", metavar="NUMBER"
+    ),
+    neighbours: Relation = options.option("Which two data sets are told apart.", default="add-remove"),
+    most: str | None = options.option("The largest epsilon one release may take.", metavar="NUMBER"),
+    name: str = options.option("What you call the data.", default="", metavar="TEXT"),
+    anchor: str | None = options.option(
+        "Keep its last head there too, so that an older copy is found out.", metavar="FILE|command:…"
+    ),
+    really: bool = options.option(
+        "Go on although it looks like a slip: an epsilon over 20, a delta over 0.001 or over one in --people, or "
+        "a list of items that nobody holds any of.",
+        default=False,
+    ),
 ) -> None:
-    """Make the ledger of a data set. Its terms never change."""
+    """Make the ledger of a data set. Its terms never change.
+
+    Examples
+    --------
+    discreet ledger create budget.db --epsilon 1
+
+    discreet ledger create budget.db --epsilon 2 --delta 1e-6 --most 0.5 --name 'admissions 2026'
+    """
     from ..privacy.ledger import Ledger
 
     ledger = Ledger.create(
@@ -88,26 +82,26 @@ def create(
     say(f"Made {path}: {state.promise}. Keep it as you keep the data.{anchor_note}")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet ledger spend budget.db --epsilon 0.3 --what 'histogram of ages, for the board'\n\n"
-    "discreet ledger spend budget.db --epsilon 1/3 --delta 1e-7 --what 'means by ward' --who ana"
-)
+@command(app)
 def spend(
-    path: LedgerPath,
-    epsilon: Annotated[str, options.option("The epsilon spent there.", metavar="NUMBER")],
-    what: Annotated[
-        str,
-        options.option("What it was, in your words. Nothing that depends on the data.", metavar="TEXT"),
-    ],
-    delta: Annotated[str, options.option("The delta spent there.", metavar="NUMBER", show_default=True)] = "0",
-    neighbours: Annotated[
-        Relation, options.option("Which two data sets were told apart there.", show_default=True)
-    ] = "add-remove",
-    who: Annotated[str | None, options.option("Who asked.  \\[default: the user]", metavar="NAME")] = None,
-    anchor: AnchorOption = None,
+    path: Path = LEDGER_PATH,
+    epsilon: str = options.option("The epsilon spent there.", default=options.REQUIRED, metavar="NUMBER"),
+    what: str = options.option(
+        "What it was, in your words. Nothing that depends on the data.", default=options.REQUIRED, metavar="TEXT"
+    ),
+    delta: str = options.option("The delta spent there.", default="0", metavar="NUMBER"),
+    neighbours: Relation = options.option("Which two data sets were told apart there.", default="add-remove"),
+    who: str | None = options.option("Who asked.  \\[default: the user]", metavar="NAME"),
+    anchor: str | None = ANCHOR_OPTION,
 ) -> None:
-    """Enter a budget that other software has spent on the data, so that one account holds all spends."""
+    """Enter a budget that other software has spent on the data, so that one account holds all spends.
+
+    Examples
+    --------
+    discreet ledger spend budget.db --epsilon 0.3 --what 'histogram of ages, for the board'
+
+    discreet ledger spend budget.db --epsilon 1/3 --delta 1e-7 --what 'means by ward' --who ana
+    """
     from ..privacy.ledger import Ledger, rounded
     from ._release import find_user
 
@@ -121,13 +115,18 @@ def spend(
         say(line)
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
+@command(app)
 def show(
-    path: LedgerPath,
-    view: options.ViewOption = "table",
-    anchor: AnchorOption = None,
+    path: Path = LEDGER_PATH,
+    view: options.PageFormat = options.VIEW,
+    anchor: str | None = ANCHOR_OPTION,
 ) -> None:
-    """Check the chain, and show the budget, its spent and remaining parts, the head, and each spend."""
+    """Check the chain, and show the budget, its spent and remaining parts, the head, and each spend.
+
+    Examples
+    --------
+    discreet ledger show budget.db
+    """
     from ..privacy.ledger import Ledger
 
     ledger = Ledger.open(path, anchor=anchor)
@@ -142,24 +141,23 @@ def show(
         say(line)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet ledger export budget.db --format csv\n\n"
-    "discreet ledger export budget.db -o spends.json"
-)
+@command(app)
 def export(
-    path: LedgerPath,
-    form: Annotated[
-        ExportFormat | None,
-        options.option("How to write it.  \\[default: by the suffix of -o, else json]", None, "--format"),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
-    ] = None,
-    anchor: AnchorOption = None,
+    path: Path = LEDGER_PATH,
+    form: ExportFormat | None = options.option(
+        "How to write it.  \\[default: by the suffix of -o, else json]", None, "--format"
+    ),
+    output: Path | None = options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE"),
+    anchor: str | None = ANCHOR_OPTION,
 ) -> None:
-    """Write the account and its spends for publication: without the key, and without values that depend on the data."""
+    """Write the account and its spends for publication: without the key, and without values that depend on the data.
+
+    Examples
+    --------
+    discreet ledger export budget.db --format csv
+
+    discreet ledger export budget.db -o spends.json
+    """
     from ..atomic_write import open_replacement
     from ..privacy.ledger import Ledger
 
@@ -181,32 +179,28 @@ def export(
         ledger.export(stream, export_format)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet ledger anchor budget.db /mnt/other/budget.head\n\n"
-    "discreet ledger anchor budget.db 'command:keep-head budget'"
-)
+@command(app)
 def anchor(
-    path: LedgerPath,
-    place: Annotated[
-        str,
-        options.argument(
-            "FILE|command:…",
-            "A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
-            "prints the last one it has kept.",
-        ),
-    ],
-    anew: Annotated[
-        bool,
-        options.option(
-            "Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
-            "again what was released since.",
-            None,
-            "--anew",
-        ),
-    ] = False,
+    path: Path = LEDGER_PATH,
+    place: str = options.argument(
+        "FILE|command:…",
+        "A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
+        "prints the last one it has kept.",
+    ),
+    anew: bool = options.option(
+        "Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
+        "again what was released since.",
+        default=False,
+    ),
 ) -> None:
-    """Keep the head of the chain somewhere else too, so that an older copy of the ledger is refused."""
+    """Keep the head of the chain somewhere else too, so that an older copy of the ledger is refused.
+
+    Examples
+    --------
+    discreet ledger anchor budget.db /mnt/other/budget.head
+
+    discreet ledger anchor budget.db 'command:keep-head budget'
+    """
     from ..privacy.ledger import Ledger
 
     ledger = Ledger(path)
@@ -214,9 +208,14 @@ def anchor(
     say(f"The head of {path} is {ledger.head}, and is kept in {ledger.state().anchor} from now on.")
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
-def upgrade(path: LedgerPath) -> None:
-    """Bring a ledger that an earlier discreet has made up to date, with all its spends."""
+@command(app)
+def upgrade(path: Path = LEDGER_PATH) -> None:
+    """Bring a ledger that an earlier discreet has made up to date, with all its spends.
+
+    Examples
+    --------
+    discreet ledger upgrade budget.db
+    """
     from ..privacy.ledger import Ledger, upgrade as upgrade_ledger
 
     upgrade_ledger(path)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import typer
 
 from . import options
+from ._groups import command
 from ._terminal import console
 
 EntryKind: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 app = typer.Typer()
 
 
-@app.command()
+@command(app)
 def mechanisms(
-    name: Annotated[str | None, options.argument("NAME", "Tell everything about one.")] = None,
-    kind: Annotated[
-        EntryKind | None, options.option("List only mechanisms, protocols or oracles.", None, "--kind")
-    ] = None,
-    form: options.ViewOption = "table",
+    name: str | None = options.argument("NAME", "Tell everything about one.", default=None),
+    kind: EntryKind | None = options.option("List only mechanisms, protocols or oracles."),
+    form: options.PageFormat = options.VIEW,
 ) -> None:
     """List the mechanisms, protocols and oracles, with their questions, guarantees and sources."""
     from ..registry import Listing, describe_entry, entry, everything

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ..errors import InputError, MisuseError
 from . import options
-from ._groups import Reporting, Writing, build_title, check_page, expand_groups
+from ._groups import Reporting, Writing, build_title, check_page, command
 from ._output import write_report
 from ._terminal import say
 
@@ -21,29 +21,27 @@ app = typer.Typer()
 _PAGE_SUFFIXES = (".html", ".htm")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet report patterns.json\n\n"
-    'discreet report patterns.parquet -o report.html --title "What people buy together"'
-)
+@command(app)
 def report(
-    file: Annotated[
-        Path,
-        options.argument(
-            "FILE",
-            "What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations; of compare and "
-            "diff the .json.",
-        ),
-    ],
-    title: options.Title = None,
-    output: Annotated[
-        Path | None,
-        options.option("The page.  \\[default: FILE with .html]", options.OUT, "--output", "-o", metavar="FILE.html"),
-    ] = None,
+    file: Path = options.argument(
+        "FILE",
+        "What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations; of compare and "
+        "diff the .json.",
+    ),
+    title: str | None = options.TITLE,
+    output: Path | None = options.option(
+        "The page.  \\[default: FILE with .html]", options.OUT, "--output", "-o", metavar="FILE.html"
+    ),
 ) -> None:
     """Make a report of a saved result, marked private, exact or simulated by the file. It costs nothing.
 
     The guarantee in the file is repeated without a check.
+
+    Examples
+    --------
+    discreet report patterns.json
+
+    discreet report patterns.parquet -o report.html --title "What people buy together"
     """
     from ..atomic_write import open_replacement
 
@@ -55,19 +53,18 @@ def report(
     say(f"report written to {page_path}", err=True)
 
 
-@app.command(
-    "open",
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet open report.html\n\n"
-    "discreet open patterns.json    (made into a page first)",
-)
+@command(app, "open")
 def open_page(
-    file: Annotated[
-        Path,
-        options.argument("FILE", "A report (.html), or a saved result to make one of."),
-    ],
+    file: Path = options.argument("FILE", "A report (.html), or a saved result to make one of."),
 ) -> None:
-    """Show a report in the browser; a saved result is made into one first."""
+    """Show a report in the browser; a saved result is made into one first.
+
+    Examples
+    --------
+    discreet open report.html
+
+    discreet open patterns.json    (made into a page first)
+    """
     from tempfile import mkdtemp
     from webbrowser import open as open_browser
 
@@ -86,20 +83,13 @@ def open_page(
         raise MisuseError(f"No browser could be started here. Open {page_path} in one, on this machine or another.")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet diff march.json april.json\n\n"
-    "discreet diff march.json april.json --report changes.html\n\n"
-    "discreet diff north.csv south.csv --names North,South --format json"
-)
-@expand_groups
+@command(app)
 def diff(
-    before: Annotated[Path, options.argument("BEFORE", "A saved result: .json, .csv or .parquet.")],
-    after: Annotated[Path, options.argument("AFTER", "Another one.")],
-    names: Annotated[
-        str | None,
-        options.option("What to call the two.  \\[default: as the files are called]", options.OUT, metavar="A,B"),
-    ] = None,
+    before: Path = options.argument("BEFORE", "A saved result: .json, .csv or .parquet."),
+    after: Path = options.argument("AFTER", "Another one."),
+    names: str | None = options.option(
+        "What to call the two.  \\[default: as the files are called]", options.OUT, metavar="A,B"
+    ),
     *,
     reporting: Reporting,
     writing: Writing,
@@ -107,6 +97,14 @@ def diff(
     """Show the changes between two saved results, months or segments, and mark changes within the noise.
 
     Supports are compared. An interval combines the noise of both. It costs nothing.
+
+    Examples
+    --------
+    discreet diff march.json april.json
+
+    discreet diff march.json april.json --report changes.html
+
+    discreet diff north.csv south.csv --names North,South --format json
     """
     from ..results import diff as compare_results
 

@@ -13,8 +13,8 @@ from ..publish import RankQuestion
 from . import options
 from ._asking import QuestionOptions, question_options
 from ._delivery import Delivery
-from ._groups import Writing, expand_groups
-from ._ledger import AnchorOption, print_head
+from ._groups import Writing, command
+from ._ledger import ANCHOR_OPTION, print_head
 from ._release import find_user, open_ledger
 from ._run import Interrupted
 from ._signals import lift_limit
@@ -29,29 +29,29 @@ app = typer.Typer()
 RankOptions = question_options(RankQuestion)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --sensitivity 1 --monotone "
-    "--labels pages.txt\n\n"
-    "discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores "
-    "--labels public --dry-run"
-)
-@expand_groups
+@command(app)
 def rank(
     *,
-    file: Annotated[Path, options.argument("FILE.csv", "A table with a label and a score in each row.")],
-    label: Annotated[str, options.option("The column with the label.", metavar="COLUMN")],
-    score: Annotated[str, options.option("The column with the score.", metavar="COLUMN")],
+    file: Path = options.argument("FILE.csv", "A table with a label and a score in each row."),
+    label: str = options.option("The column with the label.", default=options.REQUIRED, metavar="COLUMN"),
+    score: str = options.option("The column with the score.", default=options.REQUIRED, metavar="COLUMN"),
     question_form: Annotated[QuestionOptions, RankOptions],
-    ledger: Annotated[Path | None, options.option("The account that pays.", metavar="LEDGER")] = None,
-    anchor: AnchorOption = None,
-    who: Annotated[str | None, options.option("Who asks, for the ledger.", metavar="NAME")] = None,
-    dry_run: Annotated[
-        bool, options.option("Say what would be spent, and spend nothing. No score is looked at.", None, "--dry-run")
-    ] = False,
+    ledger: Path | None = options.option("The account that pays.", metavar="LEDGER"),
+    anchor: str | None = ANCHOR_OPTION,
+    who: str | None = options.option("Who asks, for the ledger.", metavar="NAME"),
+    dry_run: bool = options.option("Say what would be spent, and spend nothing. No score is looked at.", default=False),
     writing: Writing,
 ) -> None:
-    """Choose the labels with the largest scores, under differential privacy."""
+    """Choose the labels with the largest scores, under differential privacy.
+
+    Examples
+    --------
+    discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --sensitivity 1 --monotone
+    --labels pages.txt
+
+    discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores --labels
+    public --dry-run
+    """
     from ..publish import build_contest, has_scored_label, rank as rank_labels
 
     question = question_form.question()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,7 +11,7 @@ from ..errors import MisuseError
 from ..publish import RelationQuestion
 from . import options
 from ._asking import QuestionOptions, question_options
-from ._groups import OrderedReading, Reporting, Writing, expand_groups
+from ._groups import OrderedReading, Reporting, Writing, command
 from ._ledger import print_head
 from ._parsing import parse_items
 from ._progress import ProgressBar
@@ -20,56 +21,42 @@ from ._terminal import say
 app = typer.Typer()
 RelationOptions = question_options(RelationQuestion)
 
-HowOption: TypeAlias = Annotated[
-    Literal["given", "after", "together"] | None,
-    options.option(
+
+@command(app)
+def relations(
+    how: Literal["given", "after", "together"] | None = options.option(
         "What makes a pair.  \\[default: given with --pair, after with --time or --ordered, else together]",
         options.WHAT,
-        "--how",
     ),
-]
-
-
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet relations sales.csv --person customer --item product --time time --top 20\n\n"
-    "discreet relations rules.csv --person user --pair trigger action -o relations.json\n\n"
-    "discreet relations retail.dat --items 200 --sort lift --report relations.html"
-)
-@expand_groups
-def relations(
-    how: HowOption = None,
-    items: Annotated[
-        int | None,
-        options.number("Among the N items most people hold.  \\[default: all]", options.WHAT),
-    ] = None,
-    support: Annotated[
-        int,
-        options.number("Of the N relations most people hold.", options.WHAT, show_default=True),
-    ] = 1600,
-    top: Annotated[
-        int,
-        options.number("The N with the largest confidence.", options.WHAT, show_default=True),
-    ] = 32,
-    longest: Annotated[
-        int,
-        options.option(
-            "3 for relations ((a, b), c) too.",
-            options.WHAT,
-            metavar="2|3",
-            parser=options.parse_whole_number,
-            show_default=True,
-        ),
-    ] = 2,
-    antecedent: options.Antecedent = None,
-    consequent: options.Consequent = None,
-    sort: options.SortRelationsBy = "confidence",
+    items: int | None = options.number("Among the N items most people hold.  \\[default: all]", options.WHAT),
+    support: int = options.number("Of the N relations most people hold.", options.WHAT, default=1600),
+    top: int = options.number("The N with the largest confidence.", options.WHAT, default=32),
+    longest: int = options.option(
+        "3 for relations ((a, b), c) too.", options.WHAT, default=2, metavar="2|3", parser=options.parse_whole_number
+    ),
+    antecedent: list[str] | None = options.ANTECEDENT,
+    consequent: list[str] | None = options.CONSEQUENT,
+    sort: str = options.option(
+        "Order relations by this measure, largest first.",
+        options.WHAT,
+        default="confidence",
+        metavar="MEASURE",
+    ),
     *,
     source_options: OrderedReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
-    """Find relations a → b: most holders of a have b after it, or with it. The result is [bold]not private[/bold]."""
+    """Find relations a → b: most holders of a have b after it, or with it. The result is [bold]not private[/bold].
+
+    Examples
+    --------
+    discreet relations sales.csv --person customer --item product --time time --top 20
+
+    discreet relations rules.csv --person user --pair trigger action -o relations.json
+
+    discreet relations retail.dat --items 200 --sort lift --report relations.html
+    """
     from ..exact import MERGED_NOTE, relations as find_relations
 
     source_options.check_is_data()
@@ -87,19 +74,12 @@ def relations(
     reporting.write(found_relations, source_options)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet release-relations sales.csv --person customer --item product --time time --top 20 --epsilon 1 --items "
-    "products.txt\n\n"
-    "discreet release-relations clicks.csv --person user --item page --time at --top 50 --among 100 --epsilon 1 "
-    "--delta 1e-6 --items public --ledger budget.db -o relations.json"
-)
-@expand_groups
+@command(app)
 def release_relations(
     *,
     question_form: Annotated[QuestionOptions, RelationOptions],
-    report: options.Report = None,
-    title: options.Title = None,
+    report: Path | None = options.REPORT,
+    title: str | None = options.TITLE,
     paying: PaymentOptions,
     source_options: OrderedReading,
     writing: Writing,
@@ -107,6 +87,14 @@ def release_relations(
     """Publish relations a → b between items of one person, under differential privacy.
 
     Give their number by --top, the privacy budget by --epsilon, and which items are public by --items.
+
+    Examples
+    --------
+    discreet release-relations sales.csv --person customer --item product --time time --top 20 --epsilon 1
+    --items products.txt
+
+    discreet release-relations clicks.csv --person user --item page --time at --top 50 --among 100 --epsilon 1
+    --delta 1e-6 --items public --ledger budget.db -o relations.json
     """
     question = question_form.question()
     delivery = paying.build_delivery(writing, report, title, source_options, *question_form.paths())

@@ -14,7 +14,7 @@ from ..publish import Question
 from . import options
 from ._asking import PRIVACY, FileQuestionOptions, question_options
 from ._delivery import Delivery, input_paths
-from ._groups import ClusterReading, ReadingOptions, Writing, build_title, expand_groups
+from ._groups import ClusterReading, ReadingOptions, Writing, build_title, command
 from ._ledger import print_head
 from ._parsing import read_public_itemsets
 from ._progress import ProgressBar
@@ -38,28 +38,20 @@ CountOptions = question_options(Question, "count count_by", in_file=True)
 class PaymentOptions:
     """The options for the ledger of a release, and for a table with a person in each row."""
 
-    ledger: Annotated[
-        Path | None,
-        options.option("The account that pays: see `discreet ledger create`.", PRIVACY, metavar="LEDGER"),
-    ] = None
-    anchor: Annotated[
-        str | None,
-        options.option(
-            "Where the last head of the ledger is kept too: an older ledger is refused.  \\[default: as the "
-            "ledger remembers]",
-            PRIVACY,
-            metavar="FILE|command:…",
-        ),
-    ] = None
-    who: Annotated[
-        str | None,
-        options.option("Who asks, for the ledger.  \\[default: the user]", PRIVACY, metavar="NAME"),
-    ] = None
-    same_data: Annotated[
-        bool,
-        options.option("The data are those of the ledger although they look different.", PRIVACY, "--same-data"),
-    ] = False
-    one_row_a_person: options.OneRow = False
+    ledger: Path | None = options.option(
+        "The account that pays: see `discreet ledger create`.", PRIVACY, metavar="LEDGER"
+    )
+    anchor: str | None = options.option(
+        "Where the last head of the ledger is kept too: an older ledger is refused.  \\[default: as the "
+        "ledger remembers]",
+        PRIVACY,
+        metavar="FILE|command:…",
+    )
+    who: str | None = options.option("Who asks, for the ledger.  \\[default: the user]", PRIVACY, metavar="NAME")
+    same_data: bool = options.option(
+        "The data are those of the ledger although they look different.", PRIVACY, default=False
+    )
+    one_row_a_person: bool = options.ONE_ROW
 
     def read_baskets(self, source_options: ReadingOptions, by: str | None) -> AnyBaskets:
         """Return the baskets of a release, with the segments of a column `by`.
@@ -118,21 +110,13 @@ def find_user() -> str:
         return ""
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet release sales.csv --person customer --item product --top 100 --epsilon 1 --items products.txt\n\n"
-    "discreet release retail.dat --min-support 0.01 --epsilon 0.5 --items public --report report.html\n\n"
-    "discreet release retail.dat --top 20 --epsilon 1 --delta 1e-6 --ledger budget.db -o patterns.json\n\n"
-    "discreet release sales.csv --person customer --item product --by region --segments regions.txt "
-    "--top 10 --epsilon 1 --items public"
-)
-@expand_groups
+@command(app)
 def release(
     *,
     question_form: Annotated[FileQuestionOptions, ReleaseOptions],
-    report: options.Report = None,
-    title: options.Title = None,
-    dry_run: options.DryRun = False,
+    report: Path | None = options.REPORT,
+    title: str | None = options.TITLE,
+    dry_run: bool = options.DRY_RUN,
     paying: PaymentOptions,
     source_options: ClusterReading,
     writing: Writing,
@@ -140,6 +124,17 @@ def release(
     """Publish patterns of items, under differential privacy.
 
     Say which patterns by exactly one of --top, --min-support or --min-count, and the privacy budget by --epsilon.
+
+    Examples
+    --------
+    discreet release sales.csv --person customer --item product --top 100 --epsilon 1 --items products.txt
+
+    discreet release retail.dat --min-support 0.01 --epsilon 0.5 --items public --report report.html
+
+    discreet release retail.dat --top 20 --epsilon 1 --delta 1e-6 --ledger budget.db -o patterns.json
+
+    discreet release sales.csv --person customer --item product --by region --segments regions.txt --top 10
+    --epsilon 1 --items public
     """
     question = question_form.question()
     if question_form.print_question:
@@ -150,20 +145,14 @@ def release(
     _release(question, paying.read_baskets(source_options, question.by), paying, delivery, dry_run)
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2\n\n"
-    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region "
-    "--segment north --segment south"
-)
-@expand_groups
+@command(app)
 def count(
     *,
-    itemsets: options.Itemsets = None,
+    itemsets: Path | None = options.ITEMSETS,
     question_form: Annotated[FileQuestionOptions, CountOptions],
-    report: options.Report = None,
-    title: options.Title = None,
-    dry_run: options.DryRun = False,
+    report: Path | None = options.REPORT,
+    title: str | None = options.TITLE,
+    dry_run: bool = options.DRY_RUN,
     paying: PaymentOptions,
     source_options: ClusterReading,
     writing: Writing,
@@ -171,6 +160,13 @@ def count(
     """Count given itemsets under differential privacy: --itemsets names a file with one per line.
 
     The items of the itemsets are public, as you write them down; --items need not be given.
+
+    Examples
+    --------
+    discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2
+
+    discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region
+    --segment north --segment south
     """
     values = question_form.values()
     if itemsets is None and question_form.question_file is None:

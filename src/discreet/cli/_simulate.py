@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
 from ..errors import MisuseError
 from . import options
-from ._adding import DeviceOption
-from ._groups import OrderedReading, Reporting, Writing, expand_groups
+from ._adding import DEVICE_OPTION
+from ._asking import pattern_option
+from ._groups import OrderedReading, Reporting, Writing, command
 from ._parsing import parse_settings
 from ._progress import ProgressBar
 from ._terminal import say, say_when_compiling
@@ -30,10 +32,9 @@ app = typer.Typer()
 class SimulatedReading(OrderedReading):
     """The options for reading the data of a simulation; the reports use the seed too."""
 
-    seed: Annotated[
-        int | None,
-        options.number("The same seed gives the same result.  \\[default: drawn, and shown]", options.HOW),
-    ] = None
+    seed: int | None = options.number(
+        "The same seed gives the same result.  \\[default: drawn, and shown]", options.HOW
+    )
 
     def choose_seed(self) -> int:
         """Return the seed of the command line, or draw one of 32 bits."""
@@ -80,58 +81,34 @@ class Transcript:
         self._bar = ProgressBar("simulating").__enter__()
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet simulate retail.dat --top 64 --epsilon 2 --seed 7\n\n"
-    "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
-    "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json\n\n"
-    "discreet simulate sales.csv --person customer --basket receipt --item product --top 32 --epsilon 4\n\n"
-    "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 1 --hierarchy products.csv\n\n"
-    "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
-    "--epsilon 4"
-)
-@expand_groups
+@command(app)
 def simulate(
-    protocol: Annotated[
-        str,
-        options.option("One of `discreet mechanisms --kind protocol`.", options.HOW, metavar="NAME", show_default=True),
-    ] = "adept",
-    top: options.Top = None,
-    least: Annotated[
-        int,
-        options.number("2 leaves single items out.", "What to find", show_default=True),
-    ] = 1,
-    epsilon: Annotated[
-        str | None,
-        options.option("How much one report may give away: 1, 0.5, 1/3.", options.HOW, metavar="NUMBER"),
-    ] = None,
-    speed: Annotated[
-        Speed,
-        options.option("Make every report, or draw what they add up to.", options.HOW, show_default=True),
-    ] = "person",
-    screen: Annotated[
-        bool,
-        options.option(
-            "Leave out reports that no honest device is likely to have sent.",
-            options.HOW,
-            "--screen/--no-screen",
-            show_default=True,
-        ),
-    ] = True,
-    assume_malicious: options.AssumeMalicious = None,
-    max_baskets: Annotated[
-        int | None,
-        options.number(
-            "With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
-            "everybody counts the same]",
-            options.HOW,
-        ),
-    ] = None,
-    hierarchy: options.HierarchyFile = None,
-    level: options.LevelOption = None,
-    device: DeviceOption = None,
-    settings: options.Settings = None,
-    score: Annotated[bool, options.option("Compare with the truth.", options.OUT, "--score")] = False,
+    protocol: str = options.option(
+        "One of `discreet mechanisms --kind protocol`.", options.HOW, default="adept", metavar="NAME"
+    ),
+    top: int | None = options.TOP,
+    least: int = options.number("2 leaves single items out.", "What to find", default=1),
+    epsilon: str | None = options.option(
+        "How much one report may give away: 1, 0.5, 1/3.", options.HOW, metavar="NUMBER"
+    ),
+    speed: Speed = options.option("Make every report, or draw what they add up to.", options.HOW, default="person"),
+    screen: bool = options.option(
+        "Leave out reports that no honest device is likely to have sent.",
+        options.HOW,
+        "--screen/--no-screen",
+        default=True,
+    ),
+    assume_malicious: str | None = options.ASSUME_MALICIOUS,
+    max_baskets: int | None = options.number(
+        "With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
+        "everybody counts the same]",
+        options.HOW,
+    ),
+    hierarchy: Path | None = options.HIERARCHY,
+    level: str | None = pattern_option("level"),
+    device: Literal["auto", "gpu", "cpu"] | None = DEVICE_OPTION,
+    settings: list[str] | None = options.SETTINGS,
+    score: bool = options.option("Compare with the truth.", options.OUT, default=False),
     *,
     source_options: SimulatedReading,
     writing: Writing,
@@ -141,6 +118,21 @@ def simulate(
 
     Shows each round, then the patterns, or the relations, with intervals. The result is [bold]simulated[/bold]: it
     forecasts a study, and is not for publishing. A score compares it with the truth.
+
+    Examples
+    --------
+    discreet simulate retail.dat --top 64 --epsilon 2 --seed 7
+
+    discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score
+
+    discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json
+
+    discreet simulate sales.csv --person customer --basket receipt --item product --top 32 --epsilon 4
+
+    discreet simulate sales.csv --person customer --item product --top 32 --epsilon 1 --hierarchy products.csv
+
+    discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32
+    --epsilon 4
     """
     from ..local.study import simulate as simulate_protocol
     from ..registry import protocol as build_protocol

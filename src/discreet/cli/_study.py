@@ -7,7 +7,7 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,11 +15,11 @@ from ..errors import MisuseError
 from ..wording import number_of
 from . import options
 from ._adding import AddingOptions, HandoverOptions
-from ._groups import Writing, expand_groups, start_spark
+from ._groups import Writing, command, start_spark
 from ._output import write_text
 from ._progress import ProgressBar
 from ._replacing import check_replaceable
-from ._serve import ServiceOption, StoreOption, StudyName
+from ._serve import SERVICE_OPTION, STORE_OPTION, STUDY_NAME
 from ._simulate import SimulatedReading
 from ._terminal import console, say, say_row
 
@@ -31,21 +31,13 @@ app = typer.Typer(
     help="Run live studies: write one, check it, open it in a service, watch it and read its result.",
 )
 
-StudyFile = Annotated[
-    Path,
-    options.argument("STUDY.toml", "The study, as `discreet study new` writes one."),
-]
-TokenOption = Annotated[
-    str | None,
-    options.option(
-        "An operator's token, for a service elsewhere.", None, "--token", metavar="TOKEN", envvar="DISCREET_TOKEN"
-    ),
-]
+STUDY_FILE = options.argument("STUDY.toml", "The study, as `discreet study new` writes one.")
+TOKEN_OPTION = options.option(
+    "An operator's token, for a service elsewhere.", None, "--token", metavar="TOKEN", envvar="DISCREET_TOKEN"
+)
 
 
-OutputOption = Annotated[
-    Path | None, options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE")
-]
+OUTPUT_OPTION = options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE")
 
 
 def _open_operator(place: str, token: str | None, store: str | None, **settings: Any) -> Operator:
@@ -55,9 +47,14 @@ def _open_operator(place: str, token: str | None, store: str | None, **settings:
     return open_operator(place, token=token, store=store, **settings)
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study new study.toml")
-def new(path: StudyFile) -> None:
-    """Write a study file to begin with; every field is explained in it."""
+@command(app)
+def new(path: Path = STUDY_FILE) -> None:
+    """Write a study file to begin with; every field is explained in it.
+
+    Examples
+    --------
+    discreet study new study.toml
+    """
     from ..collector import TEMPLATE
 
     # Mode x fails if the file exists: a study that was edited must not be lost.
@@ -69,9 +66,14 @@ def new(path: StudyFile) -> None:
     say(f"Wrote {path}. Change it to your study, then: discreet study check {path}")
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study check study.toml")
-def check(path: StudyFile) -> None:
-    """Check whether a study can be opened, and show its first question; nothing is opened."""
+@command(app)
+def check(path: Path = STUDY_FILE) -> None:
+    """Check whether a study can be opened, and show its first question; nothing is opened.
+
+    Examples
+    --------
+    discreet study check study.toml
+    """
     from ..collector import StudyCore, read_study
 
     plan = read_study(path)
@@ -95,23 +97,21 @@ def check(path: StudyFile) -> None:
     say(f"  who may take part: {'whoever holds a token' if plan.who == 'tokens' else 'anyone'}")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study plan study.toml\n\n"
-    "discreet study plan study.toml --people 50000 --sizes 4"
-)
+@command(app)
 def plan(
-    path: StudyFile,
-    people: Annotated[
-        int | None,
-        options.number("How many take part.  \\[default: as in the file]"),
-    ] = None,
-    sizes: Annotated[
-        float, options.option("About how many items a participant holds.", metavar="NUMBER", show_default=True)
-    ] = 5.0,
-    form: options.ViewOption = "table",
+    path: Path = STUDY_FILE,
+    people: int | None = options.number("How many take part.  \\[default: as in the file]"),
+    sizes: float = options.option("About how many items a participant holds.", default=5.0, metavar="NUMBER"),
+    form: options.PageFormat = options.VIEW,
 ) -> None:
-    """Forecast a study before it is opened: its precision, and the number of people it needs."""
+    """Forecast a study before it is opened: its precision, and the number of people it needs.
+
+    Examples
+    --------
+    discreet study plan study.toml
+
+    discreet study plan study.toml --people 50000 --sizes 4
+    """
     from ..collector import read_study
     from ..planning import plan as forecast_results
 
@@ -143,16 +143,21 @@ def plan(
         say(f"About {int(needed_people):,} people are needed to find four of five patterns.")
 
 
-@app.command(
-    "open",
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study open study.toml --at studies\n\n"
-    "discreet study open study.toml --at https://studies.example.org --token TOKEN",
-)
+@command(app, "open")
 def open_study(
-    path: StudyFile, place: ServiceOption = "studies", token: TokenOption = None, store: StoreOption = None
+    path: Path = STUDY_FILE,
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
 ) -> None:
-    """Publish a study in a service, signed, and ask its first question. An open study never changes."""
+    """Publish a study in a service, signed, and ask its first question. An open study never changes.
+
+    Examples
+    --------
+    discreet study open study.toml --at studies
+
+    discreet study open study.toml --at https://studies.example.org --token TOKEN
+    """
     from ..collector import read_study
 
     study = read_study(path)
@@ -166,17 +171,22 @@ def open_study(
         say(f"Make tokens for them: discreet study token --at {service} --study {study.name} --many 100")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\ndiscreet study status --at studies\n\ndiscreet study status breakfast --at studies"
-)
+@command(app)
 def status(
-    name: Annotated[str | None, options.argument("NAME", "The study; left out, all are listed.")] = None,
-    place: ServiceOption = "studies",
-    token: TokenOption = None,
-    store: StoreOption = None,
-    form: options.ViewOption = "table",
+    name: str | None = options.argument("NAME", "The study; left out, all are listed.", default=None),
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
+    form: options.PageFormat = options.VIEW,
 ) -> None:
-    """Show the status of a study: its rounds, tokens, and refused reports."""
+    """Show the status of a study: its rounds, tokens, and refused reports.
+
+    Examples
+    --------
+    discreet study status --at studies
+
+    discreet study status breakfast --at studies
+    """
     with _open_operator(place, token, store) as operator:
         state: Any = operator.studies() if name is None else operator.status(name)
     if form == "json":
@@ -213,21 +223,15 @@ def _print_status(study: dict[str, Any]) -> None:
             say_row(f"  alarm in round {entry['round'] + 1}: {alarm}")
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study close breakfast --at studies\n\n"
-    "discreet study close breakfast --at studies --engine spark --master spark://host:7077"
-)
-@expand_groups
+@command(app)
 def close(
-    name: StudyName,
-    place: ServiceOption = "studies",
-    token: TokenOption = None,
-    store: StoreOption = None,
-    close_small: Annotated[
-        bool,
-        options.option("Close rounds with fewer reports than their minimum too. It cannot be undone.", None, "--yes"),
-    ] = False,
+    name: str = STUDY_NAME,
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
+    close_small: bool = options.option(
+        "Close rounds with fewer reports than their minimum too. It cannot be undone.", None, "--yes", default=False
+    ),
     *,
     handing: HandoverOptions,
 ) -> None:
@@ -235,6 +239,12 @@ def close(
 
     A round with fewer reports than its minimum is closed with --yes only. A closed round that could not be added
     up is tried again. A remote service adds up by its own options.
+
+    Examples
+    --------
+    discreet study close breakfast --at studies
+
+    discreet study close breakfast --at studies --engine spark --master spark://host:7077
     """
     # The context of the device encloses the operator, which adds up when it closes rounds.
     service = _open_operator(place, token, store, adder=handing.build_adder(place))
@@ -250,23 +260,26 @@ def close(
         )
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study results breakfast --at studies\n\n"
-    "discreet study results breakfast --at studies --assume-malicious 1%\n\n"
-    "discreet study results breakfast --at https://studies.example.org -o patterns.csv"
-)
-@expand_groups
+@command(app)
 def results(
-    name: StudyName,
-    place: ServiceOption = "studies",
-    token: TokenOption = None,
-    store: StoreOption = None,
-    assume_malicious: options.AssumeMalicious = None,
+    name: str = STUDY_NAME,
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
+    assume_malicious: str | None = options.ASSUME_MALICIOUS,
     *,
     writing: Writing,
 ) -> None:
-    """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
+    """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee.
+
+    Examples
+    --------
+    discreet study results breakfast --at studies
+
+    discreet study results breakfast --at studies --assume-malicious 1%
+
+    discreet study results breakfast --at https://studies.example.org -o patterns.csv
+    """
     from ..checks import parse_share
     from ..results import parse_rows
 
@@ -276,16 +289,21 @@ def results(
     writing.write(parse_rows(text))
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study export breakfast --at studies -o breakfast.json")
+@command(app)
 def export(
-    name: StudyName,
-    place: ServiceOption = "studies",
-    token: TokenOption = None,
-    store: StoreOption = None,
-    output: OutputOption = None,
-    assume_malicious: options.AssumeMalicious = None,
+    name: str = STUDY_NAME,
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
+    output: Path | None = OUTPUT_OPTION,
+    assume_malicious: str | None = options.ASSUME_MALICIOUS,
 ) -> None:
-    """Write all public parts of a study, for a check: signed texts, the sums of rounds, the result."""
+    """Write all public parts of a study, for a check: signed texts, the sums of rounds, the result.
+
+    Examples
+    --------
+    discreet study export breakfast --at studies -o breakfast.json
+    """
     from ..checks import parse_share
 
     parse_share("assume_malicious", assume_malicious or "0")  # before the service is asked
@@ -296,11 +314,19 @@ def export(
     write_text(text, output)
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study scrub breakfast --at studies")
+@command(app)
 def scrub(
-    name: StudyName, place: ServiceOption = "studies", token: TokenOption = None, store: StoreOption = None
+    name: str = STUDY_NAME,
+    place: str = SERVICE_OPTION,
+    token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
 ) -> None:
-    """Delete the reports of all released rounds; hashes of spent tokens stay, so that no token counts twice."""
+    """Delete the reports of all released rounds; hashes of spent tokens stay, so that no token counts twice.
+
+    Examples
+    --------
+    discreet study scrub breakfast --at studies
+    """
     with _open_operator(place, token, store) as operator:
         deletion = operator.scrub(name)
     say(f"Deleted the reports of {number_of(deletion.rounds, 'round')} of {name}.")
@@ -311,46 +337,34 @@ def scrub(
         )
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study token --at studies --study breakfast --many 1000 -o tokens.txt\n\n"
-    "discreet study token --at studies --scope watch --scope enrol --label 'the shop'\n\n"
-    "discreet study token --at studies --list"
-)
+@command(app)
 def token(
-    place: ServiceOption = "studies",
-    study: Annotated[
-        str | None,
-        options.option("Make tokens for participants of this study.", None, "--study", metavar="NAME"),
-    ] = None,
-    token_count: Annotated[int, options.number("How many of them.", None, "--many", show_default=True)] = 1,
-    scopes: Annotated[
-        list[str] | None,
-        options.option(
-            "Make a token for an operator: operate, enrol or watch. Can be given again.",
-            None,
-            "--scope",
-            metavar="SCOPE",
-        ),
-    ] = None,
-    label: Annotated[str, options.option("Whose operator's token it is.", metavar="TEXT")] = "",
-    is_list: Annotated[
-        bool, options.option("List the tokens of operators: an id, what each is for, and whose it is.", None, "--list")
-    ] = False,
-    revoked_id: Annotated[
-        str | None,
-        options.option("Revoke an operator's token, by its id.", None, "--revoke", metavar="ID"),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        options.option("Write to this file, one per line.", None, "--output", "-o", metavar="FILE"),
-    ] = None,
-    operator_token: TokenOption = None,
-    store: StoreOption = None,
+    place: str = SERVICE_OPTION,
+    study: str | None = options.option("Make tokens for participants of this study.", metavar="NAME"),
+    token_count: int = options.number("How many of them.", None, "--many", default=1),
+    scopes: list[str] | None = options.option(
+        "Make a token for an operator: operate, enrol or watch. Can be given again.", None, "--scope", metavar="SCOPE"
+    ),
+    label: str = options.option("Whose operator's token it is.", default="", metavar="TEXT"),
+    is_list: bool = options.option(
+        "List the tokens of operators: an id, what each is for, and whose it is.", None, "--list", default=False
+    ),
+    revoked_id: str | None = options.option("Revoke an operator's token, by its id.", None, "--revoke", metavar="ID"),
+    output: Path | None = options.option("Write to this file, one per line.", None, "--output", "-o", metavar="FILE"),
+    operator_token: str | None = TOKEN_OPTION,
+    store: str | None = STORE_OPTION,
 ) -> None:
     """Make tokens: single-use ones for participants, or one for an operator. Only their hashes are kept.
 
     They are shown once. Whoever has a participant's token can send one report; give each to one person.
+
+    Examples
+    --------
+    discreet study token --at studies --study breakfast --many 1000 -o tokens.txt
+
+    discreet study token --at studies --scope watch --scope enrol --label 'the shop'
+
+    discreet study token --at studies --list
     """
     from ..atomic_write import open_replacement
 
@@ -383,31 +397,18 @@ def token(
         stream.write("".join(f"{new_token}\n" for new_token in tokens).encode())
 
 
-@app.command(
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study simulate study.toml sales.csv --person customer --item product --people 20000\n\n"
-    "discreet study simulate study.toml retail.dat --people 100000 --directory studies --stay"
-)
-@expand_groups
+@command(app)
 def simulate(
-    study: StudyFile,
-    people: Annotated[
-        int | None,
-        options.number("How many people, drawn from those in the data.  \\[default: those in the data]", options.HOW),
-    ] = None,
-    directory: Annotated[
-        Path | None,
-        options.option("Keep the service's studies here.  \\[default: nowhere]", options.HOW, metavar="DIRECTORY"),
-    ] = None,
-    stay: Annotated[
-        bool,
-        options.option("Leave the service up with the result, until Ctrl-C.", options.HOW, "--stay"),
-    ] = False,
-    port: Annotated[
-        int,
-        options.number("The service's port; 0 for any that is free.", options.HOW, show_default=True),
-    ] = 0,
-    store: StoreOption = None,
+    study: Path = STUDY_FILE,
+    people: int | None = options.number(
+        "How many people, drawn from those in the data.  \\[default: those in the data]", options.HOW
+    ),
+    directory: Path | None = options.option(
+        "Keep the service's studies here.  \\[default: nowhere]", options.HOW, metavar="DIRECTORY"
+    ),
+    stay: bool = options.option("Leave the service up with the result, until Ctrl-C.", options.HOW, default=False),
+    port: int = options.number("The service's port; 0 for any that is free.", options.HOW, default=0),
+    store: str | None = STORE_OPTION,
     *,
     source_options: SimulatedReading,
     writing: Writing,
@@ -416,6 +417,12 @@ def simulate(
 
     A round closes when all its people have answered. Reports come from the secure source, so two runs differ;
     `discreet simulate` is quicker, and repeatable.
+
+    Examples
+    --------
+    discreet study simulate study.toml sales.csv --person customer --item product --people 20000
+
+    discreet study simulate study.toml retail.dat --people 100000 --directory studies --stay
     """
     from ..baskets import require_local_baskets
     from ..collector import read_study, simulate_study
@@ -454,22 +461,23 @@ def _wait_for_interrupt(message: str) -> None:
             pause()
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study reports breakfast --round 1 --at studies -o reports")
+@command(app)
 def reports(
-    name: StudyName,
-    output: Annotated[
-        Path,
-        options.option("Write the files into this folder.", None, "--output", "-o", metavar="FOLDER"),
-    ],
-    number: Annotated[
-        int, options.number("Which round, counted from 1 as in `status`.", None, "--round", show_default=True)
-    ] = 1,
-    place: ServiceOption = "studies",
-    store: StoreOption = None,
+    name: str = STUDY_NAME,
+    output: Path = options.option(
+        "Write the files into this folder.", None, "--output", "-o", default=options.REQUIRED, metavar="FOLDER"
+    ),
+    number: int = options.number("Which round, counted from 1 as in `status`.", None, "--round", default=1),
+    place: str = SERVICE_OPTION,
+    store: str | None = STORE_OPTION,
 ) -> None:
     """Write the reports of a round that is closed as Parquet files, with the round beside them.
 
     They are read by `discreet study add-up`, here or in a cluster. The files are for their owner alone.
+
+    Examples
+    --------
+    discreet study reports breakfast --round 1 --at studies -o reports
     """
     if number < 1:
         raise MisuseError(f"--round counts from 1, as `discreet study status` shows rounds; {number} was given.")
@@ -478,37 +486,29 @@ def reports(
     say(f"Wrote {number_of(report_count, 'report')} of round {number} of {name} into {output}.")
 
 
-@app.command(
-    "add-up",
-    epilog="[bold]Examples[/bold]\n\n"
-    "discreet study add-up reports\n\n"
-    "discreet study add-up reports --device gpu\n\n"
-    "discreet study add-up 's3a://studies/reports/*.parquet' --question round.json --engine spark --remote sc://host",
-)
-@expand_groups
+@command(app, "add-up")
 def add_up(
-    source: Annotated[
-        str,
-        options.argument("REPORTS", "A folder of `discreet study reports`, a Parquet file, or a pattern."),
-    ],
-    question: Annotated[
-        Path | None,
-        options.option(
-            "The round that they answer, as JSON.  \\[default: round.json in the folder]",
-            None,
-            "--question",
-            metavar="FILE",
-        ),
-    ] = None,
-    screen: Annotated[
-        bool,
-        options.option("Leave out reports that no honest device is likely to have sent.", show_default=True),
-    ] = True,
-    output: OutputOption = None,
+    source: str = options.argument("REPORTS", "A folder of `discreet study reports`, a Parquet file, or a pattern."),
+    question: Path | None = options.option(
+        "The round that they answer, as JSON.  \\[default: round.json in the folder]",
+        metavar="FILE",
+    ),
+    screen: bool = options.option("Leave out reports that no honest device is likely to have sent.", default=True),
+    output: Path | None = OUTPUT_OPTION,
     *,
     adding: AddingOptions,
 ) -> None:
-    """Add up the reports of a round, as JSON: their number, and the number that supports each value."""
+    """Add up the reports of a round, as JSON: their number, and the number that supports each value.
+
+    Examples
+    --------
+    discreet study add-up reports
+
+    discreet study add-up reports --device gpu
+
+    discreet study add-up 's3a://studies/reports/*.parquet' --question round.json --engine spark --remote
+    sc://host
+    """
     from ..collector import add_up_files, read_round
 
     if output is not None:
